@@ -23,6 +23,8 @@ export interface InferenceSettings extends SearchPaths {
   readonly corsOrigins?: readonly string[]
   /** Requests that may wait for each engine; 0: a request that cannot start at once is refused. */
   readonly maxQueue?: number
+  /** What requests have to bring; null: nothing. */
+  readonly apiKey?: string | null
   /** Requests that name no format get JSON. */
   readonly jsonMode?: boolean
   /** Whether requests may leave the choice of a model to the server, by the name `auto`. */
@@ -125,6 +127,7 @@ export const createInferenceServer = async (settings: InferenceSettings): Promis
       compress: compressionOver(settings.compressOver),
       maxQueue: settings.maxQueue ?? 32,
       jsonMode: settings.jsonMode ?? false,
+      apiKey: settings.apiKey ?? null,
     })
     const announced = settings.announce ? announceModel(settings, models, server.address) : null
     return {

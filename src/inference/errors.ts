@@ -5,6 +5,7 @@ const KINDS = {
   unsupported: { status: 400, type: 'invalid_request_error' },
   invalid_model: { status: 400, type: 'invalid_request_error' },
   expectation_failed: { status: 417, type: 'invalid_request_error' },
+  invalid_api_key: { status: 401, type: 'invalid_request_error' },
   host_not_allowed: { status: 403, type: 'invalid_request_error' },
   model_not_found: { status: 404, type: 'invalid_request_error' },
   not_found: { status: 404, type: 'invalid_request_error' },

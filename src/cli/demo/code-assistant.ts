@@ -25,7 +25,7 @@ const openServer = async (
   const given = options.url === undefined ? null : parseApiBase(options.url, '--url').replace(/\/v1$/, '')
   const url = given ?? USUAL_SERVER
   // What answers where nobody sent us may be anything; a server of our own then takes another port anyway.
-  const running = await serverAt(url, session.io.signal).catch((error: unknown) => {
+  const running = await serverAt(url, session).catch((error: unknown) => {
     if (given === null && options.autoStart && !session.io.signal?.aborted) return null
     throw error
   })

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline'
 import { ChatServerError, streamChat } from '../../inference/engines/proxied/openai-client.ts'
+import { serverKey } from '../network/running-server.ts'
 import { harmless } from '../output.ts'
 import type { Session } from '../session.ts'
 import { SYSTEM_PROMPT } from './system-prompt.ts'
@@ -27,7 +28,11 @@ export const chatInTerminal = async ({ io, out }: Session, url: string, model: s
     messages = [...messages, { role: 'user', content: question }]
     let text = ''
     try {
-      for await (const piece of streamChat({ baseUrl: `${url}/v1` }, { model, messages }, signal)) {
+      for await (const piece of streamChat(
+        { baseUrl: `${url}/v1`, key: serverKey(io.env) },
+        { model, messages },
+        signal,
+      )) {
         text += piece.text
         io.stdout.write(harmless(piece.text))
       }

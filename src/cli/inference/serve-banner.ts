@@ -29,11 +29,17 @@ const routingOf = ({ calibrated }: ComposedServer['models'], { routeStrategy }: 
   return `the model 'auto' is chosen by ${routeStrategy} (${limits})`
 }
 
+const openWords = (address: string): string =>
+  isAny(address)
+    ? 'No key is required: anyone who can reach this machine can use it. Use --host 127.0.0.1 for this machine only, or --api-key.'
+    : 'No key is required: anyone who can reach this address can use it. --api-key demands one.'
+
 /** What is served, where and by what, line by line. */
 export const bannerOf = (
   models: ComposedServer['models'],
   options: ServeOptions,
   { address, port }: AddressInfo,
+  wantsKey: boolean,
 ): string[] => {
   const { engine, chosen } = models.first
   const { name, parameters, contextTokens, memoryBytes } = engine.model
@@ -53,9 +59,5 @@ export const bannerOf = (
     ['Queue', `${engine.slots} parallel, ${options.maxQueue} more queued`],
   ]
   const lines = rows.map(([label, value]) => `${label === '' ? '' : `${label}:`}`.padEnd(10) + value)
-  if (!isAny(address)) return lines
-  return [
-    ...lines,
-    'No key is required: anyone who can reach this machine can use it. Use --host 127.0.0.1 for this machine only.',
-  ]
+  return [...lines, wantsKey ? 'Requests need the key.' : openWords(address)]
 }

@@ -19,4 +19,5 @@ export interface ServeOptions {
   readonly draft?: string
   readonly announce: boolean
   readonly logLevel: string
+  readonly apiKey?: string
 }

@@ -60,6 +60,7 @@ export const define = (command: Command, session: Session): void => {
       ),
     )
     .option('--draft <what>', 'speculative decoding: prompt-lookup, first-layers, or the path of a small GGUF model')
+    .option('--api-key <key>', 'key that requests have to bring (default: SERVICE_SERVER_KEY, else none)')
     .option('--no-announce', 'do not announce the server on the local network')
     .addOption(new Option('--log-level <level>', 'log level').choices(LOG_LEVELS).default('warn'))
     .action(async (given: string | undefined, options: ServeOptions) => {

@@ -32,6 +32,16 @@ const publicAddressIn = (
   return { publicUrl, corsOrigins: origins }
 }
 
+const KEY = /^[\x21-\x7e]{1,512}$/
+
+/** The key that requests have to bring; null: none. */
+const keyOf = ({ apiKey }: ServeOptions, env: Io['env']): string | null => {
+  const key = apiKey ?? (env.SERVICE_SERVER_KEY || null)
+  if (key === null || KEY.test(key)) return key
+  const where = apiKey === undefined ? 'SERVICE_SERVER_KEY' : '--api-key'
+  throw wrongUsage(`${where} is not a key.`, 'It must have 1 to 512 letters, digits and signs, without spaces.')
+}
+
 const assertConsistent = (model: string, { share, benchmark, models = [], autoRoute }: ServeOptions): void => {
   if (share && !benchmark) {
     throw wrongUsage('--share needs --benchmark.', 'Add --benchmark.')
@@ -82,6 +92,7 @@ const settingsOf = (session: Session, model: string, options: ServeOptions): Inf
     host,
     port,
     ...publicAddressIn(io.env),
+    apiKey: keyOf(options, io.env),
     maxQueue,
     jsonMode: options.jsonMode === true,
     autoRoute: options.autoRoute === true,
@@ -125,7 +136,7 @@ export const serve = async (session: Session, model: string, options: ServeOptio
     throw startFailure(error, options)
   })
   try {
-    for (const line of bannerOf(server.models, options, server.address)) out.line(line)
+    for (const line of bannerOf(server.models, options, server.address, settings.apiKey !== null)) out.line(line)
     if (options.benchmark) await benchmarkServed(session, server.models, shared).catch(unlessStopped(io.signal))
     await stopped(io.signal)
     out.note('Stopping: finishing the running requests.')

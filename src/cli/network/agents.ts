@@ -3,6 +3,8 @@ export interface AgentServer {
   /** Without /v1. */
   readonly url: string
   readonly model: string
+  /** Its key; any where it wants none, for agents refuse to start without one. */
+  readonly key: string
   /** A folder for files that the agent is to read, gone when it has ended. */
   readonly folder: string
 }
@@ -19,24 +21,18 @@ export interface Agent {
   /** Also what it is called on PATH. */
   readonly name: string
   readonly install: string
-  /** The endpoint that it calls. Only the first is one of `svc serve`; the others are translated on the way. */
-  readonly speaks: 'chat/completions' | 'responses' | 'messages'
   readonly setUp: (server: AgentServer) => AgentSetup
 }
 
 /** Taken where none is named: small, and good at code for its size. */
 export const DEFAULT_MODEL = 'qwen3'
 
-/** Servers here need no key, but agents refuse to start without one. */
-const KEY = 'not-needed'
-
 /** Sources: aider.chat/docs/llms/openai-compat.html */
 const aider: Agent = {
   name: 'aider',
   install: 'python -m pip install aider-install && aider-install',
-  speaks: 'chat/completions',
-  setUp: ({ url, model }) => ({
-    env: { OPENAI_API_BASE: `${url}/v1`, OPENAI_API_KEY: KEY },
+  setUp: ({ url, model, key }) => ({
+    env: { OPENAI_API_BASE: `${url}/v1`, OPENAI_API_KEY: key },
     argv: ['--model', `openai/${model}`],
   }),
 }
@@ -45,12 +41,15 @@ const aider: Agent = {
 const codex: Agent = {
   name: 'codex',
   install: 'npm install -g @openai/codex',
-  speaks: 'responses',
-  setUp: ({ url, model }) => {
+  setUp: ({ url, model, key }) => {
     const provider = `{name="svc",base_url="${url}/v1",env_key="OPENAI_API_KEY",wire_api="responses"}`
     return {
-      env: { OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: KEY },
-      argv: ['-c', 'model_provider="svc"', '-c', `model_providers.svc=${provider}`, '--model', model],
+      env: { OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: key },
+      argv: [
+        ...['-c', 'model_provider="svc"', '-c', `model_providers.svc=${provider}`],
+        // A tool of OpenAI's servers.
+        ...['-c', 'web_search="disabled"', '--model', model],
+      ],
     }
   },
 }
@@ -59,11 +58,10 @@ const codex: Agent = {
 const claude: Agent = {
   name: 'claude',
   install: 'npm install -g @anthropic-ai/claude-code',
-  speaks: 'messages',
-  setUp: ({ url, model }) => ({
+  setUp: ({ url, model, key }) => ({
     env: {
       ANTHROPIC_BASE_URL: url,
-      ANTHROPIC_AUTH_TOKEN: KEY,
+      ANTHROPIC_AUTH_TOKEN: key,
       ANTHROPIC_API_KEY: '',
       ANTHROPIC_MODEL: model,
       ANTHROPIC_DEFAULT_OPUS_MODEL: model,
@@ -79,12 +77,11 @@ const claude: Agent = {
 const openclaw: Agent = {
   name: 'openclaw',
   install: 'npm install -g openclaw',
-  speaks: 'chat/completions',
-  setUp: ({ url, model, folder }) => {
+  setUp: ({ url, model, key, folder }) => {
     const path = `${folder}/openclaw.json`
     const provider = {
       baseUrl: `${url}/v1`,
-      apiKey: KEY,
+      apiKey: key,
       api: 'openai-completions',
       models: [{ id: model, name: model }],
     }
@@ -93,7 +90,7 @@ const openclaw: Agent = {
       agents: { defaults: { model: { primary: `svc/${model}` } } },
     }
     return {
-      env: { OPENCLAW_CONFIG_PATH: path, OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: KEY },
+      env: { OPENCLAW_CONFIG_PATH: path, OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: key },
       argv: [],
       files: { [path]: `${JSON.stringify(config, null, 2)}\n` },
     }

@@ -98,14 +98,11 @@ describe('svc launch', () => {
     await expect(readFile(reported.env.OPENCLAW_CONFIG_PATH)).rejects.toThrow('ENOENT')
   })
 
-  it('gives claude and codex a translator, and says what it cannot do', async () => {
+  it('points claude and codex at the server itself', async () => {
     const { reported, stderr } = await tell('claude')
-    const url = reported.env.ANTHROPIC_BASE_URL
-    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
-    expect(url).not.toBe(server.url)
     expect(reported).toEqual({
       env: {
-        ANTHROPIC_BASE_URL: url,
+        ANTHROPIC_BASE_URL: server.url,
         ANTHROPIC_AUTH_TOKEN: 'not-needed',
         ANTHROPIC_API_KEY: '',
         ANTHROPIC_MODEL: 'starter',
@@ -116,17 +113,15 @@ describe('svc launch', () => {
       },
       argv: ['--model', 'starter'],
     })
-    expect(stderr).toBe(
-      'claude uses /v1/messages, which the server does not support: requests are translated, text only. ' +
-        'Tools are not available to local models, so claude can discuss code but not change it.\n' +
-        `claude uses starter at ${server.url}.\n`,
-    )
+    expect(stderr).toBe(`claude uses starter at ${server.url}.\n`)
     const codex = await tell('codex', '--', 'exec', 'hi')
     expect(codex.reported.argv).toEqual([
       '-c',
       'model_provider="svc"',
       '-c',
-      `model_providers.svc={name="svc",base_url="${codex.reported.env.OPENAI_BASE_URL}",env_key="OPENAI_API_KEY",wire_api="responses"}`,
+      `model_providers.svc={name="svc",base_url="${server.url}/v1",env_key="OPENAI_API_KEY",wire_api="responses"}`,
+      '-c',
+      'web_search="disabled"',
       '--model',
       'starter',
       'exec',

@@ -8,24 +8,14 @@ import { looksLikePath } from '../../inference/models/model-name.ts'
 import { ExitCode } from '../exit-code.ts'
 import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
-import { AGENTS, type Agent, DEFAULT_MODEL } from './agents.ts'
-import type { Dialect } from './gateway/dialect.ts'
-import { openGateway } from './gateway/gateway.ts'
-import { messagesDialect } from './gateway/messages-dialect.ts'
-import { responsesDialect } from './gateway/responses-dialect.ts'
+import { AGENTS, DEFAULT_MODEL } from './agents.ts'
 import { type LocalServer, modelOf, startServer } from './local-server.ts'
 import { runAgent } from './run-agent.ts'
-import { serverAt } from './running-server.ts'
+import { serverAt, serverKey } from './running-server.ts'
 
 export interface LaunchOptions {
   readonly model?: string
   readonly port: number
-}
-
-const DIALECTS: Readonly<Record<Agent['speaks'], Dialect | null>> = {
-  'chat/completions': null,
-  messages: messagesDialect,
-  responses: responsesDialect,
 }
 
 /** Agents begin with long instructions; more than this few machines have memory for. */
@@ -44,7 +34,7 @@ const openServer = async (
   { model, port }: LaunchOptions,
 ): Promise<readonly [LocalServer, model: string]> => {
   const { io, home } = session
-  const running = await serverAt(`http://127.0.0.1:${port}`, io.signal)
+  const running = await serverAt(`http://127.0.0.1:${port}`, session)
   if (running !== null) {
     // A server calls a model that it was given by its path by the name of the file.
     const requested = model && looksLikePath(model) ? (await findModel(model, home.folder, io.cwd)).name : model
@@ -74,20 +64,13 @@ export const launch = async (
   try {
     const [server, model] = await openServer(session, options)
     closing.push(server.stop)
-    const dialect = DIALECTS[agent.speaks]
-    let url = server.url
-    if (dialect !== null) {
-      const gateway = await openGateway(dialect, server.url)
-      closing.push(gateway.close)
-      url = gateway.url
-      out.note(
-        `${agent.name} uses ${dialect.path}, which the server does not support: requests are translated, text only. ` +
-          `Tools are not available to local models, so ${agent.name} can discuss code but not change it.`,
-      )
-    }
     const folder = await mkdtemp(join(tmpdir(), 'svc-launch-'))
     closing.push(() => rm(folder, { recursive: true, force: true }))
-    const { env, argv, files = {} } = agent.setUp({ url, model, folder })
+    const {
+      env,
+      argv,
+      files = {},
+    } = agent.setUp({ url: server.url, model, folder, key: serverKey(io.env) ?? 'not-needed' })
     for (const [file, text] of Object.entries(files)) await writeFile(file, text, { mode: 0o600 })
     out.note(`${agent.name} uses ${model} at ${server.url}.`)
     throw new ExitCode(await runAgent({ path, argv: [...argv, ...rest], env }, io))

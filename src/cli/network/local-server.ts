@@ -47,7 +47,7 @@ export const startServer = async (
   try {
     while (!ended && Date.now() < deadline) {
       io.signal?.throwIfAborted()
-      const found = await serverAt(url, io.signal)
+      const found = await serverAt(url, { io })
       if (found !== null && !ended) return { ...found, stop: program.stop }
       await Promise.race([sleep(PROBE_MS), program.ended])
     }

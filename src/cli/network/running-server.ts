@@ -1,4 +1,6 @@
 import { Failure } from '../failure.ts'
+import type { Io } from '../io.ts'
+import type { Session } from '../session.ts'
 
 /** An inference server that answers. */
 export interface RunningServer {
@@ -7,6 +9,9 @@ export interface RunningServer {
   /** Names of its models, its main one first. */
   readonly models: readonly string[]
 }
+
+/** The key of inference servers: what `svc serve` demands, and what its clients bring. */
+export const serverKey = (env: Io['env']): string | null => env.SERVICE_SERVER_KEY || null
 
 const TIMEOUT_MS = 5000
 
@@ -22,11 +27,16 @@ const namesIn = (body: unknown): readonly string[] | null => {
  * The server at an address; null when nothing listens there.
  * @throws Failure when what listens there is not an inference server.
  */
-export const serverAt = async (url: string, signal?: AbortSignal): Promise<RunningServer | null> => {
+export const serverAt = async (url: string, { io }: Pick<Session, 'io'>): Promise<RunningServer | null> => {
+  const { signal } = io
+  const key = serverKey(io.env)
   const timeout = AbortSignal.timeout(TIMEOUT_MS)
   let response: Response
   try {
-    response = await fetch(`${url}/v1/models`, { signal: signal ? AbortSignal.any([signal, timeout]) : timeout })
+    response = await fetch(`${url}/v1/models`, {
+      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+      ...(key !== null && { headers: { authorization: `Bearer ${key}` } }),
+    })
   } catch (error) {
     signal?.throwIfAborted()
     const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
@@ -34,6 +44,14 @@ export const serverAt = async (url: string, signal?: AbortSignal): Promise<Runni
     throw new Failure(`There is no inference server at ${url}: ${code ?? (error as Error).message}.`, {
       advice: 'Choose another address or port.',
     })
+  }
+  if (response.status === 401) {
+    throw new Failure(
+      `The inference server at ${url} ${key === null ? 'wants a key' : 'refuses the key in SERVICE_SERVER_KEY'}.`,
+      {
+        advice: 'Set SERVICE_SERVER_KEY to the key that it was started with.',
+      },
+    )
   }
   const models = namesIn(await response.json().catch(() => null))
   if (response.ok && models !== null && models.length > 0) return { url, models }

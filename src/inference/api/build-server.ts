@@ -14,13 +14,16 @@ import { requestId, watchTraffic } from '../../platform/http/traffic.ts'
 import { InferenceError } from '../errors.ts'
 import { createSchemaCompiler } from '../structured-output/schema-compiler.ts'
 import { createAdmissions } from './admissions.ts'
+import { requireKey } from './api-key.ts'
 import { chatRoutes } from './chat.routes.ts'
 import { createChatMetrics, engineFigures, measureQueues, measureSchemas } from './chat-metrics.ts'
 import { embeddingRoutes } from './embeddings.routes.ts'
 import { answerErrors, sendUnroutable } from './error-answers.ts'
+import { messagesRoutes } from './messages.routes.ts'
 import type { Compress, ModelSource, Route } from './model-source.ts'
 import { modelRoutes } from './models.routes.ts'
 import { createBodyParser, invalid } from './request-body.ts'
+import { responsesRoutes } from './responses.routes.ts'
 import { transcriptionRoutes } from './transcriptions.routes.ts'
 
 /** Half a million tokens of English; what announces more is refused before it is read. */
@@ -43,6 +46,8 @@ export interface InferenceServerOptions {
   /** Requests that may wait for each engine; 0: who cannot start at once is refused. */
   readonly maxQueue: number
   readonly queueTimeoutMs?: number
+  /** What every route under /v1 wants; null: nothing. */
+  readonly apiKey?: string | null
   /** Requests that ask for no format get JSON. */
   readonly jsonMode?: boolean
   readonly version: string
@@ -64,7 +69,7 @@ const EXPOSED = [
 const LOCAL_PAGE =
   /^(https?:\/\/(localhost|[\w-]+\.localhost|127\.0\.0\.1|\[::1\])(:\d+)?|(app|tauri|vscode-webview):\/\/.*)$/i
 
-/** The OpenAI-style server, ready to listen. It needs no key, and logs no prompts. */
+/** The server in OpenAI's and Anthropic's style, ready to listen. It logs no prompts. */
 export const buildInferenceServer = async (options: InferenceServerOptions): Promise<App> => {
   const { source, route = null, compress = null, maxQueue } = options
   let inFlight: InFlight = new Set()
@@ -110,6 +115,7 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
     strictPreflight: false,
   })
 
+  if (options.apiKey) requireKey(app, options.apiKey)
   refuseEncodedBodies(app, invalid)
   app.removeAllContentTypeParsers()
   const parseBody = createBodyParser()
@@ -128,20 +134,24 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
   const schemas = createSchemaCompiler()
   app.addHook('onClose', schemas.close)
   measureSchemas(metrics.registry, schemas)
-  chatRoutes(app, {
+  const chats = {
     source,
     route,
     compress,
     admissions,
     schemas,
-    defaultFormat: { type: options.jsonMode ? 'json_object' : 'text' },
     metrics: createChatMetrics(metrics.registry),
     now: Date.now,
-  })
+  }
+  chatRoutes(app, { ...chats, defaultFormat: { type: options.jsonMode ? 'json_object' : 'text' } })
+  responsesRoutes(app, chats)
+  messagesRoutes(app, chats)
   modelRoutes(app, source, route !== null)
   embeddingRoutes(app, { source, admissions })
   await transcriptionRoutes(app, { source, admissions })
 
+  // Agents ask for it to see whether anybody is there.
+  app.head('/', async (_request, reply) => reply.send())
   app.get('/health', async () => ({
     status: 'ok',
     version: options.version,

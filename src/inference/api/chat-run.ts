@@ -117,7 +117,12 @@ const orderOf = ({ tools, choice, parallel }: ToolUse, syntax: ToolSyntax): Tool
   parallel: parallel && typeof choice === 'string',
 })
 
-const openModel = async ({ source, route }: ChatDeps, order: ChatOrder, signal: AbortSignal) => {
+/** The model that is named, or the one that `auto` stands for. */
+export const openModel = async (
+  { source, route }: Pick<ChatDeps, 'source' | 'route'>,
+  order: Pick<ChatOrder, 'model' | 'messages' | 'responseFormat'>,
+  signal: AbortSignal,
+) => {
   if (order.model !== AUTO || route === null) {
     return { lease: await source.open(order.model, signal), routed: null }
   }

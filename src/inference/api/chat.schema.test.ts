@@ -28,6 +28,7 @@ test('fields that are absent or null have the defaults of the interface', () => 
     maxTokens: null,
     stop: [],
     responseFormat: TEXT,
+    toolUse: null,
     choices: 1,
     seed: null,
   }
@@ -77,6 +78,7 @@ test('every field is taken over', () => {
     maxTokens: 5,
     stop: ['a', 'b'],
     responseFormat: { type: 'json_schema', schema: { type: 'object' }, name: 'x', strict: true },
+    toolUse: null,
     choices: 8,
     seed: -3,
   })
@@ -104,10 +106,9 @@ test('what asks for nothing that is not done here is let through', () => {
 test.each([
   [{ presence_penalty: 0.5 }, 'presence_penalty'],
   [{ logprobs: true }, 'logprobs'],
-  [{ tools: [{ type: 'function' }] }, 'tools'],
+  [{ tools: [{ type: 'web_search' }] }, 'tools[0].type'],
   [{ store: true }, 'store'],
   [{ top_k: 40 }, 'top_k'],
-  [{ messages: [{ role: 'tool', content: 'x' }] }, 'messages[0].role'],
   [{ messages: [{ role: 'user', content: 'x', name: 'Ann' }] }, 'messages[0].name'],
   [{ messages: [{ role: 'user', content: [{ type: 'image_url' }] }] }, 'messages[0].content[0]'],
   [{ response_format: { type: 'json_object', schema: {} } }, 'response_format.schema'],
@@ -150,7 +151,7 @@ test.each([
   [
     { messages: [{ role: 'robot', content: '' }] },
     'messages[0].role',
-    "messages[0].role must be one of system, user and assistant, got 'robot'.",
+    "messages[0].role must be one of system, user, assistant and tool, got 'robot'.",
   ],
   [
     { messages: [{ role: 'user', content: [{ type: 'text', text: 'a' }, 'b'] }] },

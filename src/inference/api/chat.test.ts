@@ -206,7 +206,7 @@ test('faults of the request are BadRequestErrors that name the field', async () 
     client.chat.completions.create({ ...asking(FRANCE), ...fields } as never).catch((thrown: unknown) => thrown)
   const faults = [
     [{ temperature: 3 }, 'temperature', 'invalid_request'],
-    [{ tools: [{ type: 'function', function: { name: 'f' } }] }, 'tools', 'unsupported'],
+    [{ tools: [{ type: 'custom', custom: { name: 'f' } }] }, 'tools[0].type', 'unsupported'],
     [{ messages: [{ role: 'user', content: 'word '.repeat(5000) }] }, 'messages', 'context_length_exceeded'],
     [{ messages: [{ role: 'user', content: 'word '.repeat(300_000) }] }, 'messages', 'context_length_exceeded'],
     [

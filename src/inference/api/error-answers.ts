@@ -50,12 +50,37 @@ export const logFailure = (error: InferenceError, request: FastifyRequest): void
   if (error.statusCode === 500) request.log.error({ err: error.cause ?? error }, 'the request failed')
 }
 
+/** By status. */
+const ANTHROPIC_TYPES: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  503: 'overloaded_error',
+  504: 'timeout_error',
+}
+
+/** In the shape of Anthropic's errors, which have no field: the message names it. */
+export const presentAnthropicError = ({ statusCode, message }: InferenceError) => {
+  const type = ANTHROPIC_TYPES[statusCode] ?? (statusCode < 500 ? 'invalid_request_error' : 'api_error')
+  return { type: 'error', error: { type, message } }
+}
+
+const bodyOf = (error: InferenceError, request: FastifyRequest): object =>
+  /^\/v1\/messages(?![^/?])/.test(request.url)
+    ? { ...presentAnthropicError(error), request_id: request.id }
+    : error.toJSON()
+
 const send = (error: InferenceError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
   logFailure(error, request)
   if (error.retryAfterSeconds !== undefined) reply.header('retry-after', String(error.retryAfterSeconds))
   // Fastify closes the connection after a body it refused, which can cut off the very answer that says why.
   reply.removeHeader('connection')
-  return reply.code(error.statusCode).type('application/json; charset=utf-8').send(JSON.stringify(error.toJSON()))
+  return reply
+    .code(error.statusCode)
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify(bodyOf(error, request)))
 }
 
 /** Paths that cannot be decoded meet no hook: what those would have added is added here. */

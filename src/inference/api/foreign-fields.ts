@@ -3,14 +3,14 @@ import { invalid, isObject } from './request-body.ts'
 
 type Harmless = (value: unknown) => boolean
 
-const anything: Harmless = () => true
-const is =
+export const anything: Harmless = () => true
+export const is =
   (...values: readonly unknown[]): Harmless =>
   (value) =>
     values.includes(value)
-const empty: Harmless = (value) =>
+export const empty: Harmless = (value) =>
   isObject(value) ? Object.keys(value).length === 0 : Array.isArray(value) && value.length === 0
-const never: Harmless = () => false
+export const never: Harmless = () => false
 
 /**
  * What clients of OpenAI's API and of other local servers send beside the fields that are understood here, and which values
@@ -51,12 +51,20 @@ const FOREIGN: Readonly<Record<string, Harmless>> = {
   echo: is(false),
 }
 
-/** @throws InferenceError for a field of the body that is not among `known` and asks for something. */
-export const refuseForeign = (body: Readonly<Record<string, unknown>>, known: ReadonlySet<string>): void => {
+/**
+ * @param own fields of one API, in addition or instead
+ * @throws InferenceError for a field of the body that is not among `known` and asks for something.
+ */
+export const refuseForeign = (
+  body: Readonly<Record<string, unknown>>,
+  known: ReadonlySet<string>,
+  own: Readonly<Record<string, Harmless>> = {},
+): void => {
+  const foreign = { ...FOREIGN, ...own }
   for (const [name, value] of Object.entries(body)) {
     if (value === null || known.has(name)) continue
     const shown = name.slice(0, 100)
-    const harmless = Object.hasOwn(FOREIGN, name) ? FOREIGN[name] : undefined
+    const harmless = Object.hasOwn(foreign, name) ? foreign[name] : undefined
     if (harmless === undefined) throw invalid(`'${shown}' is not a field of this request. Leave it out.`, shown)
     if (harmless(value)) continue
     throw new InferenceError(

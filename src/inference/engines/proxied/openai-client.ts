@@ -4,6 +4,13 @@ import type { Embeddings } from '../engine.ts'
 /** What a piece of a streamed chat completion says; fields that a server leaves out are null. */
 export interface ChatPiece {
   readonly text: string
+  /** Pieces of calls: the first of each has its id and name. */
+  readonly calls: readonly {
+    readonly index: number
+    readonly id: string | null
+    readonly name: string | null
+    readonly arguments: string
+  }[]
   readonly finishReason: string | null
   readonly usage: {
     readonly promptTokens: number
@@ -135,6 +142,17 @@ async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerator<strin
   }
 }
 
+const callIn = (value: unknown, position: number): ChatPiece['calls'][number] => {
+  const { index, id, function: called } = object(value)
+  const { name, arguments: given } = object(called)
+  return {
+    index: typeof index === 'number' ? index : position,
+    id: typeof id === 'string' && id !== '' ? id : null,
+    name: typeof name === 'string' && name !== '' ? name : null,
+    arguments: typeof given === 'string' ? given : '',
+  }
+}
+
 const pieceIn = (data: string): ChatPiece => {
   let value: Json
   try {
@@ -144,11 +162,12 @@ const pieceIn = (data: string): ChatPiece => {
   }
   if (value.error !== undefined) throw new ChatServerError(messageOf(value.error), null)
   const choice = object(list(value.choices)[0])
-  const { content } = object(choice.delta)
+  const { content, tool_calls: calls } = object(choice.delta)
   const usage = object(value.usage)
   const finishReason = choice.finish_reason
   return {
     text: typeof content === 'string' ? content : '',
+    calls: list(calls).map(callIn),
     finishReason: typeof finishReason === 'string' && finishReason !== '' ? finishReason : null,
     usage:
       typeof usage.prompt_tokens === 'number'

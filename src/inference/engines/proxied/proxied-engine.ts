@@ -13,6 +13,7 @@ import {
   ServerStalled,
   streamChat,
 } from './openai-client.ts'
+import { createCallReader, presentMessage, presentTools } from './passed-tools.ts'
 import { openAiFormat, type ServerProgram, serverNamed } from './servers.ts'
 import { type RunningServer, type StartOptions, startServer, withWords } from './started-server.ts'
 
@@ -75,7 +76,8 @@ const createEngine = <S extends Server>(proxied: Proxied<S>): Engine => {
     const maxTokens = request.maxTokens ?? (serverNamed(name)?.needsMaxTokens ? model.contextTokens || null : null)
     return {
       ...(modelId !== null && { model: modelId }),
-      messages: request.messages,
+      messages: request.messages.map(presentMessage),
+      ...(request.toolUse && presentTools(request.toolUse)),
       ...(maxTokens !== null && { max_tokens: maxTokens }),
       temperature: request.temperature,
       top_p: request.topP,
@@ -91,6 +93,7 @@ const createEngine = <S extends Server>(proxied: Proxied<S>): Engine => {
     let usage: ChatPiece['usage'] = null
     const started = { type: 'started', promptTokens: estimatedPrompt(request.messages), cachedTokens: 0 } as const
     let begun = false
+    const calls = createCallReader()
     for await (const piece of streamChat(server, bodyOf(request), signal)) {
       // Not before: a refusal has a status as long as nothing was said.
       if (!begun) yield started
@@ -98,9 +101,12 @@ const createEngine = <S extends Server>(proxied: Proxied<S>): Engine => {
       usage = piece.usage ?? usage
       text += piece.text
       if (piece.text !== '') yield { type: 'text', text: piece.text }
+      yield* calls.read(piece)
       reason = piece.finishReason ?? reason
     }
     if (!begun) yield started
+    if (request.toolUse && request.toolUse.choice !== 'auto' && calls.count() === 0 && reason !== 'length')
+      throw new InferenceError('upstream_failed', `${label} was told to call a function, and replied without a call.`)
     yield {
       type: 'finished',
       result: {
@@ -121,6 +127,7 @@ const createEngine = <S extends Server>(proxied: Proxied<S>): Engine => {
     name,
     slots: proxied.slots,
     model,
+    tools: 'passed',
     async *chat(request, signal) {
       // Said before anything is started again for it.
       bodyOf(request)

@@ -1,0 +1,25 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { App } from '../../platform/http/app.ts'
+import { InferenceError } from '../errors.ts'
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+/** As OpenAI's clients send it, or Anthropic's. */
+const keysIn = ({ authorization, 'x-api-key': own }: IncomingHttpHeaders): readonly string[] => {
+  const bearer = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
+  return [bearer, own].filter((key) => typeof key === 'string')
+}
+
+/** Every route under /v1 wants the key. It is compared in a time that says nothing about it. */
+export const requireKey = (app: App, apiKey: string): void => {
+  const expected = digest(apiKey)
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (!request.routeOptions.url?.startsWith('/v1/')) return done()
+    const keys = keysIn(request.headers)
+    if (keys.some((key) => timingSafeEqual(digest(key), expected))) return done()
+    const what = keys.length === 0 ? 'This server wants its API key' : 'That is not the API key of this server'
+    const how = 'Send the key that svc serve was started with, as Authorization: Bearer <key> or x-api-key: <key>.'
+    done(new InferenceError('invalid_api_key', `${what}. ${how}`))
+  })
+}

@@ -1,0 +1,143 @@
+import type { FastifyReply } from 'fastify'
+import type { App } from '../../platform/http/app.ts'
+import type { Finished } from '../engines/engine.ts'
+import { InferenceError } from '../errors.ts'
+import { answerWithChat, type ChatRoutes, newId, type ReplyStyle } from './chat.routes.ts'
+import { openModel } from './chat-run.ts'
+import type { Frames } from './chat-stream.ts'
+import { whilePresent } from './client-presence.ts'
+import { presentAnthropicError } from './error-answers.ts'
+import { readCountOrder, readMessagesOrder } from './messages.schema.ts'
+import type { Reply } from './replies.ts'
+import type { Tally } from './usage.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+const stopOf = ({ reason, stopSequence }: Finished, calls: number): Json => ({
+  stop_reason:
+    reason === 'length'
+      ? 'max_tokens'
+      : stopSequence !== undefined
+        ? 'stop_sequence'
+        : calls > 0
+          ? 'tool_use'
+          : 'end_turn',
+  stop_sequence: stopSequence ?? null,
+})
+
+/** What was cached counts apart there. */
+const usageOf = ({ promptTokens, cachedTokens, completionTokens }: Tally): Json => ({
+  input_tokens: promptTokens - cachedTokens,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: cachedTokens,
+  output_tokens: completionTokens,
+})
+
+const messageOf = (model: string, content: readonly Json[], rest: Json): Json => ({
+  id: newId('msg_'),
+  type: 'message',
+  role: 'assistant',
+  model,
+  content,
+  ...rest,
+})
+
+const toolUseId = (callId: string): string => callId.replace(/^call_/, 'toolu_')
+
+const parsed = (given: string): unknown => {
+  try {
+    return JSON.parse(given)
+  } catch (cause) {
+    throw new InferenceError('upstream_failed', 'The server that has the model sent arguments that are not JSON.', {
+      cause,
+    })
+  }
+}
+
+const present = (model: string, { text, calls, result }: Reply, tally: Tally): Json => {
+  const content = [
+    ...(text === '' ? [] : [{ type: 'text', text }]),
+    ...calls.map(({ id, name, arguments: given }) => ({
+      type: 'tool_use',
+      id: toolUseId(id),
+      name,
+      input: parsed(given),
+    })),
+  ]
+  return messageOf(model, content, { ...stopOf(result, calls.length), usage: usageOf(tally) })
+}
+
+/** The events of one streamed message, in the order in which Anthropic sends them. */
+const messageFrames = (model: string): Frames => {
+  const event = (type: string, fields: Json = {}): string =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`
+  let index = -1
+  let open: 'text' | 'call' | null = null
+  let calls = 0
+  let stop: Json = {}
+
+  const close = (): string => {
+    if (open === null) return ''
+    open = null
+    return event('content_block_stop', { index })
+  }
+  const begin = (kind: 'text' | 'call', block: Json): string => {
+    const closed = close()
+    open = kind
+    index++
+    return closed + event('content_block_start', { index, content_block: block })
+  }
+
+  return {
+    event({ event: told }, tally) {
+      switch (told.type) {
+        case 'started': {
+          const rest = { stop_reason: null, stop_sequence: null, usage: usageOf(tally) }
+          return event('message_start', { message: messageOf(model, [], rest) })
+        }
+        case 'text': {
+          const start = open === 'text' ? '' : begin('text', { type: 'text', text: '' })
+          return start + event('content_block_delta', { index, delta: { type: 'text_delta', text: told.text } })
+        }
+        case 'call':
+          calls++
+          return begin('call', { type: 'tool_use', id: toolUseId(told.callId), name: told.name, input: {} })
+        case 'arguments':
+          return event('content_block_delta', { index, delta: { type: 'input_json_delta', partial_json: told.text } })
+        case 'finished':
+          stop = stopOf(told.result, calls)
+          return close()
+      }
+    },
+    end: (tally) => event('message_delta', { delta: stop, usage: usageOf(tally) }) + event('message_stop'),
+    error: (error) => `event: error\ndata: ${JSON.stringify(presentAnthropicError(error))}\n\n`,
+    alive: event('ping'),
+  }
+}
+
+/** POST /v1/messages and /v1/messages/count_tokens */
+export const messagesRoutes = (app: App, deps: Omit<ChatRoutes, 'defaultFormat'>): void => {
+  answerWithChat(app, '/v1/messages', deps, (body) => ({
+    order: readMessagesOrder(body),
+    style: (model): ReplyStyle => ({
+      whole: (replies, tally) => present(model, replies[0]!, tally),
+      frames: () => messageFrames(model),
+    }),
+  }))
+
+  const count = async (body: unknown, signal: AbortSignal, reply: FastifyReply): Promise<FastifyReply> => {
+    const order = readCountOrder(body)
+    const { lease } = await openModel(deps, order, signal)
+    try {
+      const { engine } = lease
+      if (engine.countTokens === undefined)
+        throw new InferenceError('unsupported', `${engine.name} counts no tokens.`, { param: 'model' })
+      return reply.send({ input_tokens: await engine.countTokens(order.messages, order.toolUse?.tools) })
+    } finally {
+      lease.release()
+    }
+  }
+  app.post('/v1/messages/count_tokens', (request, reply) =>
+    whilePresent(request, reply, (signal) => count(request.body, signal, reply)),
+  )
+}

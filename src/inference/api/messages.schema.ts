@@ -1,0 +1,167 @@
+import { type Static, Type } from 'typebox'
+import type { ChatMessage, ToolCall, ToolUse } from '../engines/engine.ts'
+import type { ChatOrder } from './chat.schema.ts'
+import { formatBeside } from './chat.schema.ts'
+import { checkResults, readTexts } from './chat-messages.ts'
+import { anything, empty, is, never, refuseForeign } from './foreign-fields.ts'
+import { bodyReader, invalid, isObject, unsupported } from './request-body.ts'
+import { readResponseFormat } from './response-format.ts'
+import { checkNames, readTool, toolUseOf } from './tools.schema.ts'
+
+const Content = Type.Union([Type.String(), Type.Array(Type.Unknown())])
+
+const CountBody = Type.Object({
+  model: Type.String({ minLength: 1 }),
+  messages: Type.Array(Type.Object({ role: Type.String(), content: Content }), { minItems: 1 }),
+  system: Type.Optional(Content),
+  tools: Type.Optional(Type.Array(Type.Unknown(), { maxItems: 256 })),
+  tool_choice: Type.Optional(
+    Type.Object({
+      type: Type.String(),
+      name: Type.Optional(Type.String()),
+      disable_parallel_tool_use: Type.Optional(Type.Boolean()),
+    }),
+  ),
+  output_config: Type.Optional(Type.Object({})),
+})
+
+const MessagesBody = Type.Object({
+  ...CountBody.properties,
+  max_tokens: Type.Integer({ minimum: 1 }),
+  stream: Type.Optional(Type.Boolean()),
+  temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+  top_p: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1 })),
+  stop_sequences: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 1000 }), { maxItems: 16 })),
+})
+
+type CountBody = Static<typeof CountBody>
+
+const readCountBody = bodyReader(CountBody)
+const readMessagesBody = bodyReader(MessagesBody)
+
+/** What agents send that asks for nothing here: no model of ours thinks apart from its text. */
+const FOREIGN = {
+  metadata: anything,
+  cache_control: anything,
+  thinking: anything,
+  context_management: anything,
+  diagnostics: anything,
+  inference_geo: anything,
+  service_tier: is('auto', 'standard_only'),
+  top_k: is(0, -1),
+  container: never,
+  mcp_servers: empty,
+}
+
+const said = (parts: readonly unknown[], at: string): string => (parts.length === 0 ? '' : readTexts(parts, at))
+
+/** Blocks that were thought, which go to no other model. */
+const isThought = (block: unknown): boolean =>
+  isObject(block) && (block.type === 'thinking' || block.type === 'redacted_thinking')
+
+const readCall = (block: Readonly<Record<string, unknown>>, at: string): ToolCall => {
+  const { id, name, input } = block
+  if (typeof id !== 'string' || id === '') throw invalid(`${at}.id is required: a non-empty string.`, `${at}.id`)
+  if (typeof name !== 'string' || name === '')
+    throw invalid(`${at}.name is required: a non-empty string.`, `${at}.name`)
+  if (!isObject(input)) throw invalid(`${at}.input is required: an object.`, `${at}.input`)
+  return { id, name, arguments: input }
+}
+
+const readResult = (block: Readonly<Record<string, unknown>>, at: string): ChatMessage => {
+  const { tool_use_id: toolCallId, content = '', is_error: failed } = block
+  if (typeof toolCallId !== 'string') throw invalid(`${at}.tool_use_id is required: a string.`, `${at}.tool_use_id`)
+  const text = readTexts(content ?? '', `${at}.content`)
+  return { role: 'tool', content: failed === true ? `The tool failed: ${text}` : text, toolCallId }
+}
+
+const readMessage = ({ role, content }: CountBody['messages'][number], index: number): readonly ChatMessage[] => {
+  const at = `messages[${index}]`
+  if (role !== 'user' && role !== 'assistant' && role !== 'system')
+    throw invalid(`${at}.role must be one of user and assistant, got '${role.slice(0, 100)}'.`, `${at}.role`)
+  if (typeof content === 'string') return [{ role, content: readTexts(content, `${at}.content`) }]
+  const calls: ToolCall[] = []
+  const results: ChatMessage[] = []
+  const rest: unknown[] = []
+  for (const [position, block] of content.entries()) {
+    const place = `${at}.content[${position}]`
+    const type = isObject(block) ? block.type : null
+    if (isObject(block) && type === 'tool_use' && role === 'assistant') calls.push(readCall(block, place))
+    else if (isObject(block) && type === 'tool_result' && role === 'user') results.push(readResult(block, place))
+    else if (!isThought(block)) {
+      // Named by its own place.
+      readTexts(new Array(position).fill({ type: 'text', text: '' }).concat([block]), `${at}.content`)
+      rest.push(block)
+    }
+  }
+  const text = said(rest, `${at}.content`)
+  if (calls.length > 0) return [{ role, content: text, toolCalls: calls }]
+  return text === '' && results.length > 0 ? results : [...results, { role, content: text }]
+}
+
+const readMessages = ({ system, messages }: CountBody): readonly ChatMessage[] => {
+  const read = messages.map(readMessage)
+  const places = read.flatMap((each, index) => each.map(() => `messages[${index}].content`))
+  checkResults(read.flat(), (index) => places[index]!)
+  const first = system === undefined ? '' : Array.isArray(system) ? systemText(system) : readTexts(system, 'system')
+  return first === '' ? read.flat() : [{ role: 'system', content: first }, ...read.flat()]
+}
+
+/** Its blocks are paragraphs. */
+const systemText = (blocks: readonly unknown[]): string =>
+  blocks.map((block, index) => readTexts([block], `system[${index}]`)).join('\n\n')
+
+const CHOICES = { auto: 'auto', any: 'required', none: 'none' } as const
+
+const readToolUse = ({ tools = [], tool_choice: choice }: CountBody): ToolUse | null => {
+  const read = tools.map((tool, index) => {
+    const at = `tools[${index}]`
+    const { type = 'custom', name, description, input_schema, strict } = isObject(tool) ? tool : {}
+    if (type === 'custom' || type === null)
+      return readTool({ name, description, parameters: input_schema, strict }, at, 'input_schema')
+    throw unsupported(`${at}: tools of type '${String(type).slice(0, 100)}' do not run here.`, `${at}.type`)
+  })
+  checkNames(read)
+  const parallel = choice?.disable_parallel_tool_use !== true
+  if (choice === undefined) return toolUseOf(read, 'auto', parallel)
+  if (choice.type === 'tool' && choice.name !== undefined) return toolUseOf(read, { name: choice.name }, parallel)
+  if (Object.hasOwn(CHOICES, choice.type))
+    return toolUseOf(read, CHOICES[choice.type as keyof typeof CHOICES], parallel)
+  throw invalid('tool_choice.type must be one of auto, any, tool (with a name) and none.', 'tool_choice')
+}
+
+const readFormat = ({ output_config: config }: CountBody) => {
+  const { format } = (config ?? {}) as Readonly<Record<string, unknown>>
+  if (!isObject(format)) return { type: 'text' } as const
+  const { type, schema } = format
+  if (type === 'json_schema')
+    return readResponseFormat({ type, json_schema: { name: 'output', schema, strict: true } } as { type: string }, {
+      type: 'text',
+    })
+  throw unsupported("output_config.format.type must be 'json_schema'.", 'output_config')
+}
+
+/** The prompt that a request to Anthropic's API describes. @throws InferenceError with the field as `param` */
+export const readCountOrder = (body: unknown): Pick<ChatOrder, 'model' | 'messages' | 'toolUse' | 'responseFormat'> => {
+  const read = readCountBody(body)
+  refuseForeign(read, new Set(Object.keys(MessagesBody.properties)), FOREIGN)
+  const toolUse = readToolUse(read)
+  const responseFormat = formatBeside(toolUse, readFormat(read), read.output_config, 'output_config.format')
+  return { model: read.model, messages: readMessages(read), toolUse, responseFormat }
+}
+
+/** What a request to Anthropic's Messages API asks for. @throws InferenceError with the field as `param` */
+export const readMessagesOrder = (body: unknown): ChatOrder => {
+  const read = readMessagesBody(body)
+  return {
+    ...readCountOrder(read),
+    stream: read.stream ?? false,
+    includeUsage: true,
+    temperature: read.temperature ?? 0.7,
+    topP: read.top_p ?? 0.9,
+    maxTokens: read.max_tokens,
+    stop: read.stop_sequences ?? [],
+    choices: 1,
+    seed: null,
+  }
+}

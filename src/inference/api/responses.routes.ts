@@ -1,0 +1,218 @@
+import type { App } from '../../platform/http/app.ts'
+import type { Finished } from '../engines/engine.ts'
+import { answerWithChat, type ChatRoutes, newId, type ReplyStyle } from './chat.routes.ts'
+import type { Frames } from './chat-stream.ts'
+import type { Reply } from './replies.ts'
+import { type ResponsesBody, readResponsesOrder } from './responses.schema.ts'
+import type { Tally } from './usage.ts'
+
+type Json = Readonly<Record<string, unknown>>
+type Status = 'in_progress' | 'completed' | 'incomplete' | 'failed'
+
+interface Identity {
+  readonly id: string
+  readonly created: number
+  readonly model: string
+  readonly body: ResponsesBody
+}
+
+const textPart = (text: string): Json => ({ type: 'output_text', text, annotations: [], logprobs: [] })
+
+const messageItem = (id: string, status: Status, content: readonly Json[]): Json => ({
+  id,
+  type: 'message',
+  role: 'assistant',
+  status,
+  content,
+})
+
+const callItem = (id: string, status: Status, callId: string, name: string, given: string): Json => ({
+  id,
+  type: 'function_call',
+  status,
+  call_id: callId,
+  name,
+  arguments: given,
+})
+
+const usageOf = ({ promptTokens, cachedTokens, completionTokens }: Tally): Json => ({
+  input_tokens: promptTokens,
+  input_tokens_details: { cached_tokens: cachedTokens },
+  output_tokens: completionTokens,
+  output_tokens_details: { reasoning_tokens: 0 },
+  total_tokens: promptTokens + completionTokens,
+})
+
+const responseOf = (
+  { id, created, model, body }: Identity,
+  status: Status,
+  output: readonly Json[],
+  tally: Tally | null,
+  error: Json | null = null,
+): Json => ({
+  id,
+  object: 'response',
+  created_at: created,
+  status,
+  error,
+  incomplete_details: status === 'incomplete' ? { reason: 'max_output_tokens' } : null,
+  instructions: body.instructions ?? null,
+  max_output_tokens: body.max_output_tokens ?? null,
+  metadata: {},
+  model,
+  output,
+  parallel_tool_calls: body.parallel_tool_calls ?? true,
+  previous_response_id: null,
+  reasoning: { effort: null, summary: null },
+  store: false,
+  temperature: body.temperature ?? 0.7,
+  text: { format: body.text?.format ?? { type: 'text' } },
+  tool_choice: body.tool_choice ?? 'auto',
+  tools: body.tools ?? [],
+  top_p: body.top_p ?? 0.9,
+  truncation: 'disabled',
+  usage: tally && usageOf(tally),
+})
+
+const statusOf = ({ reason }: Finished): Status => (reason === 'length' ? 'incomplete' : 'completed')
+
+const present = (identity: Identity, { text, calls, result }: Reply, tally: Tally): Json => {
+  const status = statusOf(result)
+  const output = [
+    ...(text === '' && calls.length > 0 ? [] : [messageItem(newId('msg_'), status, [textPart(text)])]),
+    ...calls.map(({ id, name, arguments: given }) => callItem(newId('fc_'), status, id, name, given)),
+  ]
+  return responseOf(identity, status, output, tally)
+}
+
+/** What is being written, and the events of its end. */
+interface OpenItem {
+  add(text: string): string
+  end(status: Status): readonly [frames: string, item: Json]
+}
+
+/** The events of one streamed response, in the order in which OpenAI sends them. */
+const responseFrames = (identity: Identity): Frames => {
+  let sequence = 0
+  const event = (type: string, fields: Json): string =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: sequence++, ...fields })}\n\n`
+  const done: Json[] = []
+  let item: OpenItem | null = null
+  let text: OpenItem | null = null
+  let last: Status = 'completed'
+
+  const openText = (): [OpenItem, string] => {
+    const id = newId('msg_')
+    const output_index = done.length
+    const place = { item_id: id, output_index, content_index: 0 }
+    let whole = ''
+    const begin =
+      event('response.output_item.added', { output_index, item: messageItem(id, 'in_progress', []) }) +
+      event('response.content_part.added', { ...place, part: textPart('') })
+    const opened: OpenItem = {
+      add(delta) {
+        whole += delta
+        return event('response.output_text.delta', { ...place, delta, logprobs: [] })
+      },
+      end(status) {
+        const ended = messageItem(id, status, [textPart(whole)])
+        const frames =
+          event('response.output_text.done', { ...place, text: whole, logprobs: [] }) +
+          event('response.content_part.done', { ...place, part: textPart(whole) }) +
+          event('response.output_item.done', { output_index, item: ended })
+        return [frames, ended]
+      },
+    }
+    return [opened, begin]
+  }
+
+  const openCall = (callId: string, name: string): [OpenItem, string] => {
+    const id = newId('fc_')
+    const output_index = done.length
+    const place = { item_id: id, output_index }
+    let given = ''
+    const begin = event('response.output_item.added', {
+      output_index,
+      item: callItem(id, 'in_progress', callId, name, ''),
+    })
+    const opened: OpenItem = {
+      add(delta) {
+        given += delta
+        return event('response.function_call_arguments.delta', { ...place, delta })
+      },
+      end(status) {
+        const ended = callItem(id, status, callId, name, given)
+        const frames =
+          event('response.function_call_arguments.done', { ...place, name, arguments: given }) +
+          event('response.output_item.done', { output_index, item: ended })
+        return [frames, ended]
+      },
+    }
+    return [opened, begin]
+  }
+
+  const close = (status: Status): string => {
+    if (item === null) return ''
+    const [frames, ended] = item.end(status)
+    done.push(ended)
+    item = null
+    text = null
+    return frames
+  }
+
+  const say = (delta: string): string => {
+    if (text !== null) return text.add(delta)
+    const closed = close('completed')
+    const [opened, begin] = openText()
+    item = text = opened
+    return closed + begin + (delta === '' ? '' : opened.add(delta))
+  }
+
+  return {
+    event({ event: told }) {
+      switch (told.type) {
+        case 'started': {
+          const response = responseOf(identity, 'in_progress', [], null)
+          return event('response.created', { response }) + event('response.in_progress', { response })
+        }
+        case 'text':
+          return say(told.text)
+        case 'call': {
+          const closed = close('completed')
+          const [opened, begin] = openCall(told.callId, told.name)
+          item = opened
+          return closed + begin
+        }
+        case 'arguments':
+          return item?.add(told.text) ?? ''
+        case 'finished': {
+          last = statusOf(told.result)
+          const nothing = done.length === 0 && item === null ? say('') : ''
+          return nothing + close(last)
+        }
+      }
+    },
+    end: (tally) => event(`response.${last}`, { response: responseOf(identity, last, done, tally) }),
+    error({ message, code, param }) {
+      const failed = responseOf(identity, 'failed', done, null, { code: 'server_error', message })
+      return event('error', { code, message, param }) + event('response.failed', { response: failed })
+    },
+    alive: ': waiting\n\n',
+  }
+}
+
+/** POST /v1/responses */
+export const responsesRoutes = (app: App, deps: Omit<ChatRoutes, 'defaultFormat'>): void =>
+  answerWithChat(app, '/v1/responses', deps, (given) => {
+    const { order, body } = readResponsesOrder(given)
+    return {
+      order,
+      style: (model, created): ReplyStyle => {
+        const identity = { id: newId('resp_'), created, model, body }
+        return {
+          whole: (replies, tally) => present(identity, replies[0]!, tally),
+          frames: () => responseFrames(identity),
+        }
+      },
+    }
+  })

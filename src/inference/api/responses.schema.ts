@@ -1,0 +1,178 @@
+import { type Static, Type } from 'typebox'
+import type { ChatMessage, ToolCall } from '../engines/engine.ts'
+import type { ChatOrder } from './chat.schema.ts'
+import { formatBeside } from './chat.schema.ts'
+import { checkResults, readArguments, readTexts } from './chat-messages.ts'
+import { anything, is, never, refuseForeign } from './foreign-fields.ts'
+import { bodyReader, invalid, isObject, unsupported } from './request-body.ts'
+import { readResponseFormat } from './response-format.ts'
+import { readTool, TOOL_FIELDS, toolUseOf } from './tools.schema.ts'
+
+const ResponsesBody = Type.Object({
+  model: Type.String({ minLength: 1 }),
+  input: Type.Union([Type.String(), Type.Array(Type.Unknown(), { minItems: 1 })]),
+  instructions: Type.Optional(Type.String()),
+  stream: Type.Optional(Type.Boolean()),
+  temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
+  top_p: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1 })),
+  max_output_tokens: Type.Optional(Type.Integer({ minimum: 1 })),
+  text: Type.Optional(Type.Object({ format: Type.Optional(Type.Object({ type: Type.String() })) })),
+  ...TOOL_FIELDS,
+})
+
+export type ResponsesBody = Static<typeof ResponsesBody>
+
+const KNOWN: ReadonlySet<string> = new Set(Object.keys(ResponsesBody.properties))
+const readBody = bodyReader(ResponsesBody)
+
+/** What agents send that asks for nothing here: no model of ours has reasoning apart from its text, and nothing is stored. */
+const FOREIGN = {
+  include: (value: unknown) => Array.isArray(value) && value.every((one) => one === 'reasoning.encrypted_content'),
+  reasoning: anything,
+  stream_options: anything,
+  client_metadata: anything,
+  truncation: is('disabled'),
+  background: is(false),
+  previous_response_id: never,
+  conversation: never,
+  prompt: never,
+  max_tool_calls: never,
+}
+
+const ROLES: Readonly<Record<string, ChatMessage['role']>> = {
+  system: 'system',
+  developer: 'system',
+  user: 'user',
+  assistant: 'assistant',
+}
+
+const textOf = (value: unknown, where: string): string => {
+  if (typeof value === 'string' && value !== '') return value
+  throw invalid(`${where} is required: a non-empty string.`, where)
+}
+
+const readItem = (item: unknown, index: number): ChatMessage | null => {
+  const at = `input[${index}]`
+  if (!isObject(item)) throw invalid(`${at} must be an object.`, at)
+  const { type = 'message' } = item
+  switch (type) {
+    case 'message': {
+      const role = ROLES[String(item.role)]
+      const known = Object.keys(ROLES).join(', ')
+      if (role === undefined) throw invalid(`${at}.role must be one of ${known}.`, `${at}.role`)
+      return { role, content: readTexts(item.content, `${at}.content`) }
+    }
+    case 'function_call': {
+      const id = textOf(item.call_id, `${at}.call_id`)
+      const name = textOf(item.name, `${at}.name`)
+      return {
+        role: 'assistant',
+        content: '',
+        toolCalls: [{ id, name, arguments: readArguments(item.arguments, `${at}.arguments`) }],
+      }
+    }
+    case 'function_call_output':
+      return {
+        role: 'tool',
+        content: readTexts(item.output, `${at}.output`),
+        toolCallId: textOf(item.call_id, `${at}.call_id`),
+      }
+    case 'reasoning':
+      return null
+    default: {
+      const shown = String(type).slice(0, 100)
+      throw unsupported(`${at}: items of type '${shown}' are not supported. Leave it out.`, `${at}.type`)
+    }
+  }
+}
+
+/** Calls are items of their own there; in a prompt they belong to what the assistant said before them. */
+const withCallsJoined = (messages: readonly ChatMessage[]): readonly ChatMessage[] => {
+  const joined: ChatMessage[] = []
+  for (const message of messages) {
+    const last = joined.at(-1)
+    const calls: readonly ToolCall[] = message.toolCalls ?? []
+    if (calls.length > 0 && last?.role === 'assistant')
+      joined[joined.length - 1] = { ...last, toolCalls: [...(last.toolCalls ?? []), ...calls] }
+    else joined.push(message)
+  }
+  return joined
+}
+
+/** Templates take one system message, at the beginning. */
+const withOneSystem = (instructions: string, messages: readonly ChatMessage[]): readonly ChatMessage[] => {
+  const isSystem = ({ role }: ChatMessage): boolean => role === 'system'
+  const texts = [instructions, ...messages.filter(isSystem).map(({ content }) => content)].filter(Boolean)
+  const rest = messages.filter((message) => !isSystem(message))
+  return texts.length === 0 ? rest : [{ role: 'system', content: texts.join('\n\n') }, ...rest]
+}
+
+const readMessages = ({ input, instructions = '' }: ResponsesBody): readonly ChatMessage[] => {
+  if (typeof input === 'string') return withOneSystem(instructions, [{ role: 'user', content: input }])
+  const messages = input.map(readItem)
+  checkResults(
+    messages.map((message): ChatMessage => message ?? { role: 'user', content: '' }),
+    (index) => `input[${index}].call_id`,
+  )
+  const said = messages.filter((message) => message !== null)
+  return withOneSystem(instructions, withCallsJoined(said))
+}
+
+const readChoice = (given: string | object | undefined): Parameters<typeof toolUseOf>[1] => {
+  const { type, name } = isObject(given) ? given : {}
+  if (type === 'function' && typeof name === 'string') return { name }
+  const choice = (['auto', 'none', 'required'] as const).find((known) => known === (given ?? 'auto'))
+  if (choice !== undefined) return choice
+  throw invalid(
+    'tool_choice must be one of auto, none, required, or {"type": "function", "name": "..."}.',
+    'tool_choice',
+  )
+}
+
+const readTools = (tools: readonly unknown[] = []) =>
+  tools.map((tool, index) => {
+    const at = `tools[${index}]`
+    const { type, name, description, parameters, strict } = isObject(tool) ? tool : {}
+    if (type === 'function') return readTool({ name, description, parameters, strict }, at)
+    const shown = String(type).slice(0, 100)
+    throw unsupported(`${at}: tools of type '${shown}' do not run here, only functions.`, `${at}.type`)
+  })
+
+const readFormat = ({ text }: ResponsesBody) => {
+  const { format, ...rest } = (text ?? {}) as Readonly<Record<string, unknown>>
+  for (const [name, value] of Object.entries(rest)) {
+    // A wish about the length of texts.
+    if (name !== 'verbosity' && value !== null)
+      throw unsupported(`text.${name.slice(0, 100)} is not supported.`, 'text')
+  }
+  if (!isObject(format) || format.type === 'text') return { type: 'text' } as const
+  const { type, ...schema } = format
+  return readResponseFormat(
+    { type: String(type), ...(type === 'json_schema' && { json_schema: schema }) },
+    { type: 'text' },
+  )
+}
+
+/** What a request to the Responses API asks for. @throws InferenceError with the field as `param` */
+export const readResponsesOrder = (body: unknown): { readonly order: ChatOrder; readonly body: ResponsesBody } => {
+  const read = readBody(body)
+  refuseForeign(read, KNOWN, FOREIGN)
+  const toolUse = toolUseOf(readTools(read.tools), readChoice(read.tool_choice), read.parallel_tool_calls ?? true)
+  return {
+    body: read,
+    order: {
+      model: read.model,
+      messages: readMessages(read),
+      stream: read.stream ?? false,
+      includeUsage: true,
+      temperature: read.temperature ?? 0.7,
+      topP: read.top_p ?? 0.9,
+      maxTokens: read.max_output_tokens ?? null,
+      stop: [],
+      responseFormat: formatBeside(toolUse, readFormat(read), read.text, 'text.format'),
+      toolUse,
+      choices: 1,
+      seed: null,
+    },
+  }
+}

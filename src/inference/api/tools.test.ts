@@ -1,0 +1,216 @@
+import { join } from 'node:path'
+import type { ChatCompletionChunk, ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { emptyFolder } from '../../../test/databases.ts'
+import type { Engine } from '../engines/engine.ts'
+import { openLlamaEngine } from '../engines/llama/open-engine.ts'
+import { withTemplate } from '../models/gguf/with-template.fixture.ts'
+import { openStarter, STARTER, serveForTest, type TestInference } from './test-inference.fixture.ts'
+
+let engine: Engine
+let server: TestInference
+
+beforeAll(async () => {
+  engine = await openStarter()
+  server = await serveForTest(engine)
+})
+
+afterAll(async () => {
+  await server.close()
+  await engine.close()
+})
+
+const weather = {
+  name: 'get_weather',
+  description: 'Tells the weather.',
+  strict: true,
+  parameters: {
+    type: 'object',
+    properties: { city: { enum: ['Paris', 'Rome'] }, days: { type: 'integer', minimum: 1, maximum: 9 } },
+    required: ['city', 'days'],
+    additionalProperties: false,
+  },
+}
+const tools = [
+  { type: 'function' as const, function: weather },
+  { type: 'function' as const, function: { name: 'now' } },
+]
+const asking = (fields: Partial<ChatCompletionCreateParamsNonStreaming>): ChatCompletionCreateParamsNonStreaming => ({
+  model: 'starter',
+  temperature: 0,
+  messages: [{ role: 'user', content: 'What is the weather in Paris?' }],
+  tools,
+  ...fields,
+})
+const named = (name: string) => ({ type: 'function' as const, function: { name } })
+
+const post = async (body: object) => {
+  const response = await fetch(`${server.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  return { status: response.status, body: await response.json() }
+}
+
+test('a function that is named is called once, with arguments that are valid', async () => {
+  const { choices } = await server.client.chat.completions.create(asking({ tool_choice: named('get_weather') }))
+  const [call] = choices[0]!.message.tool_calls!
+  expect(choices).toEqual([
+    {
+      index: 0,
+      message: {
+        role: 'assistant',
+        content: null,
+        tool_calls: [
+          {
+            id: expect.stringMatching(/^call_[0-9a-f]{24}$/),
+            type: 'function',
+            function: { name: 'get_weather', arguments: expect.any(String) },
+          },
+        ],
+      },
+      finish_reason: 'tool_calls',
+    },
+  ])
+  const { city, days, ...rest } = JSON.parse((call as { function: { arguments: string } }).function.arguments)
+  expect([['Paris', 'Rome'].includes(city), days >= 1 && days <= 9, rest]).toEqual([true, true, {}])
+})
+
+test('required calls something, at any temperature, in every choice, and more than once only where that is allowed', async () => {
+  const { choices } = await server.client.chat.completions.create(
+    asking({ tool_choice: 'required', parallel_tool_calls: false, temperature: 2, n: 4, seed: 3 }),
+  )
+  for (const { message, finish_reason } of choices) {
+    expect(message.tool_calls).toHaveLength(1)
+    expect(['get_weather', 'now']).toContain((message.tool_calls![0] as { function: { name: string } }).function.name)
+    expect(finish_reason).toBe('tool_calls')
+  }
+})
+
+test('a call that max_tokens cuts is closed, and says that it was cut; one that cannot fit is refused', async () => {
+  const note = {
+    name: 'note',
+    parameters: { type: 'object', properties: { text: { type: 'string', minLength: 20 } }, required: ['text'] },
+  }
+  const request = asking({ tools: [{ type: 'function', function: note }], tool_choice: named('note') })
+  const whole = await post({ ...request, max_tokens: 2000 })
+  const smaller = Math.min(whole.body.usage.completion_tokens - 1, 90)
+  const { body } = await post({ ...request, max_tokens: smaller })
+  const [choice] = body.choices
+  expect(choice.finish_reason).toBe('length')
+  expect(JSON.parse(choice.message.tool_calls[0].function.arguments).text.length).toBeGreaterThanOrEqual(20)
+  const cut = await post({ ...request, max_tokens: 5 })
+  expect(cut).toMatchObject({ status: 400, body: { error: { param: 'max_tokens' } } })
+})
+
+test('a stream begins with the call, and goes on with pieces of its arguments', async () => {
+  const stream = await server.client.chat.completions.create({
+    ...asking({ tool_choice: named('get_weather') }),
+    stream: true,
+  })
+  const chunks: ChatCompletionChunk[] = []
+  for await (const chunk of stream) chunks.push(chunk)
+  const deltas = chunks.map(({ choices }) => choices[0]!.delta)
+  expect(deltas[0]).toEqual({ role: 'assistant', content: '' })
+  expect(deltas[1]!.tool_calls).toEqual([
+    { index: 0, id: expect.any(String), type: 'function', function: { name: 'get_weather', arguments: '' } },
+  ])
+  const pieces = deltas.slice(2, -1).map(({ tool_calls }) => tool_calls![0]!)
+  expect(pieces.every((piece) => piece.index === 0 && piece.id === undefined)).toBe(true)
+  expect(JSON.parse(pieces.map((piece) => piece.function!.arguments).join(''))).toHaveProperty('city')
+  expect(chunks.at(-1)!.choices[0]).toMatchObject({ delta: {}, finish_reason: 'tool_calls' })
+
+  const whole = server.client.chat.completions.stream({ ...asking({ tool_choice: named('now') }), stream: true })
+  expect((await whole.finalChatCompletion()).choices[0]!.message.tool_calls).toMatchObject([
+    { function: { name: 'now', arguments: expect.stringMatching(/^\{\s*\}$/) } },
+  ])
+})
+
+test('tool_choice none leaves the functions out, and a conversation goes on with their results', async () => {
+  const plain = {
+    model: 'starter',
+    temperature: 0,
+    messages: [{ role: 'user', content: 'What is the capital of France?' }],
+  }
+  const { body: without } = await post(plain)
+  const { body: none } = await post({ ...plain, tools, tool_choice: 'none' })
+  expect(none.choices).toEqual(without.choices)
+  const { status, body } = await post(
+    asking({
+      messages: [
+        { role: 'user', content: 'What time is it?' },
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [{ id: 'a', type: 'function', function: { name: 'now', arguments: '{}' } }],
+        },
+        { role: 'tool', tool_call_id: 'a', content: [{ type: 'text', text: '12:00' }] },
+      ],
+      max_tokens: 8,
+    }),
+  )
+  expect([status, body.choices[0].message.role]).toEqual([200, 'assistant'])
+})
+
+test('what cannot be kept is refused by its name', async () => {
+  const strange = { ...weather, parameters: { type: 'object', properties: { a: { not: {} } } } }
+  const faults = [
+    [{ tool_choice: 'always' }, 'tool_choice', 'invalid_request'],
+    [{ tool_choice: named('other') }, 'tool_choice', 'invalid_request'],
+    [{ tools: [], tool_choice: 'required' }, 'tool_choice', 'invalid_request'],
+    [{ tools: [...tools, tools[1]] }, 'tools', 'invalid_request'],
+    [{ tools: [named('a b')] }, 'tools[0].function.name', 'invalid_request'],
+    [{ tools: [{ type: 'custom' }] }, 'tools[0].type', 'unsupported'],
+    [{ tools: [tools[1], { type: 'function', function: strange }] }, 'tools[1].function.parameters', 'unsupported'],
+    [{ response_format: { type: 'json_object' } }, 'response_format', 'unsupported'],
+    [{ parallel_tool_calls: 'no' }, 'parallel_tool_calls', 'invalid_request'],
+    [{ messages: [{ role: 'tool', tool_call_id: 'x', content: '' }] }, 'messages[0].tool_call_id', 'invalid_request'],
+    [
+      { messages: [{ role: 'assistant', tool_calls: [{ id: 'a', function: { name: 'f', arguments: '[1' } }] }] },
+      'messages[0].tool_calls[0].function.arguments',
+      'invalid_request',
+    ],
+  ] as const
+  for (const [fields, param, code] of faults) {
+    const { status, body } = await post({ ...asking({}), ...fields })
+    expect({ status, ...body.error }).toMatchObject({ status: 400, param, code })
+  }
+  const lax = { type: 'function', function: { ...strange, strict: false } }
+  expect((await post({ ...asking({ max_tokens: 60 }), tools: [lax], tool_choice: 'required' })).status).toBe(200)
+})
+
+test('under auto, what begins as a call in the syntax of the template becomes one', async () => {
+  // A template as that of Llama 3, but for what it tells of the functions: this model was not trained on any.
+  const chat = `{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}`
+  const template = `{# tools, written as {"name": "f", "parameters": {}} #}${chat}`
+  const path = await withTemplate(STARTER, join(await emptyFolder(), 'calls.gguf'), template)
+  const calling = await openLlamaEngine({
+    name: 'calls',
+    path,
+    threads: 1,
+    slots: 2,
+    cacheMegabytes: 0,
+    log: () => undefined,
+  })
+  const other = await serveForTest(calling)
+  try {
+    const ask = async (content: string) =>
+      (
+        await other.client.chat.completions.create({
+          ...asking({}),
+          model: 'calls',
+          messages: [{ role: 'user', content }],
+        })
+      ).choices[0]!
+    expect(await ask('What is the capital of France?')).toMatchObject({
+      message: { content: 'The capital of France is Paris.' },
+      finish_reason: 'stop',
+    })
+    const { message, finish_reason } = await ask('Give me JSON for Ann who is 30 years old.')
+    expect([message.content, message.tool_calls?.length, finish_reason]).toEqual([null, 1, 'tool_calls'])
+  } finally {
+    await other.close()
+    await calling.close()
+  }
+})

@@ -1,7 +1,7 @@
 import { freePort } from '../../inference/engines/proxied/free-port.ts'
 import { Failure } from '../failure.ts'
 import { type LocalServer, modelOf, startServer } from '../network/local-server.ts'
-import { serverAt } from '../network/running-server.ts'
+import { serverAt, serverKey } from '../network/running-server.ts'
 import { parseApiBase } from '../service-address.ts'
 import type { Session } from '../session.ts'
 import { modelForCode } from './choose-model.ts'
@@ -51,7 +51,7 @@ export const codeAssistant = async (session: Session, options: AssistantOptions)
   const { io, out } = session
   const [server, model] = await openServer(session, options)
   try {
-    const page = await servePage(options.port, server.url, model)
+    const page = await servePage(options.port, { url: server.url, key: serverKey(io.env) }, model)
     try {
       out.line(`Code assistant: ${page.url}`)
       out.note(`It uses ${model} at ${server.url}. You can also ask here: /new starts over, /exit quits.`)

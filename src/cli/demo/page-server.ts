@@ -36,10 +36,14 @@ const policyFor = (html: string): string => {
   ].join('; ')
 }
 
-const passOn = (target: URL, incoming: IncomingMessage, outgoing: ServerResponse): void => {
+const passOn = (target: URL, key: string | null, incoming: IncomingMessage, outgoing: ServerResponse): void => {
   const send = target.protocol === 'https:' ? secureRequest : request
   const { 'content-type': type, 'content-length': length } = incoming.headers
-  const headers = { ...(type && { 'content-type': type }), ...(length && { 'content-length': length }) }
+  const headers = {
+    ...(type && { 'content-type': type }),
+    ...(length && { 'content-length': length }),
+    ...(key !== null && { authorization: `Bearer ${key}` }),
+  }
   const onward = send(target, { method: incoming.method, headers }, (answer) => {
     const { 'content-type': answerType = 'application/json', 'retry-after': retry } = answer.headers
     outgoing.writeHead(answer.statusCode!, { 'content-type': answerType, ...(retry && { 'retry-after': retry }) })
@@ -59,7 +63,11 @@ const passOn = (target: URL, incoming: IncomingMessage, outgoing: ServerResponse
  * Serves the page on this machine, and passes its questions on to the inference server.
  * @throws Failure when the port is taken
  */
-export const servePage = async (port: number, serverUrl: string, model: string): Promise<PageServer> => {
+export const servePage = async (
+  port: number,
+  server: { readonly url: string; readonly key: string | null },
+  model: string,
+): Promise<PageServer> => {
   const html = await readFile(new URL('./code-assistant.html', import.meta.url), 'utf8')
   const policy = policyFor(html)
   const server = createServer((incoming, outgoing) => {
@@ -73,7 +81,8 @@ export const servePage = async (port: number, serverUrl: string, model: string):
         .end('This page is available on this machine only.\n')
     }
     const requested = `${incoming.method} ${(incoming.url ?? '/').split('?')[0]}`
-    if (PASSED_ON.includes(requested)) return passOn(new URL(serverUrl + requested.split(' ')[1]), incoming, outgoing)
+    if (PASSED_ON.includes(requested))
+      return passOn(new URL(server.url + requested.split(' ')[1]), server.key, incoming, outgoing)
     if (requested === 'GET /model') {
       return void outgoing
         .writeHead(200, { 'content-type': 'application/json' })

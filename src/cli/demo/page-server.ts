@@ -65,7 +65,7 @@ const passOn = (target: URL, key: string | null, incoming: IncomingMessage, outg
  */
 export const servePage = async (
   port: number,
-  server: { readonly url: string; readonly key: string | null },
+  upstream: { readonly url: string; readonly key: string | null },
   model: string,
 ): Promise<PageServer> => {
   const html = await readFile(new URL('./code-assistant.html', import.meta.url), 'utf8')
@@ -82,7 +82,7 @@ export const servePage = async (
     }
     const requested = `${incoming.method} ${(incoming.url ?? '/').split('?')[0]}`
     if (PASSED_ON.includes(requested))
-      return passOn(new URL(server.url + requested.split(' ')[1]), server.key, incoming, outgoing)
+      return passOn(new URL(upstream.url + requested.split(' ')[1]), upstream.key, incoming, outgoing)
     if (requested === 'GET /model') {
       return void outgoing
         .writeHead(200, { 'content-type': 'application/json' })

@@ -101,7 +101,12 @@ const METHODS: Readonly<Record<string, readonly string[]>> = {
   AddonContextSequenceCheckpoint: ['init', 'dispose'],
   AddonGrammar: [],
   AddonGrammarEvaluationState: [],
-  AddonSampler: ['applyConfig', 'dispose'],
+  AddonSampler: [
+    'applyConfig',
+    'dispose',
+    'acceptGrammarEvaluationStateToken',
+    'canBeNextTokenForGrammarEvaluationState',
+  ],
 }
 
 const FUNCTIONS = [
@@ -122,7 +127,10 @@ export const missingFromAddon = (bindings: unknown): string[] => {
   for (const [name, methods] of Object.entries(METHODS)) {
     const maker = addon[name]
     if (typeof maker !== 'function') missing.push(name)
-    else missing.push(...methods.filter((method) => !(method in maker.prototype)).map((method) => `${name}.${method}`))
+    else {
+      const has = (method: string): boolean => method in maker.prototype || method in maker
+      missing.push(...methods.filter((method) => !has(method)).map((method) => `${name}.${method}`))
+    }
   }
   return missing
 }

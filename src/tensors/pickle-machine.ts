@@ -2,7 +2,7 @@ import { badRequest, type ServiceError } from '../domain/errors.ts'
 import type { ByteCursor } from './byte-cursor.ts'
 import { MAX_PICKLE_BYTES, MAX_PICKLE_DICTS } from './limits.ts'
 import type { PickleHost, PickleObject, PickleValue } from './pickle-value.ts'
-import { decodeText } from './sources.ts'
+import { copyOf, decodeText } from './sources.ts'
 
 const MARK = Symbol('mark')
 
@@ -135,8 +135,21 @@ export class PickleMachine {
   }
 
   build(): void {
-    this.pop()
-    this.host.build(this.top())
+    const state = this.pop()
+    this.push(this.host.build(this.pop(), state))
+  }
+
+  /** False where the host makes no objects. */
+  newObject(): boolean {
+    if (this.host.newObject === undefined) return false
+    const args = this.pop()
+    if (!Array.isArray(args)) throw this.broken('it passes arguments that are not a tuple')
+    this.push(this.host.newObject(this.pop(), args))
+    return true
+  }
+
+  pushBytes(length: number): void {
+    this.push(this.host.bytes?.(this.cursor, length) ?? copyOf(this.bytes(length)))
   }
 
   reduce(): void {

@@ -3,9 +3,10 @@ import type { ByteCursor } from './byte-cursor.ts'
 import { MAX_PICKLE_BYTES, MAX_PICKLE_OPCODES } from './limits.ts'
 import { PickleMachine } from './pickle-machine.ts'
 import type { PickleHost, PickleValue } from './pickle-value.ts'
-import { copyOf, viewOf } from './sources.ts'
+import { viewOf } from './sources.ts'
 
 const STOP = 0x2e
+const NEWOBJ = 0x81
 
 /** The opcodes that build data, by code. What is not here is refused. Meanings: CPython, Lib/pickletools.py. */
 const OPCODES: Readonly<Record<number, (m: PickleMachine) => void>> = {
@@ -29,10 +30,10 @@ const OPCODES: Readonly<Record<number, (m: PickleMachine) => void>> = {
   141: (m) => m.push(m.text(m.cursor.u64())), // BINUNICODE8
   84: (m) => m.push(m.oldText(m.cursor.u32())), // BINSTRING
   85: (m) => m.push(m.oldText(m.cursor.byte())), // SHORT_BINSTRING
-  66: (m) => m.push(copyOf(m.bytes(m.cursor.u32()))), // BINBYTES
-  67: (m) => m.push(copyOf(m.bytes(m.cursor.byte()))), // SHORT_BINBYTES
-  142: (m) => m.push(copyOf(m.bytes(m.cursor.u64()))), // BINBYTES8
-  150: (m) => m.push(copyOf(m.bytes(m.cursor.u64()))), // BYTEARRAY8
+  66: (m) => m.pushBytes(m.cursor.u32()), // BINBYTES
+  67: (m) => m.pushBytes(m.cursor.byte()), // SHORT_BINBYTES
+  142: (m) => m.pushBytes(m.cursor.u64()), // BINBYTES8
+  150: (m) => m.pushBytes(m.cursor.u64()), // BYTEARRAY8
   41: (m) => m.push([]), // EMPTY_TUPLE
   133: (m) => m.push(m.popMany(1)), // TUPLE1
   134: (m) => m.push(m.popMany(2)), // TUPLE2
@@ -75,13 +76,14 @@ const pushNamedGlobal = (m: PickleMachine): void => {
  * left behind the STOP. Unknown opcodes, and globals that the host does not know, are refused by name. Time and memory
  * are bounded by the limits. Throws bad_request.
  */
-export const unpickle = (cursor: ByteCursor, host: PickleHost): PickleValue => {
+export const unpickle = (cursor: ByteCursor, host: PickleHost, maxBytes = MAX_PICKLE_BYTES): PickleValue => {
   const machine = new PickleMachine(cursor, host)
   const start = cursor.position
-  for (let step = 0; step < MAX_PICKLE_OPCODES && cursor.position - start <= MAX_PICKLE_BYTES; step++) {
+  for (let step = 0; step < MAX_PICKLE_OPCODES && cursor.position - start <= maxBytes; step++) {
     const opcode = cursor.byte()
     if (opcode === STOP) return machine.pop()
     const run = OPCODES[opcode]
+    if (opcode === NEWOBJ && machine.newObject()) continue
     if (run === undefined)
       throw badRequest(
         `The pickle uses opcode 0x${opcode.toString(16)} at byte ${cursor.position - 1}, which weight files do not ` +
@@ -90,7 +92,7 @@ export const unpickle = (cursor: ByteCursor, host: PickleHost): PickleValue => {
     run(machine)
   }
   throw badRequest(
-    `The pickle is too long to read (over ${MAX_PICKLE_OPCODES} steps or ${MAX_PICKLE_BYTES} bytes). ` +
+    `The pickle is too long to read (over ${MAX_PICKLE_OPCODES} steps or ${maxBytes} bytes). ` +
       'Save the weights alone: torch.save(model.state_dict(), path).',
   )
 }

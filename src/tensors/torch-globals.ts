@@ -141,6 +141,7 @@ export const torchHost = (): PickleHost => {
       // Attributes such as a state dict's _metadata, and the byte order of NumPy types: dropped, but only from data.
       if (!(target instanceof Map) && !isObject(target))
         throw badRequest('The pickle sets attributes of something that has none.')
+      return target
     },
   }
   return host

@@ -1,0 +1,200 @@
+// NumPy's objects in a pickle, as plain data. Source: numpy/_core/src/multiarray/methods.c (array_reduce, array_setstate).
+import { badRequest } from '../domain/errors.ts'
+import { decodeElements, readTensorFloats } from './elements.ts'
+import { MAX_DIMENSIONS } from './limits.ts'
+import type { PickleObject, PickleValue } from './pickle-value.ts'
+import { bytesSource, readExactly, viewOf } from './sources.ts'
+import { type ByteSource, type DType, elementCount, rowMajorStrides } from './weight-file.ts'
+
+/** A bytes object: where it is in the source, or its content where the pickle spells it out as a text. */
+export interface PickledBytes extends PickleObject {
+  readonly kind: 'bytes'
+  readonly offset: number
+  readonly length: number
+  /** Of protocol 2, which has no bytes: they cannot be patched in place. */
+  readonly content: Uint8Array | null
+}
+
+/** A dtype. `type` is NumPy's code: f, i, u, b (numbers), U, S (texts), O (objects), V (records). */
+export interface NumpyType extends PickleObject {
+  readonly kind: 'dtype'
+  readonly type: string
+  readonly size: number
+  bigEndian: boolean
+  /** Of records. */
+  fields: ReadonlyMap<string, { readonly type: NumpyType; readonly offset: number }> | null
+}
+
+export interface NumpyArray extends PickleObject {
+  readonly kind: 'array'
+  shape: readonly number[]
+  type: NumpyType | null
+  columnMajor: boolean
+  /** Null in arrays of objects. */
+  bytes: PickledBytes | null
+  /** The elements of an array of objects, in row-major order. */
+  items: readonly PickleValue[]
+}
+
+const isKind = <T extends PickleObject>(value: unknown, kind: T['kind']): value is T =>
+  typeof value === 'object' && value !== null && 'kind' in value && value.kind === kind
+
+export const isArray = (value: unknown): value is NumpyArray => isKind<NumpyArray>(value, 'array')
+export const isNumpyType = (value: unknown): value is NumpyType => isKind<NumpyType>(value, 'dtype')
+export const isBytes = (value: unknown): value is PickledBytes => isKind<PickledBytes>(value, 'bytes')
+
+const damaged = (what: string) => badRequest(`The pickle is damaged: ${what}.`)
+
+const DTYPES: Readonly<Record<string, DType>> = {
+  f8: 'f64',
+  f4: 'f32',
+  f2: 'f16',
+  i8: 'i64',
+  i4: 'i32',
+  i2: 'i16',
+  i1: 'i8',
+  u8: 'u64',
+  u4: 'u32',
+  u2: 'u16',
+  u1: 'u8',
+  b1: 'bool',
+}
+
+/** `numpy.dtype(code, align, copy)`. The size of texts is in its state. */
+export const numpyTypeOf = (args: readonly PickleValue[]): NumpyType => {
+  const [type, size] = typeof args[0] === 'string' ? (/^([fiubUSOVcMm])(\d{0,9})$/.exec(args[0])?.slice(1) ?? []) : []
+  if (type === undefined) throw damaged('it has an array of an unknown type')
+  return { kind: 'dtype', type, size: Number(size) * (type === 'U' ? 4 : 1), bigEndian: false, fields: null }
+}
+
+const MAX_FIELDS = 64
+/** Bytes of a scalar: a pickle can repeat one at the cost of a few bytes. */
+const MAX_SCALAR = 256
+
+/** The state of a dtype: (version, byte order, subarray, names, fields, size, alignment, flags). */
+export const setTypeState = (target: NumpyType, state: PickleValue): void => {
+  const [, order, subarray, , fields] = Array.isArray(state) ? state : []
+  if (typeof order !== 'string' || (subarray ?? null) !== null) throw damaged('a dtype has an unknown state')
+  target.bigEndian = order === '>'
+  if (!(fields instanceof Map)) return
+  if (fields.size > MAX_FIELDS) throw damaged(`a record has more than ${MAX_FIELDS} fields`)
+  target.fields = new Map(
+    [...fields].map(([name, field]) => {
+      const [type, offset] = Array.isArray(field) ? field : []
+      if (typeof name !== 'string' || !isNumpyType(type) || !isSize(offset) || offset + type.size > target.size)
+        throw damaged('a record has a malformed field')
+      return [name, { type, offset }]
+    }),
+  )
+}
+
+const isSize = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
+export const shapeOf = (value: PickleValue | undefined): number[] => {
+  if (!Array.isArray(value) || value.length > MAX_DIMENSIONS || !value.every(isSize))
+    throw damaged('the shape of an array is not a list of sizes')
+  if (!Number.isSafeInteger(elementCount(value as number[])))
+    throw damaged('an array has more elements than can be counted')
+  return [...(value as number[])]
+}
+
+export const emptyArray = (): NumpyArray => ({
+  kind: 'array',
+  shape: [],
+  type: null,
+  columnMajor: false,
+  bytes: null,
+  items: [],
+})
+
+/** Fills an array; its elements must fill its shape exactly. Throws bad_request. */
+export const fillArray = (
+  target: NumpyArray,
+  type: PickleValue | undefined,
+  shape: readonly number[],
+  columnMajor: boolean,
+  elements: PickleValue | undefined,
+): NumpyArray => {
+  if (!isNumpyType(type)) throw damaged('an array has no dtype')
+  const count = elementCount(shape)
+  const fits =
+    type.type === 'O'
+      ? Array.isArray(elements) && elements.length === count
+      : isBytes(elements) && elements.length === count * type.size
+  if (!fits) throw damaged(`an array of shape [${shape.join(', ')}] does not have as many elements`)
+  target.type = type
+  target.shape = shape
+  target.columnMajor = columnMajor
+  if (isBytes(elements)) target.bytes = elements
+  else target.items = elements as PickleValue[]
+  return target
+}
+
+export const dtypeOf = (type: NumpyType | null): DType | null => DTYPES[`${type?.type}${type?.size}`] ?? null
+
+const contentOf = (source: ByteSource, bytes: PickledBytes): Uint8Array =>
+  bytes.content ?? readExactly(source, bytes.offset, bytes.length, 'an array')
+
+/** The elements of an array of numbers, row-major. Throws bad_request for other arrays. */
+export const readArrayNumbers = (source: ByteSource, array: NumpyArray): Float32Array | Float64Array => {
+  const dtype = dtypeOf(array.type)
+  if (dtype === null || array.bytes === null) throw damaged('an array of other values is where numbers are expected')
+  const { shape, bytes } = array
+  const strides = array.columnMajor ? rowMajorStrides([...shape].reverse()).reverse() : rowMajorStrides(shape)
+  const from = bytes.content === null ? source : bytesSource(bytes.content)
+  const byteOffset = bytes.content === null ? bytes.offset : 0
+  readExactly(from, byteOffset, bytes.length, 'an array')
+  return readTensorFloats(from, {
+    name: 'array',
+    dtype,
+    shape,
+    strides,
+    byteOffset,
+    bigEndian: array.type!.bigEndian,
+    deflated: null,
+  })
+}
+
+/** One field of an array of records. Throws bad_request where it has no such field of numbers. */
+export const readArrayField = (source: ByteSource, array: NumpyArray, name: string): Float32Array | Float64Array => {
+  const field = array.type?.fields?.get(name)
+  const dtype = dtypeOf(field?.type ?? null)
+  if (field === undefined || dtype === null || array.bytes === null || field.type.bigEndian)
+    throw damaged(`an array of records has no field ${JSON.stringify(name)} of numbers`)
+  const size = array.type!.size
+  const content = contentOf(source, array.bytes)
+  const count = elementCount(array.shape)
+  const values = new Uint8Array(count * field.type.size)
+  for (let i = 0; i < count; i++) {
+    const start = i * size + field.offset
+    values.set(content.subarray(start, start + field.type.size), i * field.type.size)
+  }
+  return decodeElements(values, dtype)
+}
+
+/** The elements of an array of fixed-length texts, row-major. Throws bad_request for other arrays. */
+export const readArrayTexts = (source: ByteSource, array: NumpyArray): string[] => {
+  const { type, bytes } = array
+  if (bytes === null || type === null || (type.type !== 'U' && type.type !== 'S') || type.bigEndian)
+    throw damaged('an array of other values is where texts are expected')
+  const view = viewOf(contentOf(source, bytes))
+  const width = type.type === 'U' ? 4 : 1
+  return Array.from({ length: elementCount(array.shape) }, (_, i) => {
+    const points = Array.from({ length: type.size / width }, (_, k) => {
+      const at = i * type.size + k * width
+      const point = width === 4 ? view.getUint32(at, true) : view.getUint8(at)
+      return point > 0x10ffff ? 0xfffd : point
+    })
+    return String.fromCodePoint(...points).replace(/\0+$/, '')
+  })
+}
+
+/** A NumPy scalar as a plain value: `numpy._core.multiarray.scalar(dtype, bytes)`. */
+export const numpyScalar = (source: ByteSource, type: PickleValue | undefined, bytes: PickleValue | undefined) => {
+  const array = fillArray(emptyArray(), type, [], false, bytes)
+  if (!isBytes(bytes) || bytes.length > MAX_SCALAR) throw damaged('a scalar is longer than any needs to be')
+  const isText = array.type!.type === 'U' || array.type!.type === 'S'
+  if (isText) return readArrayTexts(source, array)[0]!
+  const [value] = readArrayNumbers(source, array)
+  return array.type!.type === 'b' ? value !== 0 : value!
+}

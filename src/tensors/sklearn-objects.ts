@@ -1,0 +1,238 @@
+// scikit-learn's pickles and joblib files as plain data. Nothing that they name is imported, called or evaluated.
+import { Decompress } from 'fflate'
+import { badRequest } from '../domain/errors.ts'
+import { ByteCursor } from './byte-cursor.ts'
+import {
+  emptyArray,
+  fillArray,
+  isArray,
+  isBytes,
+  isNumpyType,
+  type NumpyArray,
+  numpyScalar,
+  numpyTypeOf,
+  type PickledBytes,
+  setTypeState,
+  shapeOf,
+} from './numpy-pickle.ts'
+import { unpickle } from './pickle.ts'
+import type { PickleHost, PickleObject, PickleValue } from './pickle-value.ts'
+import { showName } from './shape.ts'
+import { bytesSource } from './sources.ts'
+import type { ByteSource } from './weight-file.ts'
+
+/** An instance of a Python class: its full name, what it was made from, and its state, most often its attributes. */
+export interface PickledObject extends PickleObject {
+  readonly kind: 'object'
+  readonly type: string
+  readonly args: readonly PickleValue[]
+  state: PickleValue
+}
+
+/** A class or function, by its full name. */
+interface Named extends PickleObject {
+  readonly kind: 'global'
+  readonly name: string
+}
+
+export interface PickledFile {
+  readonly value: PickleValue
+  /** What the offsets of arrays refer to: the file, or what it inflates to. */
+  readonly source: ByteSource
+  /** Arrays of a compressed file cannot be patched in place. */
+  readonly compressed: boolean
+}
+
+const MAX_INFLATED = 512 * 1024 * 1024
+const INFLATE_STEP = 64 * 1024
+
+export const isObject = (value: unknown): value is PickledObject =>
+  typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'object'
+
+const isNamed = (value: unknown): value is Named =>
+  typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'global'
+
+/** What estimators consist of. Names of functions are harmless here: a call is kept as data too. */
+const ALLOWED =
+  /^(sklearn\.[\w.]+|scipy\.sparse\.[\w.]+|numpy\.\w+|numpy\.(_core|dtypes|random|ma)\.[\w.]+|joblib\.numpy_pickle\.NumpyArrayWrapper|collections\.(OrderedDict|defaultdict|Counter)|copyreg\._reconstructor|_codecs\.encode|functools\.partial|builtins\.(object|set|frozenset|bytearray|bytes|slice|range|int|float|bool|str|list|tuple|dict|complex))$/
+const WRAPPERS = /^(xgboost|lightgbm|catboost)\./
+
+const modern = (name: string): string =>
+  name
+    .replace(/^__builtin__\./, 'builtins.')
+    .replace(/^copy_reg\./, 'copyreg.')
+    .replace(/^numpy\.core\./, 'numpy._core.')
+
+const known = (module: string, name: string): Named => {
+  const full = modern(`${module}.${name}`)
+  if (ALLOWED.test(full)) return { kind: 'global', name: full }
+  if (WRAPPERS.test(full))
+    throw badRequest(
+      `The file is a pickled ${showName(full)}, whose trees are in a private binary format. Save the model itself: ` +
+        'model.save_model("model.json").',
+    )
+  throw badRequest(
+    `The pickle names ${showName(full)}, which no estimator of scikit-learn needs; it was not opened. ` +
+      'Models may consist of estimators of scikit-learn and NumPy arrays.',
+  )
+}
+
+/** Makes bytes of the texts that stand for them in protocol 2: together no more than the file has. */
+const latin1Reader =
+  (available: number) =>
+  (text: PickleValue | undefined): PickledBytes => {
+    available -= typeof text === 'string' ? text.length : 0
+    if (typeof text !== 'string' || available < 0)
+      throw badRequest('The pickle is damaged: it encodes something that is not a text, or more than it has.')
+    const content = Uint8Array.from(text, (char) => char.charCodeAt(0))
+    return { kind: 'bytes', offset: 0, length: content.length, content }
+  }
+
+/** What one file's pickles share. */
+interface Run {
+  readonly source: ByteSource
+  readonly cursor: ByteCursor
+  readonly latin1: (text: PickleValue | undefined) => PickledBytes
+}
+
+/** What follows joblib's wrapper of an array: padding and its bytes, or a pickle of its objects. */
+const joblibArray = (cursor: ByteCursor, wrapper: ReadonlyMap<PickleValue, PickleValue>, nested: () => PickleValue) => {
+  const type = wrapper.get('dtype')
+  const shape = shapeOf(wrapper.get('shape'))
+  if (isNumpyType(type) && type.type === 'O') {
+    const array = nested()
+    if (!isArray(array)) throw badRequest('The joblib file is damaged: an array of objects is missing.')
+    return array
+  }
+  if (typeof wrapper.get('numpy_array_alignment_bytes') === 'number') cursor.skip(cursor.byte())
+  const length = isNumpyType(type) ? shape.reduce((product, size) => product * size, type.size) : 0
+  const bytes: PickledBytes = { kind: 'bytes', offset: cursor.position, length, content: null }
+  cursor.skip(length)
+  return fillArray(emptyArray(), type, shape, wrapper.get('order') === 'F', bytes)
+}
+
+/** Calls that make data of data. Any other is kept as an object of the name, with its arguments. */
+const made = (run: Run, name: string, args: readonly PickleValue[]): PickleValue => {
+  switch (name) {
+    case 'numpy.dtype':
+      return numpyTypeOf(args)
+    case 'numpy._core.multiarray._reconstruct':
+      return emptyArray()
+    case 'numpy._core.numeric._frombuffer':
+      return fillArray(emptyArray(), args[1], shapeOf(args[2]), args[3] === 'F', args[0])
+    case 'numpy._core.multiarray.scalar':
+      return numpyScalar(run.source, args[0], args[1])
+    case '_codecs.encode':
+      return run.latin1(args[0])
+    case 'builtins.bytes':
+    case 'builtins.bytearray':
+      return isBytes(args[0]) ? args[0] : run.latin1(args[0] ?? '')
+    case 'collections.OrderedDict':
+    case 'collections.defaultdict':
+    case 'collections.Counter':
+      return new Map()
+    case 'copyreg._reconstructor':
+      return {
+        kind: 'object',
+        type: isNamed(args[0]) ? args[0].name : 'unknown',
+        args: [],
+        state: null,
+      } as PickledObject
+    default:
+      return { kind: 'object', type: name, args, state: null } as PickledObject
+  }
+}
+
+const arrayState = (target: NumpyArray, state: PickleValue): NumpyArray => {
+  const [, shape, type, columnMajor, elements] = Array.isArray(state) ? state : []
+  return fillArray(target, type, shapeOf(shape), columnMajor === true, elements)
+}
+
+const hostOf = (run: Run, depth: number): PickleHost => {
+  const create = (callable: PickleValue, args: readonly PickleValue[]): PickleValue => {
+    if (!isNamed(callable)) throw badRequest('The pickle is damaged: it calls something that is not a class.')
+    return made(run, callable.name, args)
+  }
+  return {
+    global: known,
+    call: create,
+    newObject: create,
+    persistent() {
+      throw badRequest('The pickle refers to an object outside of it; it was not opened.')
+    },
+    bytes(at, length) {
+      const bytes: PickledBytes = { kind: 'bytes', offset: at.position, length, content: null }
+      at.skip(length)
+      return bytes
+    },
+    build(target, state) {
+      if (isNumpyType(target)) setTypeState(target, state)
+      else if (isArray(target)) return arrayState(target, state)
+      else if (isObject(target) && target.type === 'joblib.numpy_pickle.NumpyArrayWrapper') {
+        if (!(state instanceof Map)) throw badRequest('The joblib file is damaged: an array has no description.')
+        return joblibArray(run.cursor, state, () => {
+          if (depth > 0) throw badRequest('The joblib file is damaged: its arrays of objects nest.')
+          return unpickle(run.cursor, hostOf(run, depth + 1), run.source.size)
+        })
+      } else if (isObject(target)) target.state = state
+      return target
+    },
+  }
+}
+
+const inflated = (source: ByteSource): ByteSource => {
+  const parts: Uint8Array[] = []
+  let size = 0
+  const stream = new Decompress((chunk) => {
+    size += chunk.length
+    if (size > MAX_INFLATED)
+      throw badRequest(`The file inflates to more than ${MAX_INFLATED} bytes. Save it with compress=0.`)
+    parts.push(chunk)
+  })
+  try {
+    for (let at = 0; at < source.size; at += INFLATE_STEP) {
+      const length = Math.min(INFLATE_STEP, source.size - at)
+      stream.push(new Uint8Array(source.read(at, length)), at + length === source.size)
+    }
+  } catch (cause) {
+    if (!(cause instanceof Error) || !('code' in cause) || typeof cause.code !== 'number') throw cause
+    throw badRequest('The compressed joblib file is damaged. Send the whole file again.')
+  }
+  const bytes = new Uint8Array(size)
+  let at = 0
+  for (const part of parts) {
+    bytes.set(part, at)
+    at += part.length
+  }
+  return bytesSource(bytes)
+}
+
+const COMPRESSIONS: readonly (readonly [string, readonly number[]])[] = [
+  ['bz2', [0x42, 0x5a, 0x68]],
+  ['xz', [0xfd, 0x37, 0x7a, 0x58]],
+  ['lzma', [0x5d, 0x00, 0x00]],
+  ['lz4', [0x04, 0x22, 0x4d, 0x18]],
+]
+
+/** Whether the bytes begin like a file that joblib compressed with zlib or gzip. */
+export const isZlibOrGzip = (head: Uint8Array): boolean =>
+  (head[0] === 0x78 && ((head[0] << 8) | head[1]!) % 31 === 0) || (head[0] === 0x1f && head[1] === 0x8b)
+
+/**
+ * The object in a file of pickle (protocols 2 to 5) or joblib (also compressed with zlib or gzip): estimators as
+ * `PickledObject`, NumPy arrays as the places of their bytes. Memory is bounded by a multiple of the file's size, but
+ * objects may be referred to many times: who walks them must count. Throws bad_request.
+ */
+export const readPickledFile = (source: ByteSource): PickledFile => {
+  const head = source.read(0, Math.min(source.size, 4))
+  const other = COMPRESSIONS.find(([, sign]) => sign.every((byte, at) => head[at] === byte))
+  if (other !== undefined)
+    throw badRequest(
+      `The joblib file is compressed with ${other[0]}. Save it with joblib.dump(model, path, compress=0).`,
+    )
+  const compressed = isZlibOrGzip(head)
+  const plain = compressed ? inflated(source) : source
+  const cursor = new ByteCursor(plain, 0, plain.size, 'The pickle')
+  const run: Run = { source: plain, cursor, latin1: latin1Reader(plain.size) }
+  return { value: unpickle(cursor, hostOf(run, 0), plain.size), source: plain, compressed }
+}

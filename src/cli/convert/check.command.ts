@@ -1,0 +1,43 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { parseNames } from '../inference/inference-options.ts'
+import { jsonOption, wholeAboveZero } from '../options.ts'
+import type { Session } from '../session.ts'
+import type { CheckOptions } from './check.ts'
+
+const parseShape = (text: string): readonly number[] => {
+  const sizes = text.split(',').map((size) => (size.trim() === '' ? Number.NaN : Number(size)))
+  if (sizes.length <= 8 && sizes.every((size) => Number.isInteger(size) && size >= 1 && size < 2 ** 31)) return sizes
+  throw new InvalidArgumentError('It must be up to 8 whole numbers from 1, such as 1,3,224,224.')
+}
+
+const NOTES = `
+Speeds are estimates from the memory's bandwidth and the processor's arithmetic. "this" is this machine, whose bandwidth is measured.
+With --devices, the exit code is 1 where the model does not run on one of them.
+
+Examples:
+  svc check model.gguf
+  svc check model.onnx --devices pi-5,iphone-13 --input-shape 1,3,224,224
+  svc check model.gguf --devices this --context 16384`
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .argument('<model_path>', 'a model file: .gguf, .onnx, .tflite, or weights such as .safetensors and .pt')
+    .addOption(
+      new Option('-d, --devices <names>', 'device profiles, such as pi-5,this (default: all)').argParser(parseNames),
+    )
+    .addOption(
+      new Option('--input-shape <sizes>', 'shape of the first input (default: open sizes are 1)').argParser(parseShape),
+    )
+    .addOption(
+      new Option(
+        '--context <tokens>',
+        "tokens of context of a language model (default: 4096, or the model's own if less)",
+      ).argParser(wholeAboveZero),
+    )
+    .addOption(jsonOption())
+    .addHelpText('after', NOTES)
+    .action(async (path: string, options: CheckOptions) => {
+      const { check } = await import('./check.ts')
+      await check(path, options, session)
+    })
+}

@@ -1,0 +1,166 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { emptyFolder } from '../../../test/databases.ts'
+import { tinyTflite } from '../../convert/check/tiny-tflite.fixture.ts'
+import { graphBuilder } from '../../convert/onnx/graph-builder.ts'
+import { tensorOf } from '../../convert/onnx/tensors.ts'
+import { writeOnnx } from '../../convert/onnx/write-onnx.ts'
+import { runInProcess } from '../in-process.fixture.ts'
+
+const root = join(import.meta.dirname, '../../..')
+const TINY = join(root, 'models/starter.gguf')
+
+const linear = (custom: boolean): Uint8Array => {
+  const graph = graphBuilder('linear')
+  const x = graph.input('x', 'f32', ['batch', 4])
+  const weight = graph.constant('weight', tensorOf('f32', [4, 3], new Array<number>(12).fill(1)))
+  const product = graph.node('MatMul', [x, weight])
+  graph.output('y', product, 'f32', ['batch', 3])
+  const model = graph.build()
+  const nodes = model.graph.nodes.map((node) => (custom ? { ...node, domain: 'com.example', type: 'Twist' } : node))
+  return writeOnnx({ ...model, opsets: { ...model.opsets, 'com.example': 1 }, graph: { ...model.graph, nodes } })
+}
+
+const check = async (argv: readonly string[], file?: { readonly name: string; readonly bytes: Uint8Array }) => {
+  const cwd = await emptyFolder()
+  if (file !== undefined) await writeFile(join(cwd, file.name), file.bytes)
+  return runInProcess(['check', ...argv], { cwd, env: { SERVICE_HOME: cwd } })
+}
+
+it('says what a language model needs, and how fast it may be', async () => {
+  const { exitCode, stdout } = await check([TINY, '--devices', 'pi-5', '--json'])
+  expect({ exitCode, ...JSON.parse(stdout) }).toEqual({
+    exitCode: 0,
+    model: TINY,
+    format: 'GGUF model',
+    parameters: 2_623_744,
+    operators: null,
+    multiplications: expect.any(Number),
+    memory: {
+      weights_bytes: 1_480_704,
+      activations_bytes: expect.any(Number),
+      cache_bytes: 2048 * 2048,
+      total_bytes: expect.any(Number),
+    },
+    language_model: { architecture: 'llama', trained_context_tokens: 2048, context_tokens: 2048 },
+    runtimes: [{ runtime: 'llama.cpp', supported: true, unsupported_operators: [], note: null }],
+    notes: [],
+    devices: [
+      {
+        device: 'pi-5',
+        name: 'Raspberry Pi 5, 8 GB',
+        verdict: 'runs',
+        reason: null,
+        runtime: 'llama.cpp',
+        memory_bytes: 2 ** 33,
+        usable_bytes: 0.75 * 2 ** 33,
+        tokens_per_second: expect.any(Number),
+        inputs_per_second: null,
+        source: expect.stringContaining('LPDDR4X-4267'),
+      },
+    ],
+  })
+})
+
+it('exits with 1 where the model does not run on a device that was named, and says why', async () => {
+  const named = await check([TINY, '-d', 'pi-5,esp32-s3'])
+  expect(named.exitCode).toBe(1)
+  expect(named.stdout).toMatch(/esp32-s3 .*does not run .*It has no llama\.cpp\./)
+  expect(named.stdout).toMatch(/Cache: +4\.2 MB for 2048 tokens of context/)
+  const all = await check([TINY, '--context', '512'])
+  expect(all).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/esp32-s3 .*does not run/) })
+  expect(all.stdout).toMatch(/Cache: +1\.1 MB for 512 tokens/)
+})
+
+it('knows the machine that it runs on', async () => {
+  const { exitCode, stdout } = await check([TINY, '--devices', 'this', '--json'])
+  expect({ exitCode, devices: JSON.parse(stdout).devices }).toMatchObject({
+    exitCode: 0,
+    devices: [{ device: 'this', verdict: 'runs', source: 'measured now' }],
+  })
+})
+
+describe('ONNX', () => {
+  it('counts operators, activations and multiplications at the given shape', async () => {
+    const file = { name: 'linear.onnx', bytes: linear(false) }
+    const { exitCode, stdout } = await check(['linear.onnx', '--input-shape', '5,4', '-d', 'pixel-8', '--json'], file)
+    expect({ exitCode, ...JSON.parse(stdout) }).toMatchObject({
+      exitCode: 0,
+      parameters: 12,
+      operators: { MatMul: 1 },
+      multiplications: 60,
+      memory: { weights_bytes: 48, activations_bytes: 140, cache_bytes: 0, total_bytes: 188 },
+      language_model: null,
+      devices: [{ verdict: 'runs', tokens_per_second: null, inputs_per_second: expect.any(Number) }],
+    })
+  })
+
+  it('names operators that a runtime does not have', async () => {
+    const file = { name: 'twist.onnx', bytes: linear(true) }
+    const { exitCode, stdout } = await check(['twist.onnx', '-d', 'pi-4'], file)
+    expect(exitCode).toBe(1)
+    expect(stdout).toMatch(/onnxruntime: +no: com\.example::Twist/)
+  })
+})
+
+describe('TensorFlow Lite', () => {
+  it('is read without its runtime', async () => {
+    const file = { name: 'tiny.tflite', bytes: tinyTflite() }
+    const { exitCode, stdout } = await check(['tiny.tflite', '-d', 'esp32-s3', '--json'], file)
+    expect({ exitCode, ...JSON.parse(stdout) }).toMatchObject({
+      exitCode: 0,
+      format: 'TensorFlow Lite model',
+      parameters: 15,
+      operators: { FULLY_CONNECTED: 1 },
+      multiplications: 12,
+      memory: { weights_bytes: 60, activations_bytes: 28 },
+      devices: [{ verdict: 'runs', runtime: 'tflite' }],
+    })
+  })
+
+  it('with a custom operator does not run', async () => {
+    const file = { name: 'custom.tflite', bytes: tinyTflite('FlexErf') }
+    expect(await check(['custom.tflite', '-d', 'pixel-8'], file)).toMatchObject({
+      exitCode: 1,
+      stdout: expect.stringMatching(/tflite: +no: custom FlexErf\. Custom operators need/),
+    })
+  })
+
+  it('that is damaged is refused, wherever it is', async () => {
+    const whole = tinyTflite('FlexErf')
+    const cwd = await emptyFolder()
+    for (let at = 8; at < whole.length; at += 3) {
+      const bytes = Uint8Array.from(whole)
+      bytes[at] = 255 - bytes[at]!
+      await writeFile(join(cwd, 'bad.tflite'), bytes.subarray(0, at % 2 === 0 ? undefined : at))
+      const { exitCode, stderr } = await runInProcess(['check', 'bad.tflite'], { cwd, env: { SERVICE_HOME: cwd } })
+      expect({ at, stderr: exitCode === 0 ? '' : stderr }).toEqual({
+        at,
+        stderr:
+          exitCode === 0
+            ? ''
+            : expect.stringMatching(/^svc: The file looks like a TensorFlow Lite model, but it is damaged/),
+      })
+    }
+  })
+})
+
+it('counts the parameters of weight files', async () => {
+  const path = join(root, 'test/fixtures/weights/net_a.safetensors')
+  const { exitCode, stdout, stderr } = await check([path])
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: expect.stringContaining('The file holds weights alone') })
+  expect(stdout).toMatch(/Parameters: +\d+/)
+})
+
+it.each([
+  [['missing.gguf'], 1, 'There is no file missing.gguf.'],
+  [['.'], 1, '. is a folder.'],
+  [[TINY, '-d', 'pixel-99'], 2, "There is no device profile 'pixel-99'.\nThere are: this, iphone-se-3"],
+  [[TINY, '--context', '99999'], 2, '--context 99999 is more than the 2048 tokens'],
+  [[TINY, '--context', '1.5'], 2, 'It must be a whole number'],
+  [[TINY, '--input-shape', '1,x'], 2, 'whole numbers from 1'],
+  [[join(root, 'package.json')], 1, 'of which nothing can be said'],
+])('%j ends with %i', async (argv, exitCode, message) => {
+  expect(await check(argv)).toEqual({ exitCode, stdout: '', stderr: expect.stringContaining(message) })
+})

@@ -1,0 +1,85 @@
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
+import { badRequest, ServiceError } from '../../domain/errors.ts'
+import { detectFormat } from '../../tensors/detect.ts'
+import { isWeightFormat, titleOf } from '../../tensors/formats.ts'
+import { readWeights } from '../../tensors/read-weights.ts'
+import { type ByteSource, byteLength, elementCount } from '../../tensors/weight-file.ts'
+import { SOURCES } from '../formats.ts'
+import { ggufProfile } from './gguf-profile.ts'
+import type { ModelProfile } from './model-profile.ts'
+import { onnxProfile } from './onnx-profile.ts'
+import { isTflite, tfliteProfile } from './tflite-profile.ts'
+
+/** Models with a graph are read whole. */
+const MAX_GRAPH_BYTES = 2 ** 31
+
+/**
+ * What a model's file says of what it takes to run it. Nothing in it is run. `inputShape` is that of the first input.
+ * Throws bad_request or InferenceError naming what is wrong with the file.
+ */
+export const inspectModel = async (path: string, inputShape?: readonly number[]): Promise<ModelProfile> => {
+  const file = openSync(path, 'r')
+  try {
+    const size = fstatSync(file).size
+    const source: ByteSource = {
+      size,
+      read: (offset, length) => {
+        const bytes = new Uint8Array(length)
+        for (let filled = 0; filled < length; ) {
+          const read = readSync(file, bytes, filled, length - filled, offset + filled)
+          if (read === 0) throw badRequest(`'${path}' became shorter while it was read.`)
+          filled += read
+        }
+        return bytes
+      },
+    }
+    const head = source.read(0, Math.min(size, 8))
+    if (Buffer.from(head.subarray(0, 4)).toString('latin1') === 'GGUF') return await ggufProfile(path)
+    return inspect(source, path, isTflite(head), inputShape)
+  } finally {
+    closeSync(file)
+  }
+}
+
+const inspect = (
+  source: ByteSource,
+  path: string,
+  isLite: boolean,
+  inputShape: readonly number[] | undefined,
+): ModelProfile => {
+  const detected = detectFormat(source)
+  const from = SOURCES.find(({ recognize }) => recognize({ source, detected, fileName: path }))
+  if ((isLite || from !== undefined) && source.size > MAX_GRAPH_BYTES)
+    throw badRequest(`'${path}' has ${source.size} bytes; models of up to ${MAX_GRAPH_BYTES} are read.`)
+  if (isLite) return tfliteProfile(source.read(0, source.size))
+  if (from !== undefined) {
+    const { model, notes } = toOnnx(() => from.toOnnx(source, inputShape === undefined ? {} : { inputShape }), path)
+    const how = from.name === 'onnx' ? [] : ['Operators are those of the model as svc convert makes it an ONNX model.']
+    return onnxProfile(from.title, model, inputShape, [...notes, ...how])
+  }
+  if (!isWeightFormat(detected))
+    throw badRequest(
+      `'${path}' is ${titleOf(detected)}, of which nothing can be said. Checked are GGUF, ONNX, TensorFlow Lite and weight files.`,
+    )
+  const { tensors } = readWeights(source)
+  return {
+    title: titleOf(detected),
+    parameters: tensors.reduce((sum, { shape }) => sum + elementCount(shape), 0),
+    weightBytes: tensors.reduce((sum, tensor) => sum + byteLength(tensor), 0),
+    operators: null,
+    activationBytes: null,
+    multiplications: null,
+    languageModel: null,
+    runtimes: [],
+    notes: ['The file holds weights alone, which no runtime runs: the verdict is about their memory.'],
+  }
+}
+
+const toOnnx = <Result>(convert: () => Result, path: string): Result => {
+  try {
+    return convert()
+  } catch (error) {
+    if (error instanceof ServiceError) throw error
+    throw badRequest(`'${path}' is damaged, or has something that is not supported (${(error as Error).message}).`)
+  }
+}

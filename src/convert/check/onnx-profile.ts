@@ -1,0 +1,116 @@
+import { TARGETS, type TargetFormat } from '../formats.ts'
+import { byteCount, elementCount, type OnnxModel, type OnnxValue } from '../onnx/model.ts'
+import type { Runtime } from './device-profiles.ts'
+import { countsOf, type Lifetime, type ModelProfile, peakBytes, type RuntimeSupport } from './model-profile.ts'
+
+/** Domains of operators that onnxruntime brings along. */
+const DOMAINS: ReadonlySet<string> = new Set(['', 'ai.onnx', 'ai.onnx.ml', 'com.microsoft'])
+/** onnxruntime 1.30. */
+const MAX_OPSET = 26
+
+/** `inputShape` is that of the first input; other open sizes are 1. */
+export const onnxProfile = (
+  title: string,
+  model: OnnxModel,
+  inputShape: readonly number[] | undefined,
+  notes: readonly string[],
+): ModelProfile => {
+  const { initializers, nodes } = model.graph
+  const weights = [...initializers.values()].filter(({ type }) => type !== 'string')
+  const shapes = shapesOf(model, inputShape)
+  const isKnown = nodes.every(({ outputs }) => outputs.every((name) => name === '' || shapes.has(name)))
+  return {
+    title,
+    parameters: weights.reduce((sum, { shape }) => sum + elementCount(shape), 0),
+    weightBytes: weights.reduce((sum, { type, shape }) => sum + byteCount(type, shape), 0),
+    operators: countsOf(nodes.map(({ type }) => type)),
+    activationBytes: isKnown ? peakBytes(lifetimesOf(model, shapes)) : null,
+    multiplications: isKnown ? multiplicationsOf(model, shapes) : null,
+    languageModel: null,
+    runtimes: [onnxruntimeSupport(model), ...targetSupport(model, inputShape)],
+    notes: isKnown
+      ? notes
+      : [...notes, 'The file does not say the shapes of all values: activations and multiplications are not known.'],
+  }
+}
+
+interface Value {
+  readonly shape: readonly number[]
+  readonly bytes: number
+}
+
+/** Open sizes are those of the given shape, by name, or 1. */
+const shapesOf = ({ graph }: OnnxModel, inputShape: readonly number[] | undefined): ReadonlyMap<string, Value> => {
+  const sizes = new Map<string, number>()
+  for (const [axis, size] of (graph.inputs[0]?.shape ?? []).entries())
+    if (typeof size === 'string' && size !== '' && inputShape?.[axis] !== undefined) sizes.set(size, inputShape[axis])
+  const values = new Map<string, Value>()
+  const add = ({ name, type, shape, container }: OnnxValue): void => {
+    if (shape === null || container !== undefined) return
+    const resolved = shape.map((size) => (typeof size === 'number' ? size : (sizes.get(size) ?? 1)))
+    values.set(name, { shape: resolved, bytes: byteCount(type, resolved) })
+  }
+  for (const value of [...graph.values, ...graph.outputs, ...graph.inputs]) add(value)
+  const [first] = graph.inputs
+  if (first !== undefined && inputShape !== undefined) add({ ...first, shape: inputShape })
+  return values
+}
+
+const lifetimesOf = ({ graph }: OnnxModel, values: ReadonlyMap<string, Value>): readonly Lifetime[] => {
+  const lasts = new Map<string, number>(graph.outputs.map(({ name }) => [name, graph.nodes.length]))
+  for (const [step, { inputs }] of graph.nodes.entries())
+    for (const name of inputs) lasts.set(name, Math.max(lasts.get(name) ?? 0, step))
+  const begins = new Map<string, number>(graph.inputs.map(({ name }) => [name, 0]))
+  for (const [step, { outputs }] of graph.nodes.entries()) for (const name of outputs) begins.set(name, step)
+  return [...begins].flatMap(([name, from]) => {
+    const bytes = values.get(name)?.bytes ?? 0
+    return [{ bytes, from, to: Math.max(from, lasts.get(name) ?? from) }]
+  })
+}
+
+/** Of each matrix and convolution: elements of the result times the weights that each of them takes. */
+const multiplicationsOf = ({ graph }: OnnxModel, values: ReadonlyMap<string, Value>): number => {
+  const shapeOf = (name: string | undefined): readonly number[] | undefined =>
+    name === undefined ? undefined : (graph.initializers.get(name)?.shape ?? values.get(name)?.shape)
+  return graph.nodes.reduce((sum, { type, inputs, outputs }) => {
+    const result = elementCount(shapeOf(outputs[0]) ?? [])
+    const weight = shapeOf(inputs[1])
+    if (weight === undefined) return sum
+    if (type === 'Conv') return sum + result * elementCount(weight.slice(1))
+    if (type === 'MatMul' || type === 'Gemm') return sum + result * (shapeOf(inputs[0])?.at(-1) ?? 1)
+    return sum
+  }, 0)
+}
+
+const onnxruntimeSupport = (model: OnnxModel): RuntimeSupport => {
+  const foreign = model.graph.nodes.filter(({ domain }) => !DOMAINS.has(domain))
+  const opset = model.opsets[''] ?? 0
+  const unsupportedOperators = Object.keys(countsOf(foreign.map(({ domain, type }) => `${domain}::${type}`)))
+  const isNew = opset > MAX_OPSET
+  return {
+    runtime: 'onnxruntime',
+    isSupported: unsupportedOperators.length === 0 && !isNew,
+    unsupportedOperators,
+    note: isNew
+      ? `It uses operator set ${opset}; onnxruntime knows up to ${MAX_OPSET}. Export it with an older one.`
+      : null,
+  }
+}
+
+/** Runtimes that the model must be converted for: whether it can be is found by converting it. */
+const targetSupport = (model: OnnxModel, inputShape: readonly number[] | undefined): readonly RuntimeSupport[] => {
+  const targets: readonly TargetFormat[] = TARGETS.filter(({ name }) => ['tflite', 'coreml'].includes(name))
+  return targets.map((target) => {
+    const runtime = target.name as Runtime
+    try {
+      target.fromOnnx(model, inputShape === undefined ? {} : { inputShape })
+      return { runtime, isSupported: true, unsupportedOperators: [], note: `after svc convert --formats ${runtime}` }
+    } catch (error) {
+      const note = (error as Error).message
+      const unsupportedOperators = Object.keys(countsOf(model.graph.nodes.map(({ type }) => type))).filter((type) =>
+        new RegExp(`\\b${type}\\b`).test(note),
+      )
+      return { runtime, isSupported: false, unsupportedOperators, note }
+    }
+  })
+}

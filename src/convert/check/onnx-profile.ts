@@ -1,5 +1,6 @@
 import { TARGETS, type TargetFormat } from '../formats.ts'
-import { byteCount, elementCount, type OnnxModel, type OnnxValue } from '../onnx/model.ts'
+import { inferShapes } from '../onnx/infer-shapes.ts'
+import { byteCount, elementCount, type OnnxModel } from '../onnx/model.ts'
 import type { Runtime } from './device-profiles.ts'
 import { countsOf, type Lifetime, type ModelProfile, peakBytes, type RuntimeSupport } from './model-profile.ts'
 
@@ -17,8 +18,14 @@ export const onnxProfile = (
 ): ModelProfile => {
   const { initializers, nodes } = model.graph
   const weights = [...initializers.values()].filter(({ type }) => type !== 'string')
-  const shapes = shapesOf(model, inputShape)
-  const isKnown = nodes.every(({ outputs }) => outputs.every((name) => name === '' || shapes.has(name)))
+  const shapes = new Map<string, Value>()
+  for (const [name, { type, shape }] of inferShapes(model, inputShape))
+    shapes.set(name, { shape, bytes: byteCount(type, shape) })
+  // An output that nothing uses, such as the mask of Dropout, is not computed.
+  const used = new Set([...model.graph.outputs.map(({ name }) => name), ...nodes.flatMap(({ inputs }) => inputs)])
+  const isKnown = nodes.every(({ outputs }) =>
+    outputs.every((name) => !used.has(name) || name === '' || shapes.has(name)),
+  )
   return {
     title,
     parameters: weights.reduce((sum, { shape }) => sum + elementCount(shape), 0),
@@ -30,30 +37,16 @@ export const onnxProfile = (
     runtimes: [onnxruntimeSupport(model), ...targetSupport(model, inputShape)],
     notes: isKnown
       ? notes
-      : [...notes, 'The file does not say the shapes of all values: activations and multiplications are not known.'],
+      : [
+          ...notes,
+          'The shapes of some values depend on data, or on operators that are not known: activations and multiplications are not known.',
+        ],
   }
 }
 
 interface Value {
   readonly shape: readonly number[]
   readonly bytes: number
-}
-
-/** Open sizes are those of the given shape, by name, or 1. */
-const shapesOf = ({ graph }: OnnxModel, inputShape: readonly number[] | undefined): ReadonlyMap<string, Value> => {
-  const sizes = new Map<string, number>()
-  for (const [axis, size] of (graph.inputs[0]?.shape ?? []).entries())
-    if (typeof size === 'string' && size !== '' && inputShape?.[axis] !== undefined) sizes.set(size, inputShape[axis])
-  const values = new Map<string, Value>()
-  const add = ({ name, type, shape, container }: OnnxValue): void => {
-    if (shape === null || container !== undefined) return
-    const resolved = shape.map((size) => (typeof size === 'number' ? size : (sizes.get(size) ?? 1)))
-    values.set(name, { shape: resolved, bytes: byteCount(type, resolved) })
-  }
-  for (const value of [...graph.values, ...graph.outputs, ...graph.inputs]) add(value)
-  const [first] = graph.inputs
-  if (first !== undefined && inputShape !== undefined) add({ ...first, shape: inputShape })
-  return values
 }
 
 const lifetimesOf = ({ graph }: OnnxModel, values: ReadonlyMap<string, Value>): readonly Lifetime[] => {

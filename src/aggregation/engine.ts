@@ -7,6 +7,7 @@ import { createKernel, type Kernel } from './kernel.ts'
 import { compareIds } from './receipt.ts'
 import { nameOfUpdate, openRound, type RoundFiles } from './round-files.ts'
 import { roundsIn } from './state-file.ts'
+import { mergedTensors, mergeStatistics, requireMergeable } from './statistics.ts'
 import { STRATEGIES } from './strategies.ts'
 import type { Chunk, Strategy } from './strategy.ts'
 import { firstOpaque, passUnchanged } from './unchanged.ts'
@@ -51,7 +52,9 @@ export const aggregateFiles = async (job: AggregationJob): Promise<AggregationRe
   const files = await openRound(job, updates, strategy)
   let done = false
   try {
+    requireMergeable(job, files)
     combineInto(files, strategy, updates, kernel)
+    mergeStatistics(files, updates.length)
     files.output.finish()
     files.controlOutput?.finish()
     files.state?.finish(roundsBefore + 1)
@@ -74,12 +77,14 @@ export const aggregateFiles = async (job: AggregationJob): Promise<AggregationRe
 
 const combineInto = (files: RoundFiles, strategy: Strategy, updates: readonly Update[], kernel: Kernel): void => {
   const { template, output } = files
+  const merged = mergedTensors(files)
   const chunks = (tensor: number): Iterable<Chunk> => chunksOf(files, tensor, strategy.columns, updates, kernel)
   for (const survey of strategy.surveys?.() ?? [])
     for (const tensor of template.tensors.keys())
-      if (output.tiedTo(tensor) === tensor) for (const chunk of chunks(tensor)) survey(chunk)
+      if (output.tiedTo(tensor) === tensor && !merged.has(tensor)) for (const chunk of chunks(tensor)) survey(chunk)
   for (const tensor of template.tensors.keys()) {
     const first = output.tiedTo(tensor)
+    if (merged.has(tensor)) continue
     if (first !== tensor && files.updates.tie(tensor, first)) continue
     for (const chunk of chunks(tensor)) {
       const result = kernel.bytes(strategy.combine(chunk), chunk.length * BYTES_OF[chunk.dtype])

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { frameworkPairs, frameworkPath, pairFile } from '../../test/fixtures/frameworks/open.ts'
 import { type Case, FRAMEWORK_NAME } from '../../test/fixtures/weights/open.ts'
+import { strategySettings } from '../domain/strategy-settings.ts'
 import { readTensorBytes } from '../tensors/elements.ts'
 import { readWeights } from '../tensors/read-weights.ts'
 import { bytesSource } from '../tensors/sources.ts'
@@ -30,6 +31,12 @@ const contents = (path: string): Case => {
   )
 }
 
+const numbersOf = ({ dtype, hex }: Case[string]) => {
+  const { buffer, byteOffset, byteLength } = Buffer.copyBytesFrom(Buffer.from(hex, 'hex'))
+  const numbers = buffer.slice(byteOffset, byteOffset + byteLength)
+  return [...(dtype === 'int64' ? new BigInt64Array(numbers) : new Float64Array(numbers))].map(Number)
+}
+
 const updatesOf = (a: string, b: string) => [
   { id: 'a', path: a, numSamples: 1 },
   { id: 'b', path: b, numSamples: 3 },
@@ -45,8 +52,14 @@ describe.each(frameworkPairs())('%s, written by its framework', (name, pair) => 
   })
 
   it('gives the mean that was computed elsewhere, in a file of the same length', async () => {
-    await aggregate(pairFile(name, 'a'), pairFile(name, 'b'))
-    expect(contents(files.path('out'))).toEqual(pair.mean)
+    await aggregate(pairFile(name, 'a'), pairFile(name, 'b'), pairFile(name, 'a'))
+    const found = contents(files.path('out'))
+    if (pair.close) {
+      expect(Object.keys(found).sort()).toEqual(Object.keys(pair.mean).sort())
+      for (const [key, value] of Object.entries(pair.mean))
+        for (const [i, number] of numbersOf(found[key]!).entries())
+          expect(number, `${key} ${i}`).toBeCloseTo(numbersOf(value)[i]!, 11)
+    } else expect(found).toEqual(pair.mean)
     expect(readFileSync(files.path('out')).length).toBe(readFileSync(pairFile(name, 'a')).length)
   })
 })
@@ -69,6 +82,42 @@ it.each([
   ['refused_gzip.h5', 'Dataset "w" is chunked, compressed'],
   ['refused_link.h5', 'Link "w" of the HDF5 file points elsewhere'],
   ['refused_dense.h5', 'dense links'],
+  ['refused_protocol2.pkl', '"coef_" was pickled by protocol 2'],
+  ['old_refused_protocol2.pkl', '"coef_" was pickled by protocol 2'],
+  ['refused_forest.pkl', 'strategy xgb_bagging or xgb_cyclic'],
+  ['old_refused_forest.pkl', 'strategy xgb_bagging or xgb_cyclic'],
+  ['refused_int.pkl', '"n_samples_seen_" is a Python number'],
 ])('refuses %s: %s', (name, message) => {
   expect(() => readWeights(bytesSource(readFileSync(frameworkPath(name))))).toThrow(message)
+})
+
+it('refuses classifiers of other classes', async () => {
+  await expect(aggregate(pairFile('logistic.pkl', 'a'), frameworkPath('refused_classes.pkl'))).rejects.toThrow(
+    'constant "classes_" is another one',
+  )
+})
+
+it('averages cluster centers only where the devices began from the same', async () => {
+  await expect(aggregate(pairFile('kmeans.joblib', 'a'), pairFile('kmeans.joblib', 'b'))).rejects.toThrow(
+    'KMeans(init=',
+  )
+})
+
+it('merges statistics beside a plain mean only', async () => {
+  const updates = updatesOf(pairFile('standard.pkl', 'a'), pairFile('standard.pkl', 'b'))
+  const job = jobOf({
+    globalPath: null,
+    updates,
+    outputPath: files.path('out'),
+    strategy: strategySettings('fedmedian'),
+  })
+  await expect(aggregateFiles(job)).rejects.toThrow("Strategy 'fedmedian' cannot do that: use fedavg, fedprox or ditto")
+})
+
+it('averages pickled and joblib files of one model with each other, by another strategy too', async () => {
+  const updates = updatesOf(pairFile('sgd.joblib', 'a'), pairFile('old_sgd.joblib', 'b'))
+  await aggregateFiles(
+    jobOf({ globalPath: null, updates, outputPath: files.path('out'), strategy: strategySettings('fedmedian') }),
+  )
+  expect(Object.keys(contents(files.path('out')))).toEqual(['coef_', 'intercept_'])
 })

@@ -11,6 +11,8 @@ export interface StrategyRules {
   readonly privacy: true | string
   /** Whether the server can compute it from the sum of all updates; a string is the reason why not. */
   readonly secureAggregation: true | string
+  /** A plain mean of the updates, beside which statistics (scalers, naive Bayes) are merged by their counts. */
+  readonly mergesStatistics?: true
   /** Works on changes of a model, so a round cannot start without one. */
   readonly needsModel?: true
   /** Rounds overlap: a device submits whenever it is ready. Such a strategy has the options buffer and max_staleness. */
@@ -81,6 +83,7 @@ const TABLE = {
     options: {},
     privacy: true,
     secureAggregation: true,
+    mergesStatistics: true,
   },
   fedprox: {
     description:
@@ -96,6 +99,7 @@ const TABLE = {
     },
     privacy: true,
     secureAggregation: true,
+    mergesStatistics: true,
     onDevice: ['mu'],
   },
   scaffold: {
@@ -199,6 +203,7 @@ const TABLE = {
     },
     privacy: true,
     secureAggregation: true,
+    mergesStatistics: true,
     personalModel: true,
     onDevice: ['lambda'],
   },

@@ -12,6 +12,7 @@ import { walkPickle } from './pickle-walk.ts'
 import { readRaw } from './raw.ts'
 import { looksLikeCsv, looksLikeJson } from './recognized-text.ts'
 import { readSafetensors, startsLikeSafetensors } from './safetensors.ts'
+import { readSklearn } from './sklearn.ts'
 import { readTorchLegacy, startsLikeTorchLegacy } from './torch-legacy.ts'
 import { findTorchPickle, readTorchZip } from './torch-zip.ts'
 import type { ByteSource, TensorPlaces } from './weight-file.ts'
@@ -74,7 +75,6 @@ const hasMember = ({ members }: Sample, matches: (name: string) => boolean): boo
 const CONVERTED = 'Train with the weights that it was converted from, and convert the result.'
 const TREES =
   'Trees cannot be averaged; send a result of one device, or train a model of tensors (safetensors, .pt, .npz).'
-const SKLEARN = 'Save the fitted arrays alone, such as numpy.savez(path, coef=model.coef_, intercept=model.intercept_).'
 
 /** Every kind of content that is recognized, in the order of the checks. A format is a row here and its reader. */
 export const FORMATS = {
@@ -198,7 +198,8 @@ export const FORMATS = {
   pickle: {
     title: 'a plain Python pickle',
     extensions: ['pkl', 'joblib'],
-    instead: SKLEARN,
+    read: readSklearn,
+    mayBeOpaque: true,
     check: walkPickle,
     versions: ['sklearn', 'pytorch', 'xgboost'],
     decides: true,

@@ -11,15 +11,20 @@ export interface LayoutEntry {
   readonly shape: readonly number[]
   /** A constant's checksum: no tensor, but the same in all files that have constants. */
   readonly constant?: string
+  /** It is merged, not averaged. */
+  readonly merged?: true
 }
 
 /** The tensors of a file, in its order. */
 export const layoutOf = (file: Pick<TensorPlaces, 'tensors'>): Layout =>
   file.tensors.map(({ name, dtype, shape }) => ({ name, dtype, shape }))
 
+const isMerged = ({ statistics = [] }: Pick<TensorPlaces, 'statistics'>, name: string): boolean =>
+  statistics.some(({ tensors }) => Object.values(tensors).includes(name))
+
 /** The layout of a file with its constants, which other files are compared with. */
-export const fullLayoutOf = (file: Pick<TensorPlaces, 'tensors' | 'constants'>): Layout => [
-  ...layoutOf(file),
+export const fullLayoutOf = (file: Pick<TensorPlaces, 'tensors' | 'constants' | 'statistics'>): Layout => [
+  ...layoutOf(file).map((entry) => (isMerged(file, entry.name) ? { ...entry, merged: true as const } : entry)),
   ...(file.constants ?? []).map(({ name, digest }) => ({ name, dtype: 'u8' as const, shape: [0], constant: digest })),
 ]
 

@@ -88,11 +88,15 @@ const latin1Reader =
     return { kind: 'bytes', offset: 0, length: content.length, content }
   }
 
+/** What becomes of NumPy's scalars: their values, or arrays of shape [], whose places in the file are known. */
+type Scalars = 'values' | 'arrays'
+
 /** What one file's pickles share. */
 interface Run {
   readonly source: ByteSource
   readonly cursor: ByteCursor
   readonly latin1: (text: PickleValue | undefined) => PickledBytes
+  readonly scalars: Scalars
 }
 
 /** What follows joblib's wrapper of an array: padding and its bytes, or a pickle of its objects. */
@@ -121,7 +125,9 @@ const made = (run: Run, name: string, args: readonly PickleValue[]): PickleValue
     case 'numpy._core.numeric._frombuffer':
       return fillArray(emptyArray(), args[1], shapeOf(args[2]), args[3] === 'F', args[0])
     case 'numpy._core.multiarray.scalar':
-      return numpyScalar(run.source, args[0], args[1])
+      return run.scalars === 'values'
+        ? numpyScalar(run.source, args[0], args[1])
+        : fillArray(emptyArray(), args[0], [], false, args[1])
     case '_codecs.encode':
       return run.latin1(args[0])
     case 'builtins.bytes':
@@ -223,7 +229,7 @@ export const isZlibOrGzip = (head: Uint8Array): boolean =>
  * `PickledObject`, NumPy arrays as the places of their bytes. Memory is bounded by a multiple of the file's size, but
  * objects may be referred to many times: who walks them must count. Throws bad_request.
  */
-export const readPickledFile = (source: ByteSource): PickledFile => {
+export const readPickledFile = (source: ByteSource, scalars: Scalars = 'values'): PickledFile => {
   const head = source.read(0, Math.min(source.size, 4))
   const other = COMPRESSIONS.find(([, sign]) => sign.every((byte, at) => head[at] === byte))
   if (other !== undefined)
@@ -233,6 +239,6 @@ export const readPickledFile = (source: ByteSource): PickledFile => {
   const compressed = isZlibOrGzip(head)
   const plain = compressed ? inflated(source) : source
   const cursor = new ByteCursor(plain, 0, plain.size, 'The pickle')
-  const run: Run = { source: plain, cursor, latin1: latin1Reader(plain.size) }
+  const run: Run = { source: plain, cursor, latin1: latin1Reader(plain.size), scalars }
   return { value: unpickle(cursor, hostOf(run, 0), plain.size), source: plain, compressed }
 }

@@ -72,6 +72,28 @@ export interface TensorPlaces {
   readonly members: readonly ZipMember[]
   /** What must be the same in every file of a round, and is never averaged; absent: nothing. */
   readonly constants?: readonly Constant[]
+  /** Groups of tensors that are merged by rules of their own; absent: none. */
+  readonly statistics?: readonly Statistic[]
+  /** Why files of a round can be averaged only where it begins with a model; absent: they always can. */
+  readonly needsModel?: string
+}
+
+/** What an estimator counted in its data: merged exactly from several, where a mean would be wrong. */
+export interface Statistic {
+  /** For messages. */
+  readonly name: string
+  readonly kind:
+    | 'standard_scaler'
+    | 'min_max_scaler'
+    | 'max_abs_scaler'
+    | 'gaussian_nb'
+    | 'multinomial_nb'
+    | 'bernoulli_nb'
+    | 'complement_nb'
+  /** The names of its tensors by scikit-learn's attributes. */
+  readonly tensors: Readonly<Record<string, string>>
+  /** Attributes that are the same in every file, being constants. */
+  readonly options: Readonly<Record<string, unknown>>
 }
 
 /** A value beside the weights, such as the order of classes, by a checksum of its bytes. */

@@ -9,7 +9,7 @@ import { bytesSource } from '../../../tensors/sources.ts'
 
 const PAIRS = Object.fromEntries(frameworkPairs())
 
-it.each(['raw.onnx', 'whole.h5', 'net.keras'])(
+it.each(['raw.onnx', 'whole.h5', 'net.keras', 'logistic.pkl'])(
   'a round on %s averages what the devices send, in the same container',
   async (name) => {
     const world = await startWorld()

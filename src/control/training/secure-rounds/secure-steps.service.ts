@@ -85,6 +85,11 @@ export const createSecureSteps = (parts: {
     ): Promise<SecurePlan> {
       const settings = settingsFor(wish, round)
       const layout = round.modelSha256 === null ? null : await layoutOf(round.modelSha256, round.rawVector)
+      if (layout?.some(({ merged }) => merged)) {
+        throw badRequest(
+          "secure_aggregation cannot merge statistics: the model has a scaler's or a naive Bayes classifier's. Leave one of them out.",
+        )
+      }
       const coordinates = layout === null ? 0 : coordinateCount(layout)
       if (coordinates === 0) {
         throw badRequest(

@@ -16,6 +16,10 @@ export interface Config {
   /** null: it follows from each round's timeout. */
   readonly stragglerGraceSeconds: number | null
   readonly maxUploadBytes: number
+  /** Whether uploads are converted to ONNX without being asked for. */
+  readonly conversions: 'on' | 'off'
+  /** Of a file that is converted. */
+  readonly maxConversionBytes: number
   readonly updateRetentionDays: number
   /** Of each job, and of the rounds of none, so many models of rounds are kept; and those that something refers to. */
   readonly roundModelsKept: number
@@ -100,6 +104,8 @@ export const readConfig = (environment: Environment): Config => {
     stragglerGraceSeconds:
       grace === undefined ? null : number('SERVICE_STRAGGLER_GRACE_SECONDS', { min: 0, max: 3600, whole: false }, 0),
     maxUploadBytes: number('SERVICE_MAX_UPLOAD_BYTES', { min: 1024, max: 1024 * GIB }, 16 * GIB),
+    conversions: oneOf('SERVICE_CONVERSIONS', ['on', 'off'], 'on'),
+    maxConversionBytes: number('SERVICE_MAX_CONVERSION_BYTES', { min: 1024, max: 2 * GIB }, GIB),
     updateRetentionDays: number('SERVICE_UPDATE_RETENTION_DAYS', { min: 0, max: 3650, whole: false }, 7),
     roundModelsKept: number('SERVICE_ROUND_MODELS_KEPT', { min: 1, max: 1_000_000 }, 100),
     jobStateRetentionDays: number('SERVICE_JOB_STATE_RETENTION_DAYS', { min: 0, max: 3650, whole: false }, 90),

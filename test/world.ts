@@ -65,7 +65,7 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
   const { durable = false, database: kind = 'embedded' } = options
   const dataDir = durable && kind === 'embedded' ? await freshDataDir() : await emptyFolder()
   let config: Config = {
-    ...readConfig({ SERVICE_LOG_LEVEL: 'error', SERVICE_RATE_LIMIT_PER_MINUTE: '1000000' }),
+    ...readConfig({ SERVICE_LOG_LEVEL: 'error', SERVICE_RATE_LIMIT_PER_MINUTE: '1000000', SERVICE_CONVERSIONS: 'off' }),
     ...options.config,
     dataDir,
     databaseUrl: durable && kind === 'postgres' ? await freshPostgresUrl() : null,

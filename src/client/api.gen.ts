@@ -199,7 +199,7 @@ export interface paths {
         };
         /**
          * Download a version's file
-         * @description The weights of a version; supports Range, If-None-Match and HEAD.
+         * @description The file of a version; supports Range, If-None-Match and HEAD. Another format than the uploaded one is converted when it is first requested: the response is 404 with Retry-After until it is ready, and 404 without where it cannot be.
          */
         get: operations["downloadVersion"];
     };
@@ -1879,6 +1879,16 @@ export interface components {
             lower: number;
             upper: number;
             level: number;
+        };
+        /** @description A version in another format */
+        ConvertedFile: {
+            /** @enum {string} */
+            format: "onnx" | "tflite" | "coreml";
+            /** @enum {string} */
+            state: "pending" | "running" | "ready" | "failed";
+            reason: string | null;
+            model_size_bytes: number | null;
+            model_hash: string | null;
         };
         /**
          * @description A new API key with its secret, which is shown only here
@@ -3965,6 +3975,8 @@ export interface components {
              * @description ISO 8601, UTC
              */
             uploaded_at: string;
+            /** @description What it is or was converted to; downloadVersion serves those that are ready */
+            formats: components["schemas"]["ConvertedFile"][];
             trained_by: components["schemas"]["VersionOrigin"] | null;
             /** @description Names that currently stand for this version */
             aliases: string[];
@@ -4174,6 +4186,22 @@ export interface components {
          *           "model_size_bytes": 4812800,
          *           "model_hash": "sha256:9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
          *           "uploaded_at": "2026-03-02T09:05:00.000Z",
+         *           "formats": [
+         *             {
+         *               "format": "onnx",
+         *               "state": "ready",
+         *               "reason": null,
+         *               "model_size_bytes": 4801024,
+         *               "model_hash": "sha256:5f4dcc3b5aa765d61d8327deb882cf995f4dcc3b5aa765d61d8327deb882cf99"
+         *             },
+         *             {
+         *               "format": "tflite",
+         *               "state": "pending",
+         *               "reason": null,
+         *               "model_size_bytes": null,
+         *               "model_hash": null
+         *             }
+         *           ],
          *           "aliases": [
          *             "production"
          *           ],
@@ -4340,7 +4368,23 @@ export interface components {
          *       "uploaded_at": "2026-03-02T09:05:00.000Z",
          *       "model_path": "blobs/9b/9b74c9897bac770ffc029102a200c5de",
          *       "description": "Trained on three more months of text",
-         *       "warnings": []
+         *       "warnings": [],
+         *       "formats": [
+         *         {
+         *           "format": "onnx",
+         *           "state": "ready",
+         *           "reason": null,
+         *           "model_size_bytes": 4801024,
+         *           "model_hash": "sha256:5f4dcc3b5aa765d61d8327deb882cf995f4dcc3b5aa765d61d8327deb882cf99"
+         *         },
+         *         {
+         *           "format": "tflite",
+         *           "state": "pending",
+         *           "reason": null,
+         *           "model_size_bytes": null,
+         *           "model_hash": null
+         *         }
+         *       ]
          *     }
          */
         ModelVersion: {
@@ -4359,6 +4403,8 @@ export interface components {
              */
             uploaded_at: string;
             warnings: string[];
+            /** @description What it is or was converted to; downloadVersion serves those that are ready */
+            formats: components["schemas"]["ConvertedFile"][];
         };
         /** @description Averages the updates that are nearest to their neighbors (Blanchard et al. 2017). */
         MultikrumOptions: {
@@ -5032,7 +5078,8 @@ export interface components {
          * @example {
          *       "file": "<the bytes of next-word.pt>",
          *       "format": "pytorch",
-         *       "version_label": "2.0.0"
+         *       "version_label": "2.0.0",
+         *       "formats": "onnx,tflite"
          *     }
          */
         NewVersion: {
@@ -5042,6 +5089,8 @@ export interface components {
             description?: string;
             /** @description Semantic version; n.0.0 when absent */
             version_label?: string;
+            /** @description Formats to convert it to: onnx, tflite, coreml, with commas */
+            formats?: string;
             /** @description Instead of file: sha256:<hex> of a finished upload */
             upload?: string;
             /** @description With upload: its Upload-Length */
@@ -6770,6 +6819,22 @@ export interface components {
          *       "model_size_bytes": 4812800,
          *       "model_hash": "sha256:9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
          *       "uploaded_at": "2026-03-02T09:05:00.000Z",
+         *       "formats": [
+         *         {
+         *           "format": "onnx",
+         *           "state": "ready",
+         *           "reason": null,
+         *           "model_size_bytes": 4801024,
+         *           "model_hash": "sha256:5f4dcc3b5aa765d61d8327deb882cf995f4dcc3b5aa765d61d8327deb882cf99"
+         *         },
+         *         {
+         *           "format": "tflite",
+         *           "state": "pending",
+         *           "reason": null,
+         *           "model_size_bytes": null,
+         *           "model_hash": null
+         *         }
+         *       ],
          *       "aliases": [
          *         "production"
          *       ],
@@ -6824,6 +6889,8 @@ export interface components {
              * @description ISO 8601, UTC
              */
             uploaded_at: string;
+            /** @description What it is or was converted to; downloadVersion serves those that are ready */
+            formats: components["schemas"]["ConvertedFile"][];
             trained_by: components["schemas"]["VersionOrigin"] | null;
             /** @description Names that currently stand for this version */
             aliases: string[];

@@ -63,6 +63,7 @@ const prepare = async ({ config, database, blobs, partials }: Context, parts: Pa
   if (database.kind === 'embedded') {
     // Nobody else can have this folder open: what a killed process left half done is nobody's.
     await parts.training.aggregations.forgetDeadHolders()
+    await parts.catalog.conversionRuns.forgetDeadHolders()
     await blobs.sweep(new Date())
     await partials.forgetWriters()
   }
@@ -115,6 +116,7 @@ export const createControlPlane = async (config: Config, surroundings: Surroundi
     if (rounds.some(({ isSecure }) => isSecure)) void schedule.wake('aggregation')
   })
   events.afterCommit('round.completed', () => void schedule.wake('jobs'))
+  events.afterCommit('conversion.requested', () => void schedule.wake('conversions'))
   const app = await buildApp(context, parts)
   void schedule.wake('aggregation')
 
@@ -134,6 +136,7 @@ export const createControlPlane = async (config: Config, surroundings: Surroundi
       changes.close()
       await parts.operations.tail.close()
       await context.closeAccounting()
+      parts.catalog.conversionRuns.close()
       await app.close()
       await schedule.stop()
       await parts.access.keys.flushUses()

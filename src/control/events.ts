@@ -50,6 +50,8 @@ export interface ControlEvents {
   'unbound.adopted': { readonly orgId: string }
   /** A model has a new version, by upload. */
   'version.added': { readonly modelId: string; readonly orgId: string | null; readonly version: number }
+  /** A version is to be converted to another format. */
+  'conversion.requested': { readonly modelId: string }
   'devices.registered': { readonly orgIds: readonly (string | null)[] }
   /** A group was created, renamed or deleted, or devices joined or left it. */
   'group.changed': { readonly groupId: string; readonly orgId: string | null }

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
@@ -55,7 +55,7 @@ it('images of open size are taken as 224 by 224', () => {
 })
 
 it.each([
-  ['text', 'notes.txt', 'notes.txt is text, which is not a model that can be converted: it needs the graph'],
+  ['text', 'notes.txt', 'notes.txt is text, which is not a model that can be converted.'],
   ['{"a": 1}', 'notes.json', 'notes.json is JSON text'],
 ])('%s is refused with what can be converted', (content, fileName, message) => {
   const source = bytesSource(new TextEncoder().encode(content))
@@ -67,10 +67,15 @@ it('an unknown target is refused', () => {
   expect(() => convertModel(source, { fileName: 'm', formats: ['jax'] })).toThrow("not to 'jax'")
 })
 
-it('weights of another file need a format that can take them, or are refused', () => {
-  const weights = { source: bytesSource(new Uint8Array(8)), fileName: 'weights.pt' }
-  const source = bytesSource(writeOnnx(linear()))
-  expect(() => convertModel(source, { fileName: 'm.onnx', formats: ['onnx'], weights })).toThrow(/m\.onnx/)
+it('weights alone are refused with what they need', async () => {
+  const source = bytesSource(await readFile('test/fixtures/weights/net_a.pt'))
+  expect(() => convertModel(source, { fileName: 'net.pt', formats: ['onnx'] })).toThrow(
+    'net.pt is a PyTorch .pt file, which has weights, but not the graph of the model.',
+  )
+  const architecture = { source, fileName: 'other.pt' }
+  expect(() => convertModel(source, { fileName: 'net.pt', formats: ['onnx'], architecture })).toThrow(
+    'other.pt is not an architecture',
+  )
 })
 
 it('damaged models are refused, never thrown out of', () => {

@@ -1,6 +1,6 @@
 import { badRequest, ServiceError } from '../domain/errors.ts'
 import type { ByteSource } from '../tensors/weight-file.ts'
-import { type SourceFormat, sourceFormatOf, type TargetFormat, targetFormatOf } from './formats.ts'
+import { notASource, sourceFormatOf, type TargetFormat, targetFormatOf } from './formats.ts'
 import { elementCount, type OnnxModel, type OnnxValue } from './onnx/model.ts'
 
 export interface ConversionRequest {
@@ -10,8 +10,8 @@ export interface ConversionRequest {
   readonly formats: readonly string[]
   /** Of the model's first input; its own where absent. */
   readonly inputShape?: readonly number[]
-  /** Taken instead of the model's own, matched by name. */
-  readonly weights?: { readonly source: ByteSource; readonly fileName: string }
+  /** Where the file has weights alone: a model of the same architecture, into whose graph they are put by name. */
+  readonly architecture?: { readonly source: ByteSource; readonly fileName: string }
   /** Called before each step. */
   readonly onStep?: (step: string) => void
 }
@@ -71,16 +71,20 @@ const guarded = <Result>(what: string, work: () => Result): Result => {
   }
 }
 
-const readModel = (from: SourceFormat, source: ByteSource, { fileName, weights, inputShape }: ConversionRequest) => {
+const readModel = (source: ByteSource, { fileName, architecture, inputShape }: ConversionRequest) => {
   const options = inputShape === undefined ? {} : { inputShape }
-  if (weights === undefined) return guarded(fileName, () => from.toOnnx(source, options))
-  const { withWeights } = from
-  if (withWeights === undefined) {
-    throw badRequest(`${fileName} is ${from.title}: the weights of another file cannot be put into it.`)
+  const from = guarded(fileName, () => sourceFormatOf(source, fileName))
+  if (from !== null) return { from, ...guarded(fileName, () => from.toOnnx(source, options)) }
+  if (architecture === undefined) throw guarded(fileName, () => notASource(source, fileName))
+  const graph = guarded(architecture.fileName, () => sourceFormatOf(architecture.source, architecture.fileName))
+  const withWeights = graph?.withWeights
+  if (graph === null || withWeights === undefined) {
+    throw badRequest(
+      `${architecture.fileName} is not an architecture: the weights of ${fileName} cannot be put into it.`,
+    )
   }
-  return guarded(`${fileName} with the weights of ${weights.fileName}`, () =>
-    withWeights(source, weights.source, options),
-  )
+  const what = `${architecture.fileName} with the weights of ${fileName}`
+  return { from: graph, ...guarded(what, () => withWeights(architecture.source, source, options)) }
 }
 
 const attempt = (
@@ -106,9 +110,8 @@ const attempt = (
 export const convertModel = (source: ByteSource, request: ConversionRequest): Conversion => {
   const { fileName, formats, onStep = () => undefined } = request
   const targets = [...new Set(formats)].map(targetFormatOf)
-  const from = guarded(fileName, () => sourceFormatOf(source, fileName))
   onStep(`reading ${fileName}`)
-  const { model, notes } = readModel(from, source, request)
+  const { from, model, notes } = readModel(source, request)
   const shape = shapeFor(model, request.inputShape)
   const results = targets.map((to) => {
     onStep(`converting to ${to.title}`)

@@ -27,7 +27,7 @@ const open = (path: string): ByteSource & { readonly close: () => void } => {
   }
 }
 
-const { path, fileName, formats, inputShape, weights } = workerData as ConversionJob
+const { path, fileName, formats, inputShape, architecture } = workerData as ConversionJob
 const opened: { close: () => void }[] = []
 const opening = (at: string): ByteSource => {
   const source = open(at)
@@ -40,7 +40,9 @@ try {
     fileName,
     formats,
     ...(inputShape !== undefined && { inputShape }),
-    ...(weights !== undefined && { weights: { source: opening(weights.path), fileName: weights.fileName } }),
+    ...(architecture !== undefined && {
+      architecture: { source: opening(architecture.path), fileName: architecture.fileName },
+    }),
     onStep: (step) => send({ kind: 'step', step }),
   }
   const conversion = convertModel(opening(path), request)

@@ -1,10 +1,11 @@
 // What models are converted from and to: the one table of both. A converter is a folder here and a row.
-import { badRequest } from '../domain/errors.ts'
+import { badRequest, type ServiceError } from '../domain/errors.ts'
 import { type DetectedFormat, detectFormat } from '../tensors/detect.ts'
-import { titleOf } from '../tensors/formats.ts'
+import { isWeightFormat, titleOf } from '../tensors/formats.ts'
 import type { ByteSource } from '../tensors/weight-file.ts'
 import type { OnnxModel } from './onnx/model.ts'
 import { readOnnx } from './onnx/read-onnx.ts'
+import { onnxWithWeights } from './onnx/with-weights.ts'
 import { writeOnnx } from './onnx/write-onnx.ts'
 
 export interface ConverterOptions {
@@ -58,6 +59,7 @@ export const SOURCES: readonly SourceFormat[] = [
     endings: ['onnx'],
     recognize: ({ detected }) => detected === 'onnx',
     toOnnx: (source) => ({ model: readOnnx(source.read(0, source.size)), notes: [] }),
+    withWeights: (source, weights) => onnxWithWeights(readOnnx(source.read(0, source.size)), weights),
   },
 ]
 
@@ -70,19 +72,29 @@ export const TARGETS = [
   },
 ] as const satisfies readonly TargetFormat[]
 
+/** Those whose graph takes the weights of another file. */
+const ARCHITECTURES = SOURCES.filter(({ withWeights }) => withWeights !== undefined)
+
 const targets: readonly TargetFormat[] = TARGETS
 
 const endingsOf = (formats: readonly { readonly endings: readonly string[] }[]): string =>
   [...new Set(formats.flatMap(({ endings }) => endings))].map((ending) => `.${ending}`).join(', ')
 
-/** What the file is, by its content. Throws bad_request, naming what can be converted. */
-export const sourceFormatOf = (source: ByteSource, fileName: string): SourceFormat => {
+/** What the file is, by its content; null: no model that can be converted by itself. */
+export const sourceFormatOf = (source: ByteSource, fileName: string): SourceFormat | null => {
   const detected = detectFormat(source)
-  const found = SOURCES.find(({ recognize }) => recognize({ source, detected, fileName }))
-  if (found !== undefined) return found
-  throw badRequest(
-    `${fileName} is ${titleOf(detected)}, which is not a model that can be converted: it needs the graph, not the weights ` +
-      `alone. Models are converted from ${endingsOf(SOURCES)}.`,
+  return SOURCES.find(({ recognize }) => recognize({ source, detected, fileName })) ?? null
+}
+
+/** Why a file that is no source cannot be converted, and what would work. */
+export const notASource = (source: ByteSource, fileName: string): ServiceError => {
+  const detected = detectFormat(source)
+  const what = `${fileName} is ${titleOf(detected)}`
+  return badRequest(
+    isWeightFormat(detected)
+      ? `${what}, which has weights, but not the graph of the model. It can be converted together with an architecture of the ` +
+          `same model (${endingsOf(ARCHITECTURES)}): svc convert --architecture, or one version of the model in the catalog.`
+      : `${what}, which is not a model that can be converted. Models are converted from ${endingsOf(SOURCES)}.`,
   )
 }
 

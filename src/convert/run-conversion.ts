@@ -8,8 +8,8 @@ export interface ConversionJob {
   readonly fileName: string
   readonly formats: readonly string[]
   readonly inputShape?: readonly number[]
-  /** Their weights are put into the model at `path`. */
-  readonly weights?: { readonly path: string; readonly fileName: string }
+  /** Where `path` has weights alone: the model into which they are put. */
+  readonly architecture?: { readonly path: string; readonly fileName: string }
 }
 
 /** What the thread sends. */

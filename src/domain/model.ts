@@ -4,9 +4,16 @@ export const FRAMEWORKS = ['pytorch', 'tensorflow', 'xgboost', 'sklearn'] as con
 export const VERSION_FORMATS = ['pytorch', 'tensorflow', 'onnx', 'sklearn', 'xgboost'] as const
 export const DOWNLOAD_FORMATS = ['pytorch', 'onnx', 'tflite', 'coreml'] as const
 
+/** What a version is converted to, and the endings of such files; the first one is that of what is downloaded. */
+export const CONVERTED_FORMATS = ['onnx', 'tflite', 'coreml'] as const
+export const CONVERTED_ENDINGS = { onnx: ['onnx'], tflite: ['tflite', 'litert'], coreml: ['mlmodel'] } as const
+export const CONVERSION_STATES = ['pending', 'running', 'ready', 'failed'] as const
+
 export type Framework = (typeof FRAMEWORKS)[number]
 export type VersionFormat = (typeof VERSION_FORMATS)[number]
 export type DownloadFormat = (typeof DOWNLOAD_FORMATS)[number]
+export type ConvertedFormat = (typeof CONVERTED_FORMATS)[number]
+export type ConversionState = (typeof CONVERSION_STATES)[number]
 
 export const MODEL_DESCRIPTION_MAX = 1000
 
@@ -25,6 +32,7 @@ export interface RecognizedContent {
 
 const FORMAT_OF_EXTENSION: Readonly<Record<string, VersionFormat>> = {
   pt: 'pytorch',
+  pt2: 'pytorch',
   pth: 'pytorch',
   safetensors: 'pytorch',
   h5: 'tensorflow',
@@ -36,6 +44,26 @@ const FORMAT_OF_EXTENSION: Readonly<Record<string, VersionFormat>> = {
 }
 
 export const extensionOf = (fileName: string): string => /\.([A-Za-z0-9]+)$/.exec(fileName)?.[1]?.toLowerCase() ?? ''
+
+/** Files whose graph takes the weights of others. */
+const ARCHITECTURES = ['pt2', 'onnx', 'keras']
+/** Files with a graph, and those that usually are such. */
+const GRAPHS = [...ARCHITECTURES, 'h5', 'hdf5', 'pkl', 'joblib', 'ubj']
+
+/** By its name: whether weights of other versions can be put into its graph. */
+export const isArchitecture = (fileName: string): boolean => ARCHITECTURES.includes(extensionOf(fileName))
+
+/** By its name: whether it is converted in the background without another file. */
+export const mayHaveGraph = (fileName: string): boolean => GRAPHS.includes(extensionOf(fileName))
+
+/** Whether the file is of this format as it was uploaded. */
+export const isAlready = (
+  format: DownloadFormat,
+  version: { readonly format: VersionFormat; readonly fileName: string },
+): boolean => {
+  const endings: Readonly<Record<string, readonly string[]>> = CONVERTED_ENDINGS
+  return format === version.format || (endings[format]?.includes(extensionOf(version.fileName)) ?? false)
+}
 
 /**
  * The format of an upload: the field when given, else the content, else the extension, else the model's framework.

@@ -16,6 +16,7 @@ class Version:
     model_size_bytes: int
     model_hash: str
     uploaded_at: str
+    formats: list[dict[str, Any]]
     trained_by: dict[str, Any] | None
     aliases: list[str]
 

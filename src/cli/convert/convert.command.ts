@@ -31,7 +31,7 @@ The output folder also gets report.json and report.txt.
 
 Examples:
   svc convert model.onnx --formats tflite,coreml
-  svc convert model.pt2 --weights round-12.pt --formats onnx
+  svc convert round-12.pt --architecture model.pt2 --formats onnx,tflite
   svc convert ./Qwen3-0.6B --formats gguf`
 
 export const define = (command: Command, session: Session): void => {
@@ -44,7 +44,7 @@ export const define = (command: Command, session: Session): void => {
       "shape of the first input (default: the model's own; 1,3,224,224 for an image of open size)",
       parseShape,
     )
-    .option('--weights <file>', 'use the weights of this file, matched by name (.pt, .safetensors, .npz)')
+    .option('--architecture <file>', 'the model (.pt2, .onnx, .keras) whose graph takes the weights of <model_path>')
     .option('--push', 'upload the model to the catalog, with these formats')
     .option('--validate', 'compare the outputs of source and result', true)
     .option('--no-validate', 'do not compare outputs')

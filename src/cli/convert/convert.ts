@@ -14,7 +14,7 @@ export interface ConvertOptions extends DataOptions {
   readonly formats: readonly string[]
   readonly output: string
   readonly inputShape?: readonly number[]
-  readonly weights?: string
+  readonly architecture?: string
   readonly validate: boolean
   readonly push?: true
 }
@@ -35,12 +35,12 @@ const fileAt = async (text: string, cwd: string): Promise<{ path: string; fileNa
 const validateAll = async (
   path: string,
   conversion: Conversion,
-  { weights }: ConvertOptions,
+  { architecture }: ConvertOptions,
   { io, out }: Session,
 ): Promise<Record<string, Validation>> => {
   const options = {
-    // With other weights, the source's outputs are others.
-    sourcePath: conversion.source === 'onnx' && weights === undefined ? path : null,
+    // An architecture by itself has other weights.
+    sourcePath: conversion.source === 'onnx' && architecture === undefined ? path : null,
     engines: enginesFolder(io.env),
     signal: io.signal ?? new AbortController().signal,
   }
@@ -63,9 +63,9 @@ export const convert = async (modelPath: string, options: ConvertOptions, sessio
     throw wrongUsage('gguf is a target for Hugging Face folders and LoRA adapters alone.')
   }
   const source = await fileAt(modelPath, io.cwd)
-  const weights = options.weights === undefined ? undefined : await fileAt(options.weights, io.cwd)
+  const architecture = options.architecture === undefined ? undefined : await fileAt(options.architecture, io.cwd)
   const conversion = await runConversion(
-    { ...source, formats, ...(inputShape && { inputShape }), ...(weights && { weights }) },
+    { ...source, formats, ...(inputShape && { inputShape }), ...(architecture && { architecture }) },
     { ...(io.signal && { signal: io.signal }), onStep: out.note },
   )
   const validations = options.validate ? await validateAll(source.path, conversion, options, session) : {}

@@ -17,7 +17,7 @@ export const define = (command: Command, session: Session): void => {
     .addOption(
       new Option(
         '--format <format>',
-        'required format; conversion is not available yet (default: as uploaded)',
+        'format to pull; converted by the service where needed (default: as uploaded)',
       ).choices(['onnx', 'coreml', 'tflite']),
     )
     .option('-o, --output <path>', 'destination folder or file', '.')

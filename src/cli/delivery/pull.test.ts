@@ -81,7 +81,7 @@ it('an unknown model, version or format is told; a format that nobody knows is w
   ]).toEqual([
     { exitCode: 1, stdout: '', stderr: expect.stringContaining("Model 'other' does not exist") },
     { exitCode: 1, stdout: '', stderr: "svc: Model 'net' has no version 9.0.0.\nIt has 1.4.0, 1.5.0.\n" },
-    { exitCode: 1, stdout: '', stderr: expect.stringContaining('has not been converted to coreml') },
+    { exitCode: 1, stdout: '', stderr: expect.stringContaining('is not available as coreml: ') },
     { exitCode: 2, stdout: '', stderr: expect.stringContaining('--format') },
     { exitCode: 2, stdout: '', stderr: expect.stringContaining("'name'") },
   ])

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../../client/client.ts'
 import type { DownloadFormat } from '../../domain/model.ts'
 import { downloadFile } from '../../platform/transfer/download-file.ts'
@@ -21,6 +22,10 @@ export interface PullOptions {
   /** A folder, or the path of the file. */
   readonly output: string
 }
+
+/** How long a conversion is waited for: longer than the service lets one take, and others before it. */
+const CONVERSION_MS = 30 * 60 * 1000
+const MAX_PAUSE_SECONDS = 10
 
 export interface Pulled {
   readonly path: string
@@ -50,6 +55,33 @@ const isThere = async (target: string, bytes: number, sha256: string): Promise<b
   })
 }
 
+/** The answer once the file is converted: a service that is at it says when to ask again. @throws Failure */
+const converted = async (
+  ask: () => Promise<Response>,
+  {
+    refusal,
+    signal,
+    note,
+  }: {
+    readonly refusal: (response: Response) => Promise<Failure>
+    readonly signal: AbortSignal
+    readonly note: (line: string) => void
+  },
+): Promise<Response> => {
+  const deadline = Date.now() + CONVERSION_MS
+  let noted = ''
+  for (;;) {
+    const response = await ask()
+    if (response.ok) return response
+    const failure = await refusal(response)
+    const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)
+    if (response.status !== 404 || !(retryAfter >= 0) || Date.now() > deadline) throw failure
+    if (failure.message !== noted) note(failure.message)
+    noted = failure.message
+    await sleep(Math.min(retryAfter, MAX_PAUSE_SECONDS) * 1000, undefined, { signal })
+  }
+}
+
 /** Brings a version's file here: continued where an earlier pull stopped, checked by hash, and in place only when whole. */
 export const pull = async (options: PullOptions, session: Session): Promise<Pulled> => {
   const { connection, version, format } = options
@@ -67,11 +99,14 @@ export const pull = async (options: PullOptions, session: Session): Promise<Pull
 
   // A byte of it, because an answer to HEAD could not say what is wrong.
   const requested: Request = { headers: { range: 'bytes=0-0' }, ownHeaders, leaveHost: false, signal }
-  const { response } = await follow(url, requested).catch((error: unknown) => {
-    if (error instanceof Interruption) throw unreachable(baseUrl, error.message, error)
-    throw error
-  })
-  if (!response.ok) throw await refusal(response)
+  const firstByte = async (): Promise<Response> => {
+    const { response } = await follow(url, requested).catch((error: unknown) => {
+      if (error instanceof Interruption) throw unreachable(baseUrl, error.message, error)
+      throw error
+    })
+    return response
+  }
+  const response = await converted(firstByte, { refusal, signal, note: session.out.note })
   await response.body?.cancel()
   const size = Number(/\/(\d+)$/.exec(response.headers.get('content-range') ?? '')?.[1] ?? Number.NaN)
   const sha256 = /^sha256:([0-9a-f]{64})$/.exec(response.headers.get('x-model-hash') ?? '')?.[1]

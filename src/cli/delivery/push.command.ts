@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { isUuid, requireSemantic } from '../../domain/model.ts'
+import { CONVERTED_FORMATS, type ConvertedFormat, isUuid, requireSemantic } from '../../domain/model.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
@@ -8,6 +8,7 @@ import { sizeWords } from '../sizes.ts'
 interface PushCommandOptions extends DataOptions {
   readonly version: string
   readonly modelId?: string
+  readonly formats?: readonly ConvertedFormat[]
   readonly quantize?: string
   readonly qualityThreshold?: number
 }
@@ -29,6 +30,13 @@ const parseVersion = (text: string): string => {
     throw new InvalidArgumentError('It must be a semantic version such as 1.4.0.')
   }
 }
+
+const parseFormats = (text: string): readonly ConvertedFormat[] =>
+  text.split(',').map((name) => {
+    const format = CONVERTED_FORMATS.find((one) => one === name.trim())
+    if (format !== undefined) return format
+    throw new InvalidArgumentError(`'${name}' is none of ${CONVERTED_FORMATS.join(', ')}. Several: onnx,tflite.`)
+  })
 
 const parseThreshold = (text: string): number => {
   const share = Number(text)
@@ -56,6 +64,7 @@ export const define = (command: Command, session: Session): void => {
     )
     .requiredOption('-v, --version <version>', 'semantic version of the upload, such as 1.4.0', parseVersion)
     .option('-m, --model-id <model>', 'model in the catalog, by name or id (default: derived from the file name)')
+    .option('--formats <names>', 'formats for the service to convert it to: onnx, tflite, coreml', parseFormats)
     .addOption(new Option('-q, --quantize <method>', 'quantize before uploading (not available yet)').choices(METHODS))
     .option(
       '--quality-threshold <share>',
@@ -69,13 +78,17 @@ export const define = (command: Command, session: Session): void => {
       const { out } = session
       requireNoQuantizing(options)
       const { requireModelName, whatToPush } = await import('./what-to-push.ts')
-      const { modelId } = options
+      const { modelId, formats } = options
       if (modelId !== undefined && !isUuid(modelId)) requireModelName(modelId, '--model-id')
       const connection = await session.signedIn({ apiBase: options.apiBase })
       const pushed = await whatToPush(source, session)
       const model = modelId ?? requireModelName(pushed.name, 'file')
       const { push } = await import('./push.ts')
-      const done = await push(pushed, { connection, model, version: options.version }, session)
+      const done = await push(
+        pushed,
+        { connection, model, version: options.version, ...(formats && { formats }) },
+        session,
+      )
       for (const warning of done.warnings) out.note(warning)
       if (done.wasThere) out.note('This version already exists with the same contents.')
       const { version } = done

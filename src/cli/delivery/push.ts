@@ -2,7 +2,7 @@ import { rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../../client/client.ts'
-import { extensionOf, type Framework, isUuid } from '../../domain/model.ts'
+import { type ConvertedFormat, extensionOf, type Framework, isUuid } from '../../domain/model.ts'
 import { digestOf } from '../../platform/transfer/file-sink.ts'
 import { Interruption } from '../../platform/transfer/transfer-error.ts'
 import { type Connection, toFailure } from '../connection.ts'
@@ -20,12 +20,14 @@ export interface PushOptions {
   readonly model: string
   /** A semantic version. */
   readonly version: string
+  /** For the service to convert it to. */
+  readonly formats?: readonly ConvertedFormat[]
   readonly stallMs?: number
 }
 
 export interface Outcome {
   readonly model: ModelDetail
-  readonly version: Omit<ListedVersion, 'aliases' | 'trained_by'>
+  readonly version: Omit<ListedVersion, 'aliases' | 'trained_by' | 'formats'>
   /** The same bytes were there under that label already. */
   readonly wasThere: boolean
   readonly warnings: readonly string[]
@@ -91,7 +93,7 @@ export const push = async (pushed: Pushed, options: PushOptions, session: Sessio
   const access = await session.apiKey(connection.baseUrl)
   if (access === null) throw new Failure('The key was revoked or has expired.', { advice: 'Sign in again: svc login' })
   const outcome = (
-    { aliases: _, trained_by: __, ...version }: ListedVersion,
+    { aliases: _, trained_by: __, formats: ___, ...version }: ListedVersion,
     wasThere: boolean,
     warnings: readonly string[] = [],
   ): Outcome => ({
@@ -118,7 +120,11 @@ export const push = async (pushed: Pushed, options: PushOptions, session: Sessio
       path: pushed.path,
       bytes,
       fileName: pushed.fileName,
-      fields: { version_label: label, ...(pushed.description && { description: pushed.description.slice(0, 1000) }) },
+      fields: {
+        version_label: label,
+        ...(pushed.description && { description: pushed.description.slice(0, 1000) }),
+        ...(options.formats && { formats: options.formats.join(',') }),
+      },
       progress: bar.update,
     }
     const line = { key: access.key, signal, stallMs: options.stallMs ?? STALL_MS }

@@ -24,7 +24,7 @@ export interface Pushed {
   readonly isOurs: boolean
 }
 
-const ENDINGS = /\.(pt|pth|bin|h5|keras|pkl|joblib|onnx|ubj|tflite|mlmodel|safetensors|gguf|npz|npy)$/i
+const ENDINGS = /\.(pt2?|pth|bin|h5|keras|pkl|joblib|onnx|ubj|tflite|mlmodel|safetensors|gguf|npz|npy)$/i
 
 /** `My Model-v2.onnx` -> `My_Model-v2`: what the catalog takes for a name. */
 const nameFor = (text: string): string =>

@@ -27,6 +27,10 @@ const version = {
   model_hash: hashes.model,
   uploaded_at: times.started,
 }
+const formats = [
+  { format: 'onnx', state: 'ready', reason: null, model_size_bytes: 4_801_024, model_hash: hashes.update },
+  { format: 'tflite', state: 'pending', reason: null, model_size_bytes: null, model_hash: null },
+]
 const newBenchmark = {
   svc_version: '1.1.0',
   os: 'linux',
@@ -57,9 +61,10 @@ const benchmark = { id: ids.benchmark, ...newBenchmark, reported_on: '2026-03-02
 export const examples = {
   newModel,
   model,
-  modelDetail: { ...model, versions: [{ ...version, aliases: ['production'], trained_by: null }] },
+  modelDetail: { ...model, versions: [{ ...version, formats, aliases: ['production'], trained_by: null }] },
   versionLineage: {
     ...version,
+    formats,
     aliases: ['production'],
     trained_by: null,
     model_id: ids.model,
@@ -88,13 +93,19 @@ export const examples = {
     },
   },
   modelList: { models: [model], total: 1, limit: 20, offset: 0 },
-  newVersion: { file: '<the bytes of next-word.pt>', format: 'pytorch', version_label: '2.0.0' },
+  newVersion: {
+    file: '<the bytes of next-word.pt>',
+    format: 'pytorch',
+    version_label: '2.0.0',
+    formats: 'onnx,tflite',
+  },
   modelVersion: {
     model_id: ids.model,
     ...version,
     model_path: model.model_path,
     description: 'Trained on three more months of text',
     warnings: [],
+    formats,
   },
   newBenchmark,
   benchmark,

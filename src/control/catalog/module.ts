@@ -5,6 +5,9 @@ import type { Module } from '../module.ts'
 import { benchmarksRoutes } from './benchmarks/benchmarks.routes.ts'
 import { createBenchmarksService } from './benchmarks/benchmarks.service.ts'
 import { createBenchmarksStore } from './benchmarks/benchmarks.store.ts'
+import { createConversionRuns } from './conversions/conversion-runs.service.ts'
+import { createConversions } from './conversions/conversions.service.ts'
+import { createConversionsStore, inConversions } from './conversions/conversions.store.ts'
 import { createFilesService } from './files/files.service.ts'
 import { createFilesStore } from './files/files.store.ts'
 import { createAliasesReport } from './models/aliases.report.ts'
@@ -22,11 +25,18 @@ import { createRoundModelsStore } from './models/round-models.store.ts'
 import { uploadsRoutes } from './uploads/uploads.routes.ts'
 import { createUploadsService } from './uploads/uploads.service.ts'
 
+const SECOND_MS = 1000
 const HOUR_MS = 60 * 60 * 1000
 
-const create = ({ config, database, blobs, partials, events, now, newId }: Context) => {
+const create = ({ config, database, blobs, partials, events, log, now, newId }: Context) => {
   const files = createFilesService({ database, store: createFilesStore(), blobs, now })
   const uploads = createUploadsService({ partials, blobs, maxBytes: config.maxUploadBytes, now })
+  const conversionsStore = createConversionsStore()
+  files.keepReferenced(inConversions)
+  const background = config.conversions === 'on'
+  const conversions = createConversions({ database, store: conversionsStore, events, background, now })
+  const maxBytes = config.maxConversionBytes
+  const conversionRuns = createConversionRuns({ database, store: conversionsStore, blobs, files, maxBytes, log, now })
   const modelsStore = createModelsStore()
   const aliasesStore = createAliasesStore()
   const models = createModelsService({
@@ -34,6 +44,7 @@ const create = ({ config, database, blobs, partials, events, now, newId }: Conte
     store: modelsStore,
     aliases: aliasesStore,
     files,
+    conversions,
     events,
     recognize: recognizeFile,
     now,
@@ -43,8 +54,8 @@ const create = ({ config, database, blobs, partials, events, now, newId }: Conte
   const benchmarks = createBenchmarksService({ database, store: createBenchmarksStore(), now, newId })
   const aliases = createAliasesService({ database, store: aliasesStore, report: createAliasesReport(), models, now })
   const roundModels = createRoundModels({ store: createRoundModelsStore() })
-  const lineage = createLineage({ database, models, aliases: aliasesStore })
-  return { files, uploads, models, aliases, roundModels, lineage, benchmarks }
+  const lineage = createLineage({ database, models, aliases: aliasesStore, conversions })
+  return { files, uploads, conversions, conversionRuns, models, aliases, roundModels, lineage, benchmarks }
 }
 
 /** Models, their versions and files, uploads, and what models reach on machines. */
@@ -52,19 +63,20 @@ export type Catalog = ReturnType<typeof create>
 
 export const catalog: Module<Catalog, object> = {
   description: 'Models, versions, aliases, uploads and shared benchmark results',
-  tables: ['blobs', 'models', 'model_versions', 'model_aliases', 'model_alias_moves', 'benchmarks'],
+  tables: ['blobs', 'models', 'model_versions', 'conversions', 'model_aliases', 'model_alias_moves', 'benchmarks'],
   create,
-  async routes(app, { models, aliases, lineage, uploads, benchmarks }, { config, blobs }) {
+  async routes(app, { models, aliases, lineage, uploads, conversions, benchmarks }, { config, blobs }) {
     benchmarksRoutes(app, benchmarks)
     aliasesRoutes(app, aliases, models)
     lineageRoutes(app, lineage)
     await app.register(async (scope: App) => uploadsRoutes(scope, uploads))
     await app.register(async (scope: App) => {
       await acceptUploads(scope)
-      modelsRoutes(scope, models, { blobs, uploads, maxUploadBytes: config.maxUploadBytes })
+      modelsRoutes(scope, models, { blobs, uploads, conversions, maxUploadBytes: config.maxUploadBytes })
     })
   },
-  tasks: (_context, { files, uploads }) => [
+  tasks: (_context, { files, uploads, conversionRuns }) => [
+    { name: 'conversions', everyMs: SECOND_MS, run: conversionRuns.run },
     { name: 'unused-files', everyMs: HOUR_MS, run: files.collectGarbage },
     { name: 'unfinished-uploads', everyMs: HOUR_MS, run: uploads.expire },
   ],

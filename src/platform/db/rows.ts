@@ -99,6 +99,8 @@ export interface ModelRow {
   version_count: Generated<number>
   round_name: string | null
   created_at: Date
+  /** Added by 0021-conversions. */
+  architecture_model_id: Generated<string | null>
 }
 
 export interface ModelVersionRow {
@@ -116,6 +118,21 @@ export interface ModelVersionRow {
   round_number: number | null
   job_id: string | null
   metrics: Json<Record<string, number>> | null
+}
+
+export interface ConversionRow {
+  model_id: string
+  version: number
+  format: string
+  state: string
+  reason: string | null
+  sha256: string | null
+  size: number | null
+  requested_at: Date
+  ended_at: Date | null
+  lease_owner: string | null
+  lease_until: Date | null
+  attempts: Generated<number>
 }
 
 export interface ModelAliasRow {
@@ -233,6 +250,7 @@ export interface Tables extends DeliveryTables, BenchmarkTables, TrainingTables 
   blobs: BlobRow
   models: ModelRow
   model_versions: ModelVersionRow
+  conversions: ConversionRow
   model_aliases: ModelAliasRow
   model_alias_moves: ModelAliasMoveRow
   rounds: RoundRow

@@ -27,8 +27,8 @@ export const lineageRoutes = (app: App, lineage: LineageService): void => {
   )
 }
 
-const present = ({ model, version, aliases, training, runs }: Lineage) => ({
-  ...presentNamedVersion({ ...version, aliases }),
+const present = ({ model, version, aliases, conversions, training, runs }: Lineage) => ({
+  ...presentNamedVersion({ ...version, aliases, conversions }),
   model_id: model.id,
   model_name: model.name ?? model.roundName,
   description: version.description,

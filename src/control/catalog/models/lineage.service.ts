@@ -1,6 +1,8 @@
 import { type Caller, sees } from '../../../domain/access.ts'
 import { labelOf } from '../../../domain/model.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Conversions } from '../conversions/conversions.service.ts'
+import type { StoredConversion } from '../conversions/conversions.store.ts'
 import type { AliasesStore } from './aliases.store.ts'
 import type { ModelsService, StoredModel, StoredVersion } from './models.service.ts'
 
@@ -43,6 +45,7 @@ export interface Lineage {
   readonly model: StoredModel
   readonly version: StoredVersion
   readonly aliases: readonly string[]
+  readonly conversions: readonly StoredConversion[]
   /** Null for an upload, and for what the caller may not see. */
   readonly training: TrainingOrigin | null
   /** Null for a model of another organization, which a federation shares. */
@@ -57,8 +60,9 @@ export const createLineage = (parts: {
   readonly database: Database
   readonly models: Pick<ModelsService, 'findVersion'>
   readonly aliases: Pick<AliasesStore, 'list'>
+  readonly conversions: Pick<Conversions, 'ofModel'>
 }) => {
-  const { database, models, aliases } = parts
+  const { database, models, aliases, conversions } = parts
   let originOf: OriginOf = async () => null
   let usesOf: UsesOf = async () => ({ devices: {}, uses: [] })
 
@@ -82,6 +86,7 @@ export const createLineage = (parts: {
         model,
         version,
         aliases: named.flatMap((one) => (one.version === version.version ? one.alias : [])),
+        conversions: (await conversions.ofModel(model.id)).filter((one) => one.version === version.version),
         training: roundId === null ? null : await originOf(caller, roundId),
         runs: isOwn ? await usesOf(database.sql, model.id, texts) : null,
       }

@@ -1,6 +1,6 @@
 import { type Caller, sees } from '../../../domain/access.ts'
-import { notFound, ServiceError } from '../../../domain/errors.ts'
-import { type DownloadFormat, isUuid } from '../../../domain/model.ts'
+import { notFound } from '../../../domain/errors.ts'
+import { isUuid } from '../../../domain/model.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { AliasesStore } from './aliases.store.ts'
 import type { ListedModel, ModelsStore, StoredModel, StoredVersion } from './models.store.ts'
@@ -68,19 +68,6 @@ export const createModelLookups = ({
     /** Models that are shared this way may be read by others than their owners. */
     readThrough(source: SharedModels): void {
       shared = source
-    },
-
-    /** A version's file in the format asked for; not_found where it was never converted to it. */
-    async fileOf(caller: Caller, idOrName: string, version: string, format: DownloadFormat | undefined) {
-      const found = await findVersion(caller, idOrName, version)
-      if (format !== undefined && format !== found.version.format) {
-        throw new ServiceError(
-          'not_found',
-          `Version ${version} of model '${idOrName}' was uploaded as ${found.version.format} and has not been converted to ` +
-            `${format}. Leave format out, or ask for ${found.version.format}.`,
-        )
-      }
-      return found
     },
 
     /** The version that a new round of this organization distributes unless it names another. */

@@ -1,6 +1,7 @@
 import { labelOf } from '../../../domain/model.ts'
 import { blobPath } from '../../../platform/blobs/blob-store.ts'
-import type { ListedModel, ModelDetail, StoredVersion, VersionOrigin } from './models.service.ts'
+import type { StoredConversion } from '../conversions/conversions.store.ts'
+import type { ListedModel, NamedVersion, StoredVersion, VersionOrigin } from './models.service.ts'
 
 /** A model in the wire's names. */
 export const present = ({ model, newest }: ListedModel) => ({
@@ -37,16 +38,26 @@ export const presentListedVersion = (version: StoredVersion) => ({
   uploaded_at: version.uploadedAt.toISOString(),
 })
 
-export const presentVersion = (version: StoredVersion) => ({
+const presentConversion = ({ format, state, reason, file }: StoredConversion) => ({
+  format,
+  state,
+  reason,
+  model_size_bytes: file?.size ?? null,
+  model_hash: file === null ? null : `sha256:${file.sha256}`,
+})
+
+export const presentVersion = (version: StoredVersion, conversions: readonly StoredConversion[]) => ({
   ...presentListedVersion(version),
+  formats: conversions.map(presentConversion),
   model_id: version.modelId,
   model_path: blobPath(version.sha256),
   description: version.description,
   warnings: [...version.warnings],
 })
 
-export const presentNamedVersion = (version: ModelDetail['versions'][number]) => ({
+export const presentNamedVersion = (version: NamedVersion) => ({
   ...presentListedVersion(version),
+  formats: version.conversions.map(presentConversion),
   aliases: [...version.aliases],
   trained_by: version.origin === null ? null : presentOrigin(version.origin),
 })

@@ -1,5 +1,7 @@
 import { Type } from 'typebox'
 import {
+  CONVERSION_STATES,
+  CONVERTED_FORMATS,
   DOWNLOAD_FORMATS,
   FRAMEWORKS,
   MODEL_DESCRIPTION_MAX,
@@ -67,6 +69,19 @@ const TrainedBy = Nullable(
   }),
 )
 
+const ConvertedFile = Part('ConvertedFile', 'A version in another format', {
+  format: OneOf(CONVERTED_FORMATS),
+  state: OneOf(CONVERSION_STATES),
+  reason: Nullable(Type.String({ description: 'Why it failed' })),
+  model_size_bytes: Nullable(Count),
+  model_hash: Nullable(Type.String({ description: 'sha256:<hex>; null until it is ready' })),
+})
+
+const Formats = Type.Array(ConvertedFile, {
+  'x-extension': true,
+  description: 'What it is or was converted to; downloadVersion serves those that are ready',
+})
+
 export const ListedVersion = Part('ListedVersion', 'A version of a model in a list', {
   version: Type.Integer({ minimum: 1 }),
   version_label: Type.String(),
@@ -74,6 +89,7 @@ export const ListedVersion = Part('ListedVersion', 'A version of a model in a li
   model_size_bytes: Count,
   model_hash: Type.String(),
   uploaded_at: Timestamp,
+  formats: Formats,
   trained_by: TrainedBy,
   aliases: Type.Array(Type.String(), { description: 'Names that currently stand for this version' }),
 })
@@ -114,6 +130,14 @@ export const UploadFields = Body(
     version_label: Type.Optional(
       Type.String({ 'x-extension': true, description: 'Semantic version; n.0.0 when absent' }),
     ),
+    formats: Type.Optional(
+      Type.String({
+        pattern: `^(${CONVERTED_FORMATS.join('|')})(,(${CONVERTED_FORMATS.join('|')}))*$`,
+        maxLength: 100,
+        'x-extension': true,
+        description: `Formats to convert it to: ${CONVERTED_FORMATS.join(', ')}, with commas`,
+      }),
+    ),
     upload: Type.Optional(
       Type.String({
         pattern: '^sha256:[0-9a-f]{64}$',
@@ -139,6 +163,7 @@ export const ModelVersion = Body('ModelVersion', 'An uploaded version of a model
   description: Type.String(),
   uploaded_at: Timestamp,
   warnings: Type.Array(Type.String()),
+  formats: Formats,
 })
 
 export const VersionParams = Type.Object({

@@ -1,6 +1,7 @@
 import { type Caller, homeOf } from '../../../domain/access.ts'
 import { badRequest } from '../../../domain/errors.ts'
 import {
+  type ConvertedFormat,
   type Framework,
   formatOfUpload,
   isUuid,
@@ -11,6 +12,8 @@ import {
 import type { StagedBlob } from '../../../platform/blobs/blob-store.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { ControlEventBus } from '../../events.ts'
+import type { Conversions } from '../conversions/conversions.service.ts'
+import type { StoredConversion } from '../conversions/conversions.store.ts'
 import type { FilesService } from '../files/files.service.ts'
 import type { AliasesStore } from './aliases.store.ts'
 import { createModelLookups } from './model-lookups.service.ts'
@@ -26,6 +29,8 @@ export interface Aggregate {
   readonly roundNumber: number
   /** The name of the model that was trained; null when it has none. */
   readonly trained: string | null
+  /** The model that was trained: the result's weights fit its architecture. */
+  readonly architectureModelId: string | null
   readonly orgId: string | null
   readonly framework: Framework
   readonly frameworkVersion: string
@@ -36,8 +41,14 @@ export interface Aggregate {
   readonly file: { readonly sha256: string; readonly size: number; readonly fileName: string }
 }
 
+/** A version with the aliases that stand for it, and its conversions. */
+export interface NamedVersion extends StoredVersion {
+  readonly aliases: readonly string[]
+  readonly conversions: readonly StoredConversion[]
+}
+
 export interface ModelDetail extends ListedModel {
-  readonly versions: readonly (StoredVersion & { readonly aliases: readonly string[] })[]
+  readonly versions: readonly NamedVersion[]
 }
 
 export const createModelsService = (parts: {
@@ -45,18 +56,19 @@ export const createModelsService = (parts: {
   readonly store: ModelsStore
   readonly aliases: AliasesStore
   readonly files: FilesService
+  readonly conversions: Conversions
   readonly events: Pick<ControlEventBus, 'publish'>
   /** Tells what the bytes are, by looking at them; null when they are nothing we know. */
   readonly recognize: (path: string) => Promise<RecognizedContent | null>
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, aliases, files, events, recognize, now, newId } = parts
+  const { database, store, aliases, files, conversions, events, recognize, now, newId } = parts
   const { findReadable, ...lookups } = createModelLookups({ database, store, aliases })
 
   return {
     ...lookups,
-    ...createPublishing({ database, store, events, now }),
+    ...createPublishing({ database, store, conversions, events, now }),
 
     async create(
       caller: Caller,
@@ -72,6 +84,7 @@ export const createModelsService = (parts: {
         accuracy: null,
         loss: null,
         createdAt: now(),
+        architectureModelId: null,
       }
       await store.insert(database.sql, model)
       return { model, newest: null }
@@ -85,12 +98,17 @@ export const createModelsService = (parts: {
 
     async detail(caller: Caller, idOrName: string): Promise<ModelDetail> {
       const found = await findReadable(caller, idOrName)
-      const [versions, named] = await Promise.all([
+      const [versions, named, converted] = await Promise.all([
         store.versions(database.sql, found.model.id),
         aliases.list(database.sql, found.model.id),
+        conversions.ofModel(found.model.id),
       ])
-      const namesOf = ({ version }: StoredVersion) => named.flatMap((one) => (one.version === version ? one.alias : []))
-      return { ...found, versions: versions.map((version) => ({ ...version, aliases: namesOf(version) })) }
+      const detailOf = (version: StoredVersion): NamedVersion => ({
+        ...version,
+        aliases: named.flatMap((one) => (one.version === version.version ? one.alias : [])),
+        conversions: converted.filter((one) => one.version === version.version),
+      })
+      return { ...found, versions: versions.map(detailOf) }
     },
 
     count: (caller: Caller): Promise<number> => store.count(database.sql, caller.orgId),
@@ -99,7 +117,13 @@ export const createModelsService = (parts: {
     async addVersion(
       model: StoredModel,
       staged: StagedBlob & { readonly fileName: string },
-      requested: { format: VersionFormat | undefined; description: string; versionLabel: string | undefined },
+      requested: {
+        format: VersionFormat | undefined
+        description: string
+        versionLabel: string | undefined
+        /** To convert it to. */
+        formats?: readonly ConvertedFormat[]
+      },
     ): Promise<StoredVersion> {
       if (staged.size === 0) throw badRequest('file is empty: a version needs weights.')
       if (requested.versionLabel !== undefined) requireSemantic(requested.versionLabel)
@@ -124,6 +148,7 @@ export const createModelsService = (parts: {
           uploadedAt: now(),
           origin: null,
         })
+        await conversions.versionAdded(tx, version, requested.formats)
         await events.publish(tx, 'version.added', {
           modelId: model.id,
           orgId: model.orgId,
@@ -159,11 +184,13 @@ export const createModelsService = (parts: {
 const createPublishing = ({
   database,
   store,
+  conversions,
   events,
   now,
 }: {
   readonly database: Database
   readonly store: ModelsStore
+  readonly conversions: Pick<Conversions, 'versionAdded'>
   readonly events: Pick<ControlEventBus, 'publish'>
   readonly now: () => Date
 }) => ({
@@ -190,6 +217,7 @@ const createPublishing = ({
       uploadedAt: now(),
       origin: { roundId, roundNumber, jobId, metrics },
     })
+    await conversions.versionAdded(tx, published)
     const orgId = (await store.find(tx, { id: modelId }))?.model.orgId ?? null
     await events.publish(tx, 'version.added', { modelId, orgId, version: published.version })
     return published

@@ -19,6 +19,8 @@ export interface StoredModel {
   readonly isBaseline: boolean
   readonly description: string
   readonly createdAt: Date
+  /** Of what a round made: the model that was trained at first, whose versions have the graph; null for others. */
+  readonly architectureModelId: string | null
 }
 
 export interface StoredVersion {
@@ -89,6 +91,7 @@ export const createModelsStore = () => ({
         is_baseline: model.isBaseline,
         description: model.description,
         created_at: model.createdAt,
+        architecture_model_id: model.architectureModelId,
       })
       .execute()
       .catch((error: unknown) => {
@@ -273,6 +276,7 @@ const fromListedRow = (row: ListedRow): ListedModel => ({
     isBaseline: row.is_baseline,
     description: row.description,
     createdAt: row.created_at,
+    architectureModelId: row.architecture_model_id,
   },
   newest: row.newest_sha256 === null ? null : { sha256: row.newest_sha256, size: row.newest_size! },
 })

@@ -1,5 +1,5 @@
 import { badRequest } from '../../../domain/errors.ts'
-import { extensionOf } from '../../../domain/model.ts'
+import type { ConvertedFormat } from '../../../domain/model.ts'
 import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
@@ -8,6 +8,7 @@ import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { readUpload } from '../../../platform/http/upload.ts'
 import { parseFields } from '../../../platform/http/validation.ts'
 import { Binary } from '../../../platform/http/wire.schema.ts'
+import type { Conversions } from '../conversions/conversions.service.ts'
 import type { UploadsService } from '../uploads/uploads.service.ts'
 import { presentVersion } from './models.present.ts'
 import { DownloadParams, DownloadQuery, ModelParams, ModelVersion, UploadFields } from './models.schema.ts'
@@ -16,6 +17,7 @@ import type { ModelsService } from './models.service.ts'
 export interface VersionStorage {
   readonly blobs: BlobStore
   readonly uploads: UploadsService
+  readonly conversions: Conversions
   readonly maxUploadBytes: number
 }
 
@@ -48,14 +50,17 @@ export const versionsRoutes = (app: App, models: ModelsService, storage: Version
         instead: { field: 'upload', stage: (named) => storage.uploads.stage(caller, finishedUpload(named)) },
       })
       try {
-        const { format, description, version_label } = parseFields(UploadFields, fields)
+        const { format, description, version_label, formats } = parseFields(UploadFields, fields)
         const version = await models.addVersion(model, file, {
           format,
           description: description ?? '',
           versionLabel: version_label,
+          formats: (formats?.split(',') ?? []) as ConvertedFormat[],
         })
         if (fields.upload !== undefined) await storage.uploads.forget(caller, finishedUpload(fields))
-        return reply.code(201).send(presentVersion(version))
+        const converted = await storage.conversions.ofModel(model.id)
+        const own = converted.filter((one) => one.version === version.version)
+        return reply.code(201).send(presentVersion(version, own))
       } finally {
         await file.discard()
       }
@@ -68,7 +73,9 @@ export const versionsRoutes = (app: App, models: ModelsService, storage: Version
       schema: {
         operationId: 'downloadVersion',
         summary: "Download a version's file",
-        description: 'The weights of a version; supports Range, If-None-Match and HEAD.',
+        description:
+          'The file of a version; supports Range, If-None-Match and HEAD. Another format than the uploaded one is converted ' +
+          'when it is first requested: the response is 404 with Retry-After until it is ready, and 404 without where it cannot be.',
         produces: ['application/octet-stream'],
         params: DownloadParams,
         querystring: DownloadQuery,
@@ -85,9 +92,8 @@ export const versionsRoutes = (app: App, models: ModelsService, storage: Version
     },
     async (request, reply) => {
       const { model_id, version } = request.params
-      const found = await models.fileOf(callerOf(request), model_id, version, request.query.format)
-      const { sha256, size, fileName } = found.version
-      const extension = extensionOf(fileName)
+      const found = await models.findVersion(callerOf(request), model_id, version)
+      const { sha256, size, extension } = await storage.conversions.fileOf(found.version, request.query.format)
       return sendBlob(request, reply, {
         size,
         sha256,

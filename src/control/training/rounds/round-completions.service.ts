@@ -65,6 +65,7 @@ export const createRoundCompletions = (parts: {
           roundId: round.id,
           roundNumber: round.roundNumber,
           trained: origin === null ? null : (origin.model.name ?? trainedName(origin.model.roundName)),
+          architectureModelId: origin === null ? null : (origin.model.architectureModelId ?? origin.model.id),
           orgId: round.orgId,
           framework: origin?.model.framework ?? 'pytorch',
           frameworkVersion: origin?.model.frameworkVersion ?? '',

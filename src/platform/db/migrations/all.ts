@@ -21,6 +21,7 @@ import { resumedJobs } from './0018-resumed-jobs.ts'
 import { modelRetention } from './0019-model-retention.ts'
 import { federationEvents } from './0019b-federation-events.ts'
 import { experimentEstimates } from './0020-experiment-estimates.ts'
+import { conversions } from './0021-conversions.ts'
 
 /** Forward only, applied in this order. A published migration is never edited: add the next one. */
 export const MIGRATIONS = [
@@ -47,4 +48,5 @@ export const MIGRATIONS = [
   modelRetention,
   federationEvents,
   experimentEstimates,
+  conversions,
 ] as const

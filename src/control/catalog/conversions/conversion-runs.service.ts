@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto'
+import { runConversion } from '../../../convert/run-conversion.ts'
+import { badRequest, ServiceError } from '../../../domain/errors.ts'
+import type { BlobStore, StagedBlob } from '../../../platform/blobs/blob-store.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { FilesService } from '../files/files.service.ts'
+import type { ConversionsStore, StoredConversion, VersionFile } from './conversions.store.ts'
+
+/** A process that is silent for so long has lost the conversion that it was at. */
+const LEASE_MS = 15_000
+const RENEW_MS = 4000
+/** A conversion that was started so often and never ended has something that kills us. */
+const MAX_ATTEMPTS = 3
+
+/** Thrown into a conversion that nobody needs any more, or that another process has taken over. */
+class Superseded extends Error {}
+/** Thrown into a conversion when the service stops: another process, or its next start, makes it. */
+class Stopping extends Error {}
+
+const isTheFilesFault = (error: unknown): error is ServiceError =>
+  error instanceof ServiceError && error.code !== 'internal_error' && error.code !== 'insufficient_storage'
+
+/** Makes the conversions that were asked for, one at a time in each process, and each in one process. */
+export const createConversionRuns = (parts: {
+  readonly database: Database
+  readonly store: ConversionsStore
+  readonly blobs: BlobStore
+  readonly files: Pick<FilesService, 'keep'>
+  /** Of a file that is converted. */
+  readonly maxBytes: number
+  readonly log: { error(fields: object, message: string): void; info(fields: object, message: string): void }
+  readonly now: () => Date
+}) => {
+  const { database, store, blobs, files, maxBytes, log, now } = parts
+  const owner = randomUUID()
+  const stopping = new AbortController()
+
+  const pathOf = async ({ fileName, sha256, size }: VersionFile) => {
+    if (size > maxBytes) {
+      throw badRequest(
+        `${fileName} has ${size} bytes; files of up to ${maxBytes} are converted (SERVICE_MAX_CONVERSION_BYTES).`,
+      )
+    }
+    return { path: await blobs.localPath(sha256), fileName }
+  }
+
+  /** The converted file, staged; null where the version is gone. */
+  const make = async (conversion: StoredConversion, signal: AbortSignal): Promise<StagedBlob | null> => {
+    const input = await store.input(database.sql, conversion)
+    if (input === null) return null
+    if (conversion.attempts > MAX_ATTEMPTS) {
+      throw badRequest(`The conversion was started ${MAX_ATTEMPTS} times and never finished.`)
+    }
+    const architecture = input.architecture === null ? null : await pathOf(input.architecture)
+    const made = await runConversion(
+      { ...(await pathOf(input.version)), formats: [conversion.format], ...(architecture && { architecture }) },
+      { signal },
+    )
+    const [file] = made.files
+    if (file === undefined) throw badRequest(made.refused[0]!.reason)
+    const content = async function* (): AsyncGenerator<Uint8Array> {
+      yield file.bytes
+    }
+    return blobs.stage(content(), { maxBytes: 2 * maxBytes })
+  }
+
+  const convert = async (conversion: StoredConversion): Promise<void> => {
+    const { modelId: model_id, version, format } = conversion
+    const cancelling = new AbortController()
+    const renew = async (): Promise<void> => {
+      const held = await store.renew(database.sql, conversion, owner, new Date(now().getTime() + LEASE_MS))
+      if (!held) cancelling.abort(new Superseded('The version was deleted, or another process converts it.'))
+    }
+    const renewal = setInterval(
+      () => void renew().catch((err: unknown) => log.error({ model_id, err }, 'lease could not be renewed')),
+      RENEW_MS,
+    )
+    try {
+      const made = await make(conversion, AbortSignal.any([cancelling.signal, stopping.signal]))
+      if (made === null) return
+      await files.keep(made)
+      await store.end(database.sql, conversion, owner, { file: made }, now())
+      log.info({ model_id, version, format, size: made.size }, 'version converted')
+    } catch (error) {
+      if (error instanceof Superseded) return
+      if (isTheFilesFault(error)) {
+        log.info({ model_id, version, format, reason: error.message }, 'version not converted')
+        return await store.end(database.sql, conversion, owner, { reason: error.message }, now())
+      }
+      await store.release(database.sql, conversion, owner, { counts: !(error instanceof Stopping) })
+      if (!(error instanceof Stopping)) throw error
+    } finally {
+      clearInterval(renewal)
+    }
+  }
+
+  return {
+    /** Makes every conversion that waits and that no other process holds; returns how many there were. */
+    async run(): Promise<number> {
+      for (let done = 0; ; done++) {
+        if (stopping.signal.aborted) return done
+        const at = now()
+        const conversion = await store.claim(database.sql, owner, at, new Date(at.getTime() + LEASE_MS))
+        if (conversion === null) return done
+        await convert(conversion)
+      }
+    },
+
+    /** At the start of a process that alone can open its database: what the last one held is free again. */
+    forgetDeadHolders: (): Promise<void> => store.releaseAll(database.sql),
+
+    /** Ends the conversion that is under way; it waits for the next process. */
+    close(): void {
+      stopping.abort(new Stopping('The service is shutting down.'))
+    },
+  }
+}
+
+export type ConversionRuns = ReturnType<typeof createConversionRuns>

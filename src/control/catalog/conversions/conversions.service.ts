@@ -1,0 +1,109 @@
+import { notFound, ServiceError } from '../../../domain/errors.ts'
+import {
+  CONVERTED_ENDINGS,
+  CONVERTED_FORMATS,
+  type ConvertedFormat,
+  type DownloadFormat,
+  extensionOf,
+  isAlready,
+  isArchitecture,
+  mayHaveGraph,
+} from '../../../domain/model.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { ControlEventBus } from '../../events.ts'
+import type { StoredVersion } from '../models/models.store.ts'
+import type { ConversionsStore, StoredConversion } from './conversions.store.ts'
+
+const RETRY_AFTER_SECONDS = 2
+
+/** A version's file in the format that was asked for. */
+export interface DownloadableFile {
+  readonly sha256: string
+  readonly size: number
+  /** Of its name; '' where it has none. */
+  readonly extension: string
+}
+
+const isConverted = (format: DownloadFormat): format is ConvertedFormat =>
+  (CONVERTED_FORMATS as readonly string[]).includes(format)
+
+/** Versions in other formats than they were uploaded in: made when they are asked for, to ONNX also in the background. */
+export const createConversions = (parts: {
+  readonly database: Database
+  readonly store: ConversionsStore
+  readonly events: Pick<ControlEventBus, 'publish'>
+  /** Whether new versions are converted to ONNX without being asked for. */
+  readonly background: boolean
+  readonly now: () => Date
+}) => {
+  const { database, store, events, background, now } = parts
+
+  const request = async (tx: Executor, version: StoredVersion, formats: Iterable<ConvertedFormat>): Promise<void> => {
+    const { modelId } = version
+    for (const format of formats) await store.request(tx, { modelId, version: version.version, format }, now())
+    // A conversion that failed may be waiting again as well.
+    await events.publish(tx, 'conversion.requested', { modelId })
+  }
+
+  const inBackground = async (tx: Executor, { modelId, fileName }: StoredVersion): Promise<boolean> =>
+    background && (mayHaveGraph(fileName) || (await store.hasArchitecture(tx, modelId)))
+
+  /** Asks for the conversion where nobody has: what it will come to is not known yet. */
+  const stateOf = async (version: StoredVersion, format: ConvertedFormat): Promise<StoredConversion> => {
+    const id = { modelId: version.modelId, version: version.version, format }
+    const before = await store.find(database.sql, id)
+    if (before !== null) return before
+    await database.transaction((tx) => request(tx, version, [format]))
+    const found = await store.find(database.sql, id)
+    if (found === null) throw notFound('Version', String(version.version))
+    return found
+  }
+
+  return {
+    /** Inside the transaction that adds the version: what its uploader asks for, and ONNX. */
+    async versionAdded(
+      tx: Executor,
+      version: StoredVersion,
+      requested: readonly ConvertedFormat[] = [],
+    ): Promise<void> {
+      const formats = new Set(requested)
+      if (await inBackground(tx, version)) formats.add('onnx')
+      for (const format of formats) if (isAlready(format, version)) formats.delete(format)
+      const isGraph = isArchitecture(version.fileName)
+      if (isGraph) await store.retryFailed(tx, version.modelId, now())
+      if (isGraph || formats.size > 0) await request(tx, version, formats)
+    },
+
+    ofModel: (modelId: string): Promise<StoredConversion[]> => store.ofModel(database.sql, modelId),
+
+    /**
+     * The version's file in this format. Throws not_found with the state of the conversion and the time to try again, which
+     * this call requests where nobody has; or with the reason why there is none.
+     */
+    async fileOf(version: StoredVersion, format: DownloadFormat | undefined): Promise<DownloadableFile> {
+      if (format === undefined || isAlready(format, version)) {
+        return { sha256: version.sha256, size: version.size, extension: extensionOf(version.fileName) }
+      }
+      const what = `Version ${version.version}`
+      if (!isConverted(format)) {
+        throw new ServiceError(
+          'not_found',
+          `${what} was uploaded as ${version.format}, and nothing is converted to ${format}. Leave format out, or ask for ` +
+            `${CONVERTED_FORMATS.join(', ')}.`,
+        )
+      }
+      const { state, reason, file } = await stateOf(version, format)
+      if (file !== null) return { ...file, extension: CONVERTED_ENDINGS[format][0] }
+      if (state === 'failed') {
+        throw new ServiceError('not_found', `${what} is not available as ${format}: ${reason}`)
+      }
+      throw new ServiceError(
+        'not_found',
+        `${what} is not available as ${format} yet: its conversion is ${state}. Try again in ${RETRY_AFTER_SECONDS} s.`,
+        { retryAfterSeconds: RETRY_AFTER_SECONDS },
+      )
+    },
+  }
+}
+
+export type Conversions = ReturnType<typeof createConversions>

@@ -1,0 +1,175 @@
+import { type Selectable, sql } from 'kysely'
+import type { ConversionState, ConvertedFormat } from '../../../domain/model.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { ConversionRow } from '../../../platform/db/rows.ts'
+import type { FileReferences } from '../files/files.service.ts'
+
+export interface ConversionId {
+  readonly modelId: string
+  readonly version: number
+  readonly format: ConvertedFormat
+}
+
+export interface StoredConversion extends ConversionId {
+  readonly state: ConversionState
+  /** Why it failed; null otherwise. */
+  readonly reason: string | null
+  /** Null until it is ready. */
+  readonly file: { readonly sha256: string; readonly size: number } | null
+  readonly attempts: number
+}
+
+/** A file of a version, as a conversion needs it. */
+export interface VersionFile {
+  readonly fileName: string
+  readonly sha256: string
+  readonly size: number
+}
+
+/** What is to be converted, and whose graph takes its weights where it has none. */
+export interface ConversionInput {
+  readonly version: VersionFile
+  readonly architecture: VersionFile | null
+}
+
+export const inConversions: FileReferences = (sha256) =>
+  sql<boolean>`exists (select from conversions c where c.sha256 = ${sha256})`
+
+/** Versions in other formats: what was asked for, who is at work on it, and what came of it. */
+export const createConversionsStore = () => ({
+  /** Nothing happens where it was asked for already. */
+  async request(db: Executor, { modelId, version, format }: ConversionId, now: Date): Promise<void> {
+    await db
+      .insertInto('conversions')
+      .values({ model_id: modelId, version, format, state: 'pending', requested_at: now })
+      .onConflict((conflict) => conflict.columns(['model_id', 'version', 'format']).doNothing())
+      .execute()
+  },
+
+  async find(db: Executor, id: ConversionId): Promise<StoredConversion | null> {
+    const row = await whereId(db.selectFrom('conversions').selectAll(), id).executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  async ofModel(db: Executor, modelId: string): Promise<StoredConversion[]> {
+    const rows = await db
+      .selectFrom('conversions')
+      .selectAll()
+      .where('model_id', '=', modelId)
+      .orderBy(sql`array_position(array['onnx', 'tflite', 'coreml'], format)`)
+      .execute()
+    return rows.map(fromRow)
+  },
+
+  /**
+   * The version's file, and the newest architecture that its model has, or the model that was trained at first: of those
+   * from before the version, else of all.
+   */
+  async input(db: Executor, { modelId, version }: ConversionId): Promise<ConversionInput | null> {
+    const found = await db
+      .selectFrom('model_versions')
+      .select(['file_name', 'sha256', 'size', 'uploaded_at'])
+      .where('model_id', '=', modelId)
+      .where('version', '=', version)
+      .executeTakeFirst()
+    if (found === undefined) return null
+    const { rows } = await sql<VersionFile>`
+      select v.file_name as "fileName", v.sha256, v.size from model_versions v ${ofArchitectures(modelId)}
+        and not (v.model_id = ${modelId} and v.version = ${version})
+      order by v.uploaded_at <= ${found.uploaded_at} desc, v.uploaded_at desc, v.version desc limit 1`.execute(db)
+    const { file_name: fileName, sha256, size } = found
+    return { version: { fileName, sha256, size }, architecture: rows[0] ?? null }
+  },
+
+  async hasArchitecture(db: Executor, modelId: string): Promise<boolean> {
+    const { rows } = await sql<{ found: boolean }>`
+      select exists (select from model_versions v ${ofArchitectures(modelId)}) as found`.execute(db)
+    return rows[0]!.found
+  },
+
+  /** What failed, perhaps for want of an architecture, is tried again: of this model, and of rounds that trained it. */
+  async retryFailed(db: Executor, modelId: string, now: Date): Promise<void> {
+    await sql`
+      update conversions set state = 'pending', reason = null, ended_at = null, attempts = 0, requested_at = ${now}
+      where state = 'failed' and model_id in (
+        select id from models where ${modelId}::uuid in (id, architecture_model_id))`.execute(db)
+  },
+
+  /** Takes one that waits and that nobody holds, or whose holder has fallen silent. */
+  async claim(db: Executor, owner: string, now: Date, until: Date): Promise<StoredConversion | null> {
+    const { rows } = await sql<Selectable<ConversionRow>>`
+      update conversions set state = 'running', lease_owner = ${owner}, lease_until = ${until}, attempts = attempts + 1
+      where (model_id, version, format) = (
+        select model_id, version, format from conversions
+        where state in ('pending', 'running') and (lease_until is null or lease_until < ${now})
+        order by requested_at, model_id, version, format limit 1 for update skip locked)
+      returning *`.execute(db)
+    return rows[0] === undefined ? null : fromRow(rows[0])
+  },
+
+  /** True while the lease is still ours: false too where the version is gone. */
+  async renew(db: Executor, id: ConversionId, owner: string, until: Date): Promise<boolean> {
+    const { numUpdatedRows } = await whereId(db.updateTable('conversions').set({ lease_until: until }), id)
+      .where('lease_owner', '=', owner)
+      .executeTakeFirst()
+    return numUpdatedRows === 1n
+  },
+
+  /** Lets others have it: it waits again, after an attempt that counts or not. */
+  async release(db: Executor, id: ConversionId, owner: string, attempt: { readonly counts: boolean }): Promise<void> {
+    const attempts = sql<number>`attempts - ${attempt.counts ? 0 : 1}::integer`
+    const waiting = { state: 'pending', lease_owner: null, lease_until: null, attempts }
+    await whereId(db.updateTable('conversions').set(waiting), id).where('lease_owner', '=', owner).execute()
+  },
+
+  /** Ends it, with a file or with a reason; nothing happens where somebody else has it by now. */
+  async end(
+    db: Executor,
+    id: ConversionId,
+    owner: string,
+    outcome: { readonly file: { sha256: string; size: number } } | { readonly reason: string },
+    now: Date,
+  ): Promise<void> {
+    const result =
+      'file' in outcome
+        ? { state: 'ready', sha256: outcome.file.sha256, size: outcome.file.size }
+        : { state: 'failed', reason: outcome.reason }
+    await whereId(
+      db.updateTable('conversions').set({ ...result, ended_at: now, lease_owner: null, lease_until: null }),
+      id,
+    )
+      .where('lease_owner', '=', owner)
+      .execute()
+  },
+
+  /** For a database that only one process can open: whoever held one before this start is dead. */
+  async releaseAll(db: Executor): Promise<void> {
+    await db
+      .updateTable('conversions')
+      .set({ state: 'pending', lease_owner: null, lease_until: null })
+      .where('state', '=', 'running')
+      .execute()
+  },
+})
+
+const ofArchitectures = (modelId: string) => sql`
+  where v.model_id in (
+      select unnest(array[id, architecture_model_id]) from models where id = ${modelId})
+    and lower(v.file_name) similar to '%.(pt2|onnx|keras)'`
+
+const whereId = <Query extends { where(column: string, operator: '=', value: unknown): Query }>(
+  query: Query,
+  { modelId, version, format }: ConversionId,
+): Query => query.where('model_id', '=', modelId).where('version', '=', version).where('format', '=', format)
+
+const fromRow = (row: Selectable<ConversionRow>): StoredConversion => ({
+  modelId: row.model_id,
+  version: row.version,
+  format: row.format as ConvertedFormat,
+  state: row.state as ConversionState,
+  reason: row.reason,
+  file: row.sha256 === null || row.size === null ? null : { sha256: row.sha256, size: row.size },
+  attempts: row.attempts,
+})
+
+export type ConversionsStore = ReturnType<typeof createConversionsStore>

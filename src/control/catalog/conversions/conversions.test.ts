@@ -1,0 +1,173 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { expect, it, vi } from 'vitest'
+import { formOf, startWorld, type World } from '../../../../test/world.ts'
+import { graphBuilder } from '../../../convert/onnx/graph-builder.ts'
+import { readOnnx } from '../../../convert/onnx/read-onnx.ts'
+import { numbersOf, tensorOf } from '../../../convert/onnx/tensors.ts'
+import { writeOnnx } from '../../../convert/onnx/write-onnx.ts'
+import { encodeElements } from '../../../tensors/elements.ts'
+import { writeNpz } from '../../../tensors/write-npz.ts'
+
+const sha256 = (bytes: Uint8Array) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`
+
+const VALUES = [1, 2, 3, 4, 5, 6]
+/** A linear layer of three outputs; its weights are called as PyTorch calls them. */
+const architecture = (columns = 2): Uint8Array => {
+  const graph = graphBuilder('linear')
+  const x = graph.input('x', 'f32', ['batch', columns])
+  const weight = graph.constant('fc.weight', tensorOf('f32', [3, columns], new Float32Array(3 * columns)))
+  graph.output('y', graph.node('Gemm', [x, weight], { transB: { kind: 'int', value: 1 } }), 'f32', ['batch', 3])
+  return writeOnnx(graph.build())
+}
+const weights = (name = 'fc.weight') =>
+  writeNpz([{ name, dtype: 'f32', shape: [3, 2], data: encodeElements(VALUES, 'f32') }])
+
+interface Formats {
+  readonly versions: readonly { readonly formats: readonly { readonly state: string; readonly format: string }[] }[]
+}
+
+const start = async (options: Parameters<typeof startWorld>[0] = {}) => {
+  const world = await startWorld(options)
+  const { key } = await world.register('author')
+  const { body } = await world.request('POST', '/api/v1/models', { key, body: { name: 'net' } })
+  const { id } = body as { id: string }
+  return { ...inModel(world, key, id), world, key, id }
+}
+
+const inModel = (world: World, key: string, id: string) => ({
+  upload: async (bytes: Uint8Array | string, name: string, fields = {}) => {
+    const answer = await world.request('POST', `/api/v1/models/${id}/versions/upload`, {
+      key,
+      body: formOf(bytes, fields, name),
+    })
+    expect(answer.status).toBe(201)
+    return answer.body
+  },
+  download: (version: number, format: string) =>
+    fetch(`${world.baseUrl}/api/v1/models/${id}/versions/${version}/download?format=${format}`, {
+      headers: { authorization: `Bearer ${key}` },
+    }),
+  formatsOf: async (version: number) => {
+    const { body } = await world.request('GET', `/api/v1/models/${id}`, { key })
+    return (body as Formats).versions[version - 1]!.formats
+  },
+})
+
+/** Waits until nothing of it is pending or running. */
+const settled = (formats: () => Promise<readonly { readonly state: string }[]>) =>
+  vi.waitFor(
+    async () => {
+      const found = await formats()
+      expect(found.length).toBeGreaterThan(0)
+      expect(found.filter(({ state }) => state === 'pending' || state === 'running')).toEqual([])
+      return found
+    },
+    { timeout: 60_000, interval: 50 },
+  )
+
+it('weights of a model whose architecture was uploaded become ONNX, in the background', async () => {
+  const { upload, download, formatsOf } = await start({ config: { conversions: 'on' } })
+  expect(await upload(architecture(), 'net.onnx')).toMatchObject({ format: 'onnx', formats: [] })
+  expect(await upload(weights(), 'net.npz')).toMatchObject({
+    formats: [{ format: 'onnx', reason: null, model_size_bytes: null, model_hash: null }],
+  })
+  const formats = await settled(() => formatsOf(2))
+  const response = await download(2, 'onnx')
+  const bytes = new Uint8Array(await response.arrayBuffer())
+  expect(formats).toEqual([
+    { format: 'onnx', state: 'ready', reason: null, model_size_bytes: bytes.length, model_hash: sha256(bytes) },
+  ])
+  expect([...numbersOf(readOnnx(bytes).graph.initializers.get('fc.weight')!)]).toEqual(VALUES)
+  const { headers, status } = response
+  expect({
+    status,
+    length: headers.get('content-length'),
+    hash: headers.get('x-model-hash'),
+    name: headers.get('content-disposition'),
+  }).toEqual({
+    status: 200,
+    length: String(bytes.length),
+    hash: sha256(bytes),
+    name: 'attachment; filename="net-v2.onnx"',
+  })
+})
+
+it('another format is converted when it is first requested, and 404 with a time until it is ready', async () => {
+  const { upload, download, formatsOf, world, key, id } = await start()
+  await upload(architecture(), 'net.onnx')
+  await upload(weights(), 'net.npz')
+  expect(await formatsOf(2)).toEqual([])
+  const first = await download(2, 'onnx')
+  expect([first.status, first.headers.get('retry-after')]).toEqual([404, '2'])
+  expect(await first.json()).toMatchObject({
+    error: 'not_found',
+    message: expect.stringMatching(/^Version 2 is not available as onnx yet: its conversion is (pending|running)\./),
+  })
+  expect(await settled(() => formatsOf(2))).toMatchObject([{ format: 'onnx', state: 'ready' }])
+  expect((await download(2, 'onnx')).status).toBe(200)
+  const { body } = await world.request('GET', `/api/v1/models/${id}/versions/2`, { key })
+  expect(body).toMatchObject({ formats: [{ format: 'onnx', state: 'ready' }] })
+  expect((await download(2, 'pytorch')).status).toBe(200)
+  expect((await download(1, 'onnx')).status).toBe(200)
+  expect((await download(1, 'pytorch')).headers.get('retry-after')).toBeNull()
+})
+
+it('what cannot be converted is 404 with the reason, until an architecture is uploaded that fits', async () => {
+  const { upload, download, formatsOf } = await start()
+  await upload(weights(), 'net.npz', { formats: 'onnx' })
+  expect(await settled(() => formatsOf(1))).toEqual([
+    {
+      format: 'onnx',
+      state: 'failed',
+      reason: expect.stringContaining('net.npz is a NumPy .npz file, which has weights, but not the graph'),
+      model_size_bytes: null,
+      model_hash: null,
+    },
+  ])
+  const refused = await download(1, 'onnx')
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([404, null])
+  expect(await refused.json()).toMatchObject({ message: expect.stringContaining('Version 1 is not available as onnx') })
+  await upload(architecture(4), 'other.onnx')
+  expect(await settled(() => formatsOf(1))).toMatchObject([
+    { state: 'failed', reason: expect.stringContaining("'fc.weight' has the shape [3, 2], that of the graph [3, 4]") },
+  ])
+  await upload(architecture(), 'net.onnx')
+  expect(await settled(() => formatsOf(1))).toMatchObject([{ state: 'ready' }])
+})
+
+it('formats are named with the upload; others than there are, are refused', async () => {
+  const { world, key, id, upload, formatsOf } = await start()
+  const answer = await world.request('POST', `/api/v1/models/${id}/versions/upload`, {
+    key,
+    body: formOf(weights(), { formats: 'onnx,jax' }, 'net.npz'),
+  })
+  expect(answer).toMatchObject({ status: 400, body: { message: expect.stringContaining('formats') } })
+  await upload('no model at all', 'net.txt', { formats: 'tflite,onnx' })
+  expect((await formatsOf(1)).map(({ format }) => format)).toEqual(['onnx', 'tflite'])
+  expect(await settled(() => formatsOf(1))).toMatchObject([{ state: 'failed' }, { state: 'failed' }])
+})
+
+it('a file above the limit is not converted', async () => {
+  const { upload, formatsOf } = await start({ config: { maxConversionBytes: 10 } })
+  await upload(architecture(), 'net.onnx', { formats: 'tflite' })
+  expect(await settled(() => formatsOf(1))).toMatchObject([
+    {
+      state: 'failed',
+      reason: expect.stringContaining('files of up to 10 are converted (SERVICE_MAX_CONVERSION_BYTES)'),
+    },
+  ])
+})
+
+it('a conversion that the service was stopped in is made by the next one, and its file outlives the collector', async () => {
+  const { world, key, id, upload } = await start({ durable: true })
+  await upload(architecture(), 'net.onnx')
+  await upload(await readFile('test/fixtures/weights/net_a.pt'), 'a.pt')
+  await upload(weights(), 'net.npz', { formats: 'onnx' })
+  await world.restart()
+  const { formatsOf, download } = inModel(world, key, id)
+  expect(await settled(() => formatsOf(3))).toMatchObject([{ state: 'ready' }])
+  await world.advance(2 * 60 * 60)
+  await world.service.runRetention()
+  expect((await download(3, 'onnx')).status).toBe(200)
+})

@@ -3,6 +3,7 @@ import { badRequest, type ServiceError } from '../domain/errors.ts'
 import { type DetectedFormat, detectFormat } from '../tensors/detect.ts'
 import { isWeightFormat, titleOf } from '../tensors/formats.ts'
 import type { ByteSource } from '../tensors/weight-file.ts'
+import { xgboostToOnnx } from './from-xgboost/xgboost-to-onnx.ts'
 import type { OnnxModel } from './onnx/model.ts'
 import { readOnnx } from './onnx/read-onnx.ts'
 import { onnxWithWeights } from './onnx/with-weights.ts'
@@ -60,6 +61,13 @@ export const SOURCES: readonly SourceFormat[] = [
     recognize: ({ detected }) => detected === 'onnx',
     toOnnx: (source) => ({ model: readOnnx(source.read(0, source.size)), notes: [] }),
     withWeights: (source, weights) => onnxWithWeights(readOnnx(source.read(0, source.size)), weights),
+  },
+  {
+    name: 'xgboost',
+    title: 'an XGBoost model',
+    endings: ['ubj', 'json'],
+    recognize: ({ detected }) => detected === 'xgboost-ubj' || detected === 'xgboost-json',
+    toOnnx: xgboostToOnnx,
   },
 ]
 

@@ -8,13 +8,20 @@ import {
   isAlready,
   isArchitecture,
   mayHaveGraph,
+  type VersionFormat,
 } from '../../../domain/model.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { ControlEventBus } from '../../events.ts'
-import type { StoredVersion } from '../models/models.store.ts'
-import type { ConversionsStore, StoredConversion } from './conversions.store.ts'
+import type { ConversionsStore, StoredConversion, VersionFile } from './conversions.store.ts'
 
 const RETRY_AFTER_SECONDS = 2
+
+/** A version as it was uploaded. */
+export interface UploadedVersion extends VersionFile {
+  readonly modelId: string
+  readonly version: number
+  readonly format: VersionFormat
+}
 
 /** A version's file in the format that was asked for. */
 export interface DownloadableFile {
@@ -38,18 +45,18 @@ export const createConversions = (parts: {
 }) => {
   const { database, store, events, background, now } = parts
 
-  const request = async (tx: Executor, version: StoredVersion, formats: Iterable<ConvertedFormat>): Promise<void> => {
+  const request = async (tx: Executor, version: UploadedVersion, formats: Iterable<ConvertedFormat>): Promise<void> => {
     const { modelId } = version
     for (const format of formats) await store.request(tx, { modelId, version: version.version, format }, now())
     // A conversion that failed may be waiting again as well.
     await events.publish(tx, 'conversion.requested', { modelId })
   }
 
-  const inBackground = async (tx: Executor, { modelId, fileName }: StoredVersion): Promise<boolean> =>
+  const inBackground = async (tx: Executor, { modelId, fileName }: UploadedVersion): Promise<boolean> =>
     background && (mayHaveGraph(fileName) || (await store.hasArchitecture(tx, modelId)))
 
   /** Asks for the conversion where nobody has: what it will come to is not known yet. */
-  const stateOf = async (version: StoredVersion, format: ConvertedFormat): Promise<StoredConversion> => {
+  const stateOf = async (version: UploadedVersion, format: ConvertedFormat): Promise<StoredConversion> => {
     const id = { modelId: version.modelId, version: version.version, format }
     const before = await store.find(database.sql, id)
     if (before !== null) return before
@@ -63,7 +70,7 @@ export const createConversions = (parts: {
     /** Inside the transaction that adds the version: what its uploader asks for, and ONNX. */
     async versionAdded(
       tx: Executor,
-      version: StoredVersion,
+      version: UploadedVersion,
       requested: readonly ConvertedFormat[] = [],
     ): Promise<void> {
       const formats = new Set(requested)
@@ -80,7 +87,7 @@ export const createConversions = (parts: {
      * The version's file in this format. Throws not_found with the state of the conversion and the time to try again, which
      * this call requests where nobody has; or with the reason why there is none.
      */
-    async fileOf(version: StoredVersion, format: DownloadFormat | undefined): Promise<DownloadableFile> {
+    async fileOf(version: UploadedVersion, format: DownloadFormat | undefined): Promise<DownloadableFile> {
       if (format === undefined || isAlready(format, version)) {
         return { sha256: version.sha256, size: version.size, extension: extensionOf(version.fileName) }
       }

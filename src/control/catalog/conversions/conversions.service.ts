@@ -16,6 +16,8 @@ import type { ConversionsStore, StoredConversion, VersionFile } from './conversi
 
 const RETRY_AFTER_SECONDS = 2
 
+export type { StoredConversion } from './conversions.store.ts'
+
 /** A version as it was uploaded. */
 export interface UploadedVersion extends VersionFile {
   readonly modelId: string

@@ -1,8 +1,7 @@
 import { type Caller, sees } from '../../../domain/access.ts'
 import { labelOf } from '../../../domain/model.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
-import type { Conversions } from '../conversions/conversions.service.ts'
-import type { StoredConversion } from '../conversions/conversions.store.ts'
+import type { Conversions, StoredConversion } from '../conversions/conversions.service.ts'
 import type { AliasesStore } from './aliases.store.ts'
 import type { ModelsService, StoredModel, StoredVersion } from './models.service.ts'
 

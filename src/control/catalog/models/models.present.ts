@@ -1,6 +1,6 @@
 import { labelOf } from '../../../domain/model.ts'
 import { blobPath } from '../../../platform/blobs/blob-store.ts'
-import type { StoredConversion } from '../conversions/conversions.store.ts'
+import type { StoredConversion } from '../conversions/conversions.service.ts'
 import type { ListedModel, NamedVersion, StoredVersion, VersionOrigin } from './models.service.ts'
 
 /** A model in the wire's names. */

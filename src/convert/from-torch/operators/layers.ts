@@ -1,0 +1,190 @@
+// Products, normalization, attention and resizing.
+import { float, int, ints, text } from '../../onnx/model.ts'
+import type { Lowering, Operator } from '../lowering.ts'
+
+const linear: Operator = (node) => {
+  const inputs = [node.input('input'), node.input('weight')]
+  if (node.shape('input').length === 2) {
+    return node.emit('Gemm', node.has('bias') ? [...inputs, node.input('bias')] : inputs, { transB: int(1) })
+  }
+  const weight = node.emit('Transpose', [inputs[1]!], { perm: ints([1, 0]) })
+  const product = node.emit('MatMul', [inputs[0]!, weight])
+  return node.has('bias') ? node.emit('Add', [product, node.input('bias')]) : product
+}
+
+const product =
+  (other: string): Operator =>
+  (node) =>
+    node.emit('MatMul', [node.input(), node.input(other)])
+
+/** beta · self + alpha · (a × b) */
+const addedProduct =
+  (a: string, b: string, type: 'Gemm' | 'MatMul'): Operator =>
+  (node) => {
+    const [alpha, beta] = [node.number('alpha', 1), node.number('beta', 1)]
+    const added = node.input()
+    if (type === 'Gemm') {
+      return node.emit('Gemm', [node.input(a), node.input(b), added], { alpha: float(alpha), beta: float(beta) })
+    }
+    const scaled = (value: string, factor: number) =>
+      factor === 1 ? value : node.emit('Mul', [value, node.scalar(node.result().type, factor)])
+    const multiplied = node.emit('MatMul', [node.input(a), node.input(b)])
+    return node.emit('Add', [scaled(added, beta), scaled(multiplied, alpha)])
+  }
+
+const batchNorm: Operator = (node) => {
+  if (node.flag('training') || !node.has('running_mean')) {
+    throw node.refuse('it normalizes by the batch, as in training. Call model.eval() before torch.export.export.')
+  }
+  const size = node.fixedShape('running_mean')
+  const orFilled = (name: string, value: number) => (node.has(name) ? node.input(name) : node.filled(size, value))
+  return node.emit(
+    'BatchNormalization',
+    [
+      node.input('input'),
+      orFilled('weight', 1),
+      orFilled('bias', 0),
+      node.input('running_mean'),
+      node.input('running_var'),
+    ],
+    { epsilon: float(node.number('eps')) },
+  )
+}
+
+const layerNorm: Operator = (node) => {
+  const shape = node.numbers('normalized_shape')
+  const weight = node.has('weight') ? node.input('weight') : node.filled(shape, 1)
+  const inputs = [node.input('input'), weight]
+  if (node.has('bias')) inputs.push(node.input('bias'))
+  const attributes = { axis: int(-shape.length), epsilon: float(node.number('eps', 1e-5)) }
+  return node.emit('LayerNormalization', inputs, attributes)
+}
+
+/** x / √(mean(x²) + ε), arXiv 1910.07467. */
+const rmsNorm: Operator = (node) => {
+  const axes = node.numbers('normalized_shape').map((_, at) => -1 - at)
+  const x = node.input('input')
+  const type = node.type('input')
+  const squares = node.emit('ReduceMean', [node.emit('Mul', [x, x]), node.integers(axes)])
+  // torch takes the machine epsilon where none is given.
+  const epsilon = node.scalar(type, node.number('eps', 1.1920928955078125e-7))
+  const normal = node.emit('Div', [x, node.emit('Sqrt', [node.emit('Add', [squares, epsilon])])])
+  return node.has('weight') ? node.emit('Mul', [normal, node.input('weight')]) : normal
+}
+
+const perChannel = (node: Lowering, value: string, rank: number): string =>
+  node.reshape(value, [-1, ...new Array<number>(Math.max(0, rank - 2)).fill(1)])
+
+const groupNorm: Operator = (node) => {
+  const shape = node.shape('input')
+  const groups = node.number(node.has('num_groups') ? 'num_groups' : 'group')
+  const apart = node.reshape(node.input('input'), [0, groups, -1])
+  const epsilon = float(node.number('eps', 1e-5))
+  const normal = node.emit('InstanceNormalization', [apart, node.filled([groups], 1), node.filled([groups], 0)], {
+    epsilon,
+  })
+  const back = node.reshapeTo(normal, [shape[0]!], shape)
+  const scaled = node.has('weight')
+    ? node.emit('Mul', [back, perChannel(node, node.input('weight'), shape.length)])
+    : back
+  return node.has('bias') ? node.emit('Add', [scaled, perChannel(node, node.input('bias'), shape.length)]) : scaled
+}
+
+const instanceNorm: Operator = (node) => {
+  if (!node.flag('use_input_stats', true)) return batchNorm(node)
+  const channels = node.fixed(node.shape('input').slice(1, 2), 'the number of channels')
+  const weight = node.has('weight') ? node.input('weight') : node.filled(channels, 1)
+  const bias = node.has('bias') ? node.input('bias') : node.filled(channels, 0)
+  const epsilon = float(node.number('eps', 1e-5))
+  return node.emit('InstanceNormalization', [node.input('input'), weight, bias], { epsilon })
+}
+
+/** softmax(q·kᵀ·scale + mask)·v, arXiv 1706.03762, equation 1. */
+const attention: Operator = (node) => {
+  if (node.flag('enable_gqa')) throw node.refuse('it shares keys between heads (enable_gqa); repeat them before it.')
+  const [query, key] = [node.shape('query'), node.shape('key')]
+  const type = node.type('query')
+  const rank = key.length
+  const width = node.fixed(query.slice(-1), 'the width of a head')[0] ?? 1
+  const swapLast = ints([...key.keys()].map((at) => (at === rank - 1 ? rank - 2 : at === rank - 2 ? rank - 1 : at)))
+  const scale = node.scalar(type, node.number('scale', 1 / Math.sqrt(width)))
+  const keys = node.emit('Transpose', [node.input('key')], { perm: swapLast })
+  let scores = node.emit('MatMul', [node.emit('Mul', [node.input('query'), scale]), keys])
+  const onlyWhere = (seen: string) => node.emit('Where', [seen, scores, node.scalar(type, -Infinity)])
+  if (node.flag('is_causal')) {
+    const size = node.shapeValue([query.at(-2)!, key.at(-2)!])
+    const ones = node.emit('ConstantOfShape', [size], {
+      value: { kind: 'tensor', value: { type: 'f32', shape: [1], data: new Uint8Array(new Float32Array([1]).buffer) } },
+    })
+    const seen = node.cast(node.emit('Trilu', [ones], { upper: int(0) }), 'f32', 'bool')
+    scores = onlyWhere(seen)
+  }
+  if (node.has('attn_mask')) {
+    const mask = node.input('attn_mask')
+    scores =
+      node.type('attn_mask') === 'bool'
+        ? onlyWhere(mask)
+        : node.emit('Add', [scores, node.cast(mask, node.type('attn_mask'), type)])
+  }
+  return node.emit('MatMul', [node.emit('Softmax', [scores], { axis: int(-1) }), node.input('value')])
+}
+
+/** Resizes by the factors that were given, else to the size of the result. */
+const resize =
+  (axes: number, mode: 'nearest' | 'linear' | 'cubic'): Operator =>
+  (node) => {
+    const alignCorners = node.flag('align_corners')
+    const single = ['scales', 'scales_h', 'scales_w'].filter((name) => node.has(name)).map((name) => node.number(name))
+    const factors = node.has('scale_factors') ? node.numbers('scale_factors') : single
+    const isExact = factors.length !== axes || alignCorners
+    const x = node.input(node.has('self') ? 'self' : 'input')
+    const sizes = isExact ? node.shapeValue(node.result().shape) : ''
+    const scales = isExact ? '' : node.constant('f32', [axes + 2], [1, 1, ...factors])
+    const place = mode === 'nearest' ? 'asymmetric' : alignCorners ? 'align_corners' : 'half_pixel'
+    return node.emit('Resize', isExact ? [x, '', '', sizes] : [x, '', scales], {
+      mode: text(mode),
+      coordinate_transformation_mode: text(place),
+      ...(mode === 'nearest' ? { nearest_mode: text('floor') } : {}),
+      ...(mode === 'cubic' ? { cubic_coeff_a: float(-0.75) } : {}),
+    })
+  }
+
+const einsum: Operator = (node) => {
+  const inputs = node.tensors('tensors').filter((value) => value !== null)
+  return node.emit('Einsum', inputs, { equation: text(node.text('equation', '').replaceAll(' ', '')) })
+}
+
+const outer: Operator = (node) =>
+  node.emit('Mul', [node.unsqueeze(node.input(), [1]), node.unsqueeze(node.input('vec2'), [0])])
+
+export const LAYERS: Readonly<Record<string, Operator>> = {
+  linear,
+  matmul: product('other'),
+  mm: product('mat2'),
+  bmm: product('mat2'),
+  mv: product('vec'),
+  dot: product('tensor'),
+  outer,
+  einsum,
+  addmm: addedProduct('mat1', 'mat2', 'Gemm'),
+  baddbmm: addedProduct('batch1', 'batch2', 'MatMul'),
+  batch_norm: batchNorm,
+  _native_batch_norm_legit_no_training: batchNorm,
+  _native_batch_norm_legit: batchNorm,
+  native_batch_norm: batchNorm,
+  cudnn_batch_norm: batchNorm,
+  layer_norm: layerNorm,
+  native_layer_norm: layerNorm,
+  rms_norm: rmsNorm,
+  group_norm: groupNorm,
+  native_group_norm: groupNorm,
+  instance_norm: instanceNorm,
+  scaled_dot_product_attention: attention,
+  _scaled_dot_product_flash_attention_for_cpu: attention,
+  upsample_nearest1d: resize(1, 'nearest'),
+  upsample_nearest2d: resize(2, 'nearest'),
+  upsample_nearest3d: resize(3, 'nearest'),
+  upsample_linear1d: resize(1, 'linear'),
+  upsample_bilinear2d: resize(2, 'linear'),
+  upsample_bicubic2d: resize(2, 'cubic'),
+}

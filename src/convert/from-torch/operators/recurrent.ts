@@ -1,0 +1,102 @@
+// LSTM, GRU and simple recurrent layers.
+import { int, ints, text, texts } from '../../onnx/model.ts'
+import type { Lowering, Operator } from '../lowering.ts'
+
+interface Kind {
+  readonly type: 'LSTM' | 'GRU' | 'RNN'
+  /** Positions of ONNX's gates among torch's. */
+  readonly gates: readonly number[]
+  readonly activation?: string
+}
+
+// torch: input, forget, cell, output; ONNX: input, output, forget, cell.
+const LSTM: Kind = { type: 'LSTM', gates: [0, 3, 1, 2] }
+// torch: reset, update, new; ONNX: update, reset, new.
+const GRU: Kind = { type: 'GRU', gates: [1, 0, 2] }
+
+/** Weights of all directions, their gates in the order of ONNX: [directions, gates · hidden, ...]. */
+const weightsOf = (node: Lowering, kind: Kind, values: readonly string[]): string => {
+  const each = values.map((value) => {
+    if (kind.gates.length === 1) return node.unsqueeze(value, [0])
+    const parts = node.emitSeveral('Split', [value], kind.gates.length, {
+      axis: int(0),
+      num_outputs: int(kind.gates.length),
+    })
+    const ordered = kind.gates.map((gate) => parts[gate]!)
+    return node.unsqueeze(node.emit('Concat', ordered, { axis: int(0) }), [0])
+  })
+  return each.length === 1 ? each[0]! : node.emit('Concat', each, { axis: int(0) })
+}
+
+interface Layer {
+  readonly kind: Kind
+  /** [steps, batch, width] */
+  readonly input: string
+  /** Of each direction: weights of input and state, and their biases. */
+  readonly weights: readonly (readonly string[])[]
+  /** [directions, batch, hidden], one or two. */
+  readonly states: readonly string[]
+  readonly hidden: number
+}
+
+/** Results: [steps, batch, directions · hidden], and the final states. */
+const runLayer = (node: Lowering, { kind, input, weights, states, hidden }: Layer): string[] => {
+  const column = (at: number) => weights.map((direction) => direction[at]!)
+  const [w, r] = [weightsOf(node, kind, column(0)), weightsOf(node, kind, column(1))]
+  const biases = (): string =>
+    node.emit('Concat', [weightsOf(node, kind, column(2)), weightsOf(node, kind, column(3))], { axis: int(1) })
+  const bias = weights[0]!.length > 2 ? biases() : ''
+  const results = node.emitSeveral(kind.type, [input, w, r, bias, '', ...states], states.length + 1, {
+    hidden_size: int(hidden),
+    direction: text(weights.length === 2 ? 'bidirectional' : 'forward'),
+    ...(kind.type === 'GRU' ? { linear_before_reset: int(1) } : {}),
+    ...(kind.activation === undefined ? {} : { activations: texts(weights.map(() => kind.activation!)) }),
+  })
+  // [steps, directions, batch, hidden]
+  const swapped = node.emit('Transpose', [results[0]!], { perm: ints([0, 2, 1, 3]) })
+  return [node.reshape(swapped, [0, 0, -1]), ...results.slice(1)]
+}
+
+const recurrent =
+  (kind: Kind): Operator =>
+  (node) => {
+    if (node.overload !== 'input') throw node.refuse('its sequences are packed; give it padded ones.')
+    if (node.shape('input').length !== 3) throw node.refuse('its input has no batch axis; give it one.')
+    const layers = node.number('num_layers')
+    const directions = node.flag('bidirectional') ? 2 : 1
+    const params = node.tensors('params').map((value) => value ?? '')
+    const perCell = node.flag('has_biases', true) ? 4 : 2
+    if (params.length !== layers * directions * perCell) {
+      throw node.refuse('its weights are not those of its layers (projections, proj_size, are not converted).')
+    }
+    const hidden = node.fixed(node.metas('params')[1]?.shape.slice(1) ?? [], 'its hidden size')[0] ?? 1
+    const initial = kind.type === 'LSTM' ? node.tensors('hx').map((value) => value ?? '') : [node.input('hx')]
+    const time = ints([1, 0, 2])
+    const batchFirst = node.flag('batch_first')
+    let input = batchFirst ? node.emit('Transpose', [node.input('input')], { perm: time }) : node.input('input')
+    const finals: string[][] = initial.map(() => [])
+    const split = initial.map((state) =>
+      layers === 1 ? [state] : node.emitSeveral('Split', [state], layers, { axis: int(0), num_outputs: int(layers) }),
+    )
+    for (let layer = 0; layer < layers; layer++) {
+      const weights = Array.from({ length: directions }, (_, direction) => {
+        const at = (layer * directions + direction) * perCell
+        return params.slice(at, at + perCell)
+      })
+      const states = split.map((parts) => parts[layer]!)
+      const [output, ...last] = runLayer(node, { kind, input, weights, states, hidden })
+      input = output!
+      last.forEach((state, at) => {
+        finals[at]!.push(state)
+      })
+    }
+    const output = batchFirst ? node.emit('Transpose', [input], { perm: time }) : input
+    return [output, ...finals.map((each) => (layers === 1 ? each[0]! : node.emit('Concat', each, { axis: int(0) })))]
+  }
+
+export const RECURRENT: Readonly<Record<string, Operator>> = {
+  lstm: recurrent(LSTM),
+  gru: recurrent(GRU),
+  rnn_tanh: recurrent({ type: 'RNN', gates: [0], activation: 'Tanh' }),
+  rnn_relu: recurrent({ type: 'RNN', gates: [0], activation: 'Relu' }),
+}

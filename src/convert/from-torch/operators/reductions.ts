@@ -1,0 +1,115 @@
+// Operators that reduce axes.
+import { int } from '../../onnx/model.ts'
+import type { Lowering, Operator } from '../lowering.ts'
+import { isFloat } from './elementwise.ts'
+
+/** The axes to reduce, from the front; all where none are named. */
+const axesOf = (node: Lowering): number[] => {
+  const rank = node.shape().length
+  const named = node.numbers('dim', []).map((axis) => node.fromFront(axis, rank))
+  return named.length === 0 ? Array.from({ length: rank }, (_, axis) => axis) : named
+}
+
+const over = (node: Lowering, type: string, value: string, keep = node.flag('keepdim')): string =>
+  node.shape().length === 0
+    ? value
+    : node.emit(type, [value, node.integers(axesOf(node))], { keepdims: int(Number(keep)) })
+
+const reduce =
+  (type: string): Operator =>
+  (node) =>
+    over(node, type, node.operand('self', node.result().type))
+
+/** max and min: of everything, along an axis with the positions, or of two tensors. */
+const extreme =
+  (reduction: string, position: string, elementwise: string): Operator =>
+  (node) => {
+    const to = node.result().type
+    if (node.overload === 'other') return node.emit(elementwise, [node.operand('self', to), node.operand('other', to)])
+    const value = over(node, reduction, node.input())
+    return node.overload === 'dim' ? [value, positionOf(node, position)] : value
+  }
+
+const positionOf = (node: Lowering, type: string): string => {
+  const keepdims = int(Number(node.flag('keepdim')))
+  if (node.has('dim')) {
+    return node.emit(type, [node.input()], { axis: int(node.axis('dim', node.shape().length)), keepdims })
+  }
+  return node.squeeze(node.emit(type, [node.reshape(node.input(), [-1])], { axis: int(0), keepdims: int(1) }), [0])
+}
+
+/** The variance with n - correction in the denominator. */
+const varianceOf = (node: Lowering): string => {
+  const shape = node.fixed(
+    axesOf(node).map((axis) => node.shape()[axis]!),
+    'the length of the reduced axes',
+  )
+  const count = shape.reduce((product, size) => product * size, 1)
+  const correction = node.has('correction') ? node.number('correction') : Number(node.flag('unbiased', true))
+  const x = node.input()
+  const centered = node.emit('Sub', [x, over(node, 'ReduceMean', x, true)])
+  const mean = over(node, 'ReduceMean', node.emit('Mul', [centered, centered]))
+  if (correction === 0) return mean
+  return node.emit('Mul', [mean, node.scalar(node.type(), count / Math.max(0, count - correction))])
+}
+
+/** any and all, for which runtimes have no kernels of their own. */
+const logical =
+  (type: string): Operator =>
+  (node) =>
+    node.cast(over(node, type, node.cast(node.operand('self', 'bool'), 'bool', 'f32')), 'f32', 'bool')
+
+const norm: Operator = (node) => {
+  const order = node.number(node.has('ord') ? 'ord' : 'p', 2)
+  const x = node.input()
+  if (order === 1) return over(node, 'ReduceL1', x)
+  if (order === 2) return over(node, 'ReduceL2', x)
+  if (order === Infinity) return over(node, 'ReduceMax', node.emit('Abs', [x]))
+  if (order === -Infinity) return over(node, 'ReduceMin', node.emit('Abs', [x]))
+  const type = node.type()
+  const powers = node.emit('Pow', [node.emit('Abs', [x]), node.scalar(type, order)])
+  return node.emit('Pow', [over(node, 'ReduceSum', powers), node.scalar(type, 1 / order)])
+}
+
+const topk: Operator = (node) =>
+  node.emitSeveral('TopK', [node.input(), node.integers([node.number('k')])], 2, {
+    axis: int(node.axis('dim', node.shape().length, -1)),
+    largest: int(Number(node.flag('largest', true))),
+    sorted: int(Number(node.flag('sorted', true))),
+  })
+
+const sort: Operator = (node) => {
+  const axis = node.axis('dim', node.shape().length, -1)
+  const length = node.shapeValue([node.shape()[axis] ?? 1])
+  return node.emitSeveral('TopK', [node.input(), length], 2, {
+    axis: int(axis),
+    largest: int(Number(node.flag('descending'))),
+  })
+}
+
+export const REDUCTIONS: Readonly<Record<string, Operator>> = {
+  mean: reduce('ReduceMean'),
+  sum: reduce('ReduceSum'),
+  prod: reduce('ReduceProd'),
+  amax: reduce('ReduceMax'),
+  amin: reduce('ReduceMin'),
+  logsumexp: reduce('ReduceLogSumExp'),
+  max: extreme('ReduceMax', 'ArgMax', 'Max'),
+  min: extreme('ReduceMin', 'ArgMin', 'Min'),
+  argmax: (node) => positionOf(node, 'ArgMax'),
+  argmin: (node) => positionOf(node, 'ArgMin'),
+  var: varianceOf,
+  std: (node) => node.emit('Sqrt', [varianceOf(node)]),
+  any: logical('ReduceMax'),
+  all: logical('ReduceMin'),
+  norm,
+  linalg_vector_norm: norm,
+  cumsum: (node) => {
+    const to = node.result().type
+    const through = isFloat(to) ? to : 'i64'
+    const axis = node.scalar('i64', node.axis('dim', node.shape().length))
+    return node.cast(node.emit('CumSum', [node.operand('self', through), axis]), through, to)
+  },
+  topk,
+  sort,
+}

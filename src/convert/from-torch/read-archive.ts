@@ -1,0 +1,172 @@
+import { badRequest } from '../../domain/errors.ts'
+import { detectFormat } from '../../tensors/detect.ts'
+import { readTensorBytes } from '../../tensors/elements.ts'
+import { titleOf } from '../../tensors/formats.ts'
+import { inflateMember } from '../../tensors/inflate.ts'
+import { requireInside, requireShape, showName } from '../../tensors/shape.ts'
+import { bytesSource, decodeText, readExactly } from '../../tensors/sources.ts'
+import { findTorchPickle, readTorchZip } from '../../tensors/torch-zip.ts'
+import { BYTES_OF, type ByteSource, type Tensor } from '../../tensors/weight-file.ts'
+import { readZip, startsLikeZip, type ZipEntry } from '../../tensors/zip.ts'
+import type { OnnxTensor } from '../onnx/model.ts'
+import {
+  asObject,
+  asText,
+  damagedProgram,
+  type Json,
+  type JsonObject,
+  metaOf,
+  parseJson,
+  programOf,
+  type TorchProgram,
+} from './exported-program.ts'
+
+/** An opened `.pt2` file. Weights are read when they are asked for, by the name that they have in the state dict. */
+export interface TorchArchive {
+  readonly program: TorchProgram
+  weight(path: string): OnnxTensor | undefined
+}
+
+const MAX_PROGRAM_BYTES = 256 * 1024 * 1024
+const OLD_PROGRAM = 'serialized_exported_program.json'
+const HOW_TO_EXPORT =
+  'Export the model where it was made: torch.export.save(torch.export.export(model.eval(), (x,)), "model.pt2").'
+
+const within = (source: ByteSource, offset: number, size: number): ByteSource => ({
+  size,
+  read: (at, length) => {
+    if (!(at >= 0 && length >= 0 && at + length <= size)) throw damagedProgram('a tensor lies outside of its member')
+    return source.read(offset + at, length)
+  },
+})
+
+/** A member's bytes, inflated if need be. */
+const memberOf = (source: ByteSource, { name, method, dataOffset, compressedSize, size }: ZipEntry): ByteSource => {
+  if (method === 'stored') return within(source, dataOffset, size)
+  if (size > MAX_PROGRAM_BYTES) throw badRequest(`Member ${showName(name)} is compressed and too large to inflate.`)
+  return bytesSource(inflateMember(source, { offset: dataOffset, compressedSize, size }, name))
+}
+
+interface Members {
+  readonly names: readonly string[]
+  get(name: string): ByteSource | undefined
+}
+
+const jsonOf = (members: Members, name: string): Json => {
+  const member = members.get(name)
+  if (member === undefined) throw damagedProgram(`it has no ${name}`)
+  if (member.size > MAX_PROGRAM_BYTES) throw damagedProgram(`${name} is larger than any program needs`)
+  return parseJson(decodeText(readExactly(member, 0, member.size, name), name), name)
+}
+
+const tensorFrom = (source: ByteSource, tensor: Tensor): OnnxTensor => ({
+  type: tensor.dtype,
+  shape: tensor.shape,
+  data: readTensorBytes(source, tensor),
+})
+
+/** The tensors of a file that torch.save made. */
+const pickledTensors = (member: ByteSource): Map<string, () => OnnxTensor> =>
+  new Map(
+    readTorchZip(member, readZip(member)).tensors.map((tensor) => [tensor.name, () => tensorFrom(member, tensor)]),
+  )
+
+const rawTensor = (member: ByteSource, path: string, entry: JsonObject, bigEndian: boolean): OnnxTensor => {
+  const meta = metaOf(entry.tensor_meta)
+  const fixed = (sizes: readonly unknown[]) =>
+    sizes.map((size) => {
+      if (typeof size !== 'number') throw damagedProgram(`the weight ${showName(path)} has a shape that is not fixed`)
+      return size
+    })
+  const shape = requireShape(fixed(meta.shape), path)
+  const [offset = 0, ...strides] = fixed([meta.offset, ...meta.strides])
+  requireInside({ dtype: meta.type, shape, strides, offset }, member.size, path)
+  const place = { name: path, dtype: meta.type, shape, strides, byteOffset: 0, bigEndian, deflated: null }
+  return tensorFrom(member, { ...place, byteOffset: offset * BYTES_OF[meta.type] })
+}
+
+/** PyTorch 2.8 and newer: `models/model.json`, and each weight's storage as a member of its own. */
+const readNew = (members: Members, model: string): TorchArchive => {
+  const order = members.get('byteorder')
+  const bigEndian = order !== undefined && decodeText(order.read(0, Math.min(order.size, 3)), 'byteorder') === 'big'
+  const readers = new Map<string, () => OnnxTensor | undefined>()
+  for (const folder of ['constants', 'weights']) {
+    const config = `data/${folder}/${model}_${folder}_config.json`
+    if (!members.names.includes(config)) continue
+    for (const [path, value] of Object.entries(asObject(asObject(jsonOf(members, config), config).config, config))) {
+      const entry = asObject(value, `the weight ${showName(path)}`)
+      const member = members.get(`data/${folder}/${asText(entry.path_name, 'the place of a weight')}`)
+      readers.set(path, () => {
+        if (member === undefined) throw damagedProgram(`the data of the weight ${showName(path)} is missing`)
+        if (entry.use_pickle !== true) return rawTensor(member, path, entry, bigEndian)
+        return [...pickledTensors(member).values()][0]?.()
+      })
+    }
+  }
+  return {
+    program: programOf(jsonOf(members, `models/${model}.json`)),
+    weight: (path) => readers.get(path)?.(),
+  }
+}
+
+/** PyTorch 2.1 to 2.7: the program beside files of torch.save. */
+const readOld = (members: Members): TorchArchive => {
+  let readers: Map<string, () => OnnxTensor> | undefined
+  const open = () => {
+    const files = ['serialized_constants.pt', 'serialized_state_dict.pt'].map((name) => members.get(name))
+    const found = files.map((member) => {
+      // A file without tensors is an empty dictionary, which is not a weight file.
+      if (member === undefined || !readZip(member).some(({ name }) => /\/data\/\d+$/.test(name))) return []
+      return [...pickledTensors(member)]
+    })
+    return new Map(found.flat())
+  }
+  return {
+    program: programOf(jsonOf(members, OLD_PROGRAM)),
+    weight: (path) => {
+      readers ??= open()
+      return readers.get(path)?.()
+    },
+  }
+}
+
+const modelIn = (names: readonly string[]): string | undefined =>
+  names.map((name) => /^models\/([^/]+)\.json$/.exec(name)?.[1]).find((model) => model !== undefined)
+
+/** Whether the members of a zip archive are those of an exported program. */
+export const looksExported = (names: readonly string[]): boolean =>
+  names.includes(OLD_PROGRAM) || names.some((name) => /^([^/]+\/)?models\/[^/]+\.json$/.test(name))
+
+const whatInstead = (source: ByteSource, entries: readonly ZipEntry[]): string => {
+  if (entries.some(({ name }) => /^[^/]+\/(constants\.pkl|code\/)/.test(name))) {
+    return `The file is TorchScript, whose code is not run here. ${HOW_TO_EXPORT}`
+  }
+  if (findTorchPickle(entries) !== undefined) {
+    return (
+      `The file is a state dict: weights without a graph. ${HOW_TO_EXPORT} ` +
+      'One such file is enough: the weights of others are put into its graph.'
+    )
+  }
+  return `The file is ${titleOf(detectFormat(source))}, not an exported PyTorch program. ${HOW_TO_EXPORT}`
+}
+
+/** Opens a `.pt2` file of torch.export.save. Throws bad_request; other files of PyTorch are named, with what works. */
+export const readArchive = (source: ByteSource): TorchArchive => {
+  const entries = source.size >= 4 && startsLikeZip(source.read(0, 4)) ? readZip(source) : []
+  if (!looksExported(entries.map(({ name }) => name))) throw badRequest(whatInstead(source, entries))
+  const isOld = entries.some(({ name }) => name === OLD_PROGRAM)
+  // The new form has one folder, named like the file, around everything.
+  const plain = (name: string) => (isOld ? name : name.replace(/^[^/]+\/(?=(?:data|models)\/|byteorder$)/, ''))
+  const byName = new Map(entries.map((entry) => [plain(entry.name), entry]))
+  const members: Members = {
+    names: [...byName.keys()],
+    get: (name) => {
+      const entry = byName.get(name)
+      return entry && memberOf(source, entry)
+    },
+  }
+  if (isOld) return readOld(members)
+  const model = modelIn(members.names)
+  if (model === undefined) throw damagedProgram('it has no program')
+  return readNew(members, model)
+}

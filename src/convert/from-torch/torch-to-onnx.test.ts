@@ -1,0 +1,93 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { compareWithRecorded, type RecordedRun } from '../../../test/onnx-runtime.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import { testEngines, WITHOUT } from '../../inference/engines/parts/test-engines.fixture.ts'
+import { bytesSource } from '../../tensors/sources.ts'
+import { readOnnx } from '../onnx/read-onnx.ts'
+import { writeOnnx } from '../onnx/write-onnx.ts'
+import { weightsNamed } from '../replaced-weights.ts'
+import { torchToOnnx } from './torch-to-onnx.ts'
+
+const folder = join(import.meta.dirname, '../../../test/fixtures/from-torch')
+const sourceOf = (file: string) => bytesSource(new Uint8Array(readFileSync(join(folder, file))))
+const runsOf = (name: string) => JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8')) as RecordedRun[]
+
+const cases = readdirSync(folder)
+  .filter((file) => file.endsWith('.pt2') && file !== 'branch.pt2')
+  .map((file) => file.slice(0, -'.pt2'.length))
+
+describe('programs of torch.export.save', () => {
+  it.each(cases)('%s becomes a model that is written and read again, with its inputs and outputs', (name) => {
+    const { model } = torchToOnnx(sourceOf(`${name}.pt2`))
+    const [run] = runsOf(name)
+    expect(readOnnx(writeOnnx(model)).graph.outputs).toEqual(model.graph.outputs)
+    expect(model.graph.inputs.map(({ type, shape }) => ({ type, rank: shape?.length }))).toEqual(
+      run!.inputs.map(({ type, shape }) => ({ type, rank: shape.length })),
+    )
+    expect(model.graph.outputs.map(({ type, shape }) => ({ type, rank: shape?.length }))).toEqual(
+      run!.outputs.map(({ type, shape }) => ({ type, rank: shape.length })),
+    )
+  })
+
+  it.skipIf(testEngines === null).each(cases)(
+    `%s gives the outputs of PyTorch, with another batch too${testEngines === null ? ` (${WITHOUT})` : ''}`,
+    async (name) => {
+      const { model } = torchToOnnx(sourceOf(`${name}.pt2`))
+      for (const run of runsOf(name)) {
+        const results = await compareWithRecorded(model, run)
+        expect(results.map(({ shape }) => shape)).toEqual(run.outputs.map(({ shape }) => shape))
+        for (const { difference } of results) expect(difference).toBeLessThan(1e-5)
+      }
+    },
+  )
+
+  it('takes the batch as a dynamic size, or as the input shape says', () => {
+    const shapes = (inputShape?: number[]) =>
+      torchToOnnx(sourceOf('cnn.pt2'), inputShape && { inputShape }).model.graph.inputs.map(({ shape }) => shape)
+    expect(shapes()).toEqual([['batch', 1, 8, 8]])
+    expect(shapes([5, 1, 8, 8])).toEqual([[5, 1, 8, 8]])
+    expect(() => shapes([5, 1, 9, 8])).toThrow(
+      "The input shape [5, 1, 9, 8] does not fit the input 'input', which was exported as [batch, 1, 8, 8].",
+    )
+  })
+
+  it.skipIf(testEngines === null)('takes the weights of another state dict', async () => {
+    const weights = weightsNamed(sourceOf('cnn-weights.pt'))
+    const { model } = torchToOnnx(sourceOf('cnn.pt2'), { weights })
+    const [result] = await compareWithRecorded(model, runsOf('cnn-weights')[0]!)
+    expect(result!.difference).toBeLessThan(1e-5)
+  })
+
+  it('names what it does not convert, and what works', () => {
+    expect(() => torchToOnnx(sourceOf('branch.pt2'))).toThrow(
+      'The program has an operator without a conversion: higher_order.cond. Control flow is not converted',
+    )
+    expect(() => torchToOnnx(sourceOf('script.pt'))).toThrow('The file is TorchScript, whose code is not run here.')
+    expect(() => torchToOnnx(sourceOf('cnn-weights.pt'))).toThrow('torch.export.save(torch.export.export(model.eval()')
+    expect(() => torchToOnnx(bytesSource(new Uint8Array(100)))).toThrow('not an exported PyTorch program')
+  })
+
+  it.each(['cnn', 'cnn-old', 'recurrent', 'transformer'])('%s with changed bytes is converted or refused', (name) => {
+    const whole = new Uint8Array(readFileSync(join(folder, `${name}.pt2`)))
+    // Of the program, not of the weights: most changes there only change numbers.
+    let seed = 1
+    const random = (below: number) => {
+      seed = (seed * 48271) % 2147483647
+      return seed % below
+    }
+    for (let round = 0; round < 60; round++) {
+      const bytes = whole.slice(0, round % 5 === 0 ? random(whole.length) : whole.length)
+      for (let change = 0; change < 4; change++) {
+        const at = random(bytes.length + 1)
+        if (at < bytes.length) bytes[at] = round % 2 === 0 ? random(256) : 48 + random(10)
+      }
+      try {
+        torchToOnnx(bytesSource(bytes))
+      } catch (error) {
+        expect(error).toBeInstanceOf(ServiceError)
+      }
+    }
+  })
+})

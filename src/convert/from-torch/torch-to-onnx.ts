@@ -1,0 +1,281 @@
+import { badRequest, ServiceError } from '../../domain/errors.ts'
+import type { ByteSource } from '../../tensors/weight-file.ts'
+import { type GraphBuilder, graphBuilder } from '../onnx/graph-builder.ts'
+import { int, type OnnxModel, type OnnxTensor } from '../onnx/model.ts'
+import type { Argument, Size, TensorMeta, TorchGraph, TorchNode, TorchProgram } from './exported-program.ts'
+import { requireNoSharedChange } from './in-place.ts'
+import { Lowering, labelOf, type Operator, operatorOf, type Scope } from './lowering.ts'
+import { ARRANGEMENT } from './operators/arrangement.ts'
+import { CONVOLUTION } from './operators/convolution.ts'
+import { ELEMENTWISE } from './operators/elementwise.ts'
+import { LAYERS } from './operators/layers.ts'
+import { RECURRENT } from './operators/recurrent.ts'
+import { REDUCTIONS } from './operators/reductions.ts'
+import { readArchive, type TorchArchive } from './read-archive.ts'
+
+const OPERATORS: ReadonlyMap<string, Operator> = new Map(
+  Object.entries({ ...ELEMENTWISE, ...REDUCTIONS, ...ARRANGEMENT, ...CONVOLUTION, ...LAYERS, ...RECURRENT }),
+)
+
+/** What checks a program at run time and changes no result. */
+const CHECKS = /^torch\.ops\.aten\.(_assert_|sym_constrain_range|_assert_async)|^_operator\.(eq|ne|ge|gt|le|lt)$/
+
+/** Arithmetic on sizes. Sizes are positive, so that division rounds down. */
+const SIZE_OPERATORS: Readonly<Record<string, string>> = {
+  '_operator.mul': 'Mul',
+  '_operator.add': 'Add',
+  '_operator.sub': 'Sub',
+  '_operator.floordiv': 'Div',
+  '_operator.mod': 'Mod',
+}
+
+/** Graphs that only switch a mode of training. */
+const INLINED = /^torch\.ops\.higher_order\.wrap_with_(set_grad_enabled|autocast)$/
+
+const isSupported = ({ target, inputs }: TorchNode): boolean =>
+  OPERATORS.has(operatorOf(target)) && target.startsWith('torch.ops.aten.')
+    ? true
+    : CHECKS.test(target) ||
+      target in SIZE_OPERATORS ||
+      target === 'torch.ops.aten.sym_size.int' ||
+      (INLINED.test(target) &&
+        inputs.some(({ value }) => value.kind === 'graph' && value.graph.nodes.every(isSupported)))
+
+const requireSupported = (graph: TorchGraph): void => {
+  const unknown = [...new Set(graph.nodes.filter((node) => !isSupported(node)).map(labelOf))]
+  if (unknown.length === 0) return
+  const shown = unknown.slice(0, 5).join(', ') + (unknown.length > 5 ? ` and ${unknown.length - 5} more` : '')
+  const isControlFlow = unknown.some((label) => label.startsWith('higher_order.'))
+  throw badRequest(
+    `The program has ${unknown.length === 1 ? 'an operator' : 'operators'} without a conversion: ${shown}. ` +
+      (isControlFlow
+        ? 'Control flow is not converted; export one branch, or write it with torch.where.'
+        : 'Save ep.run_decompositions() in place of the program, which has simpler operators, or write the layer with others.'),
+  )
+}
+
+const bind = (scope: Scope, outputs: readonly Argument[], values: readonly string[]): void => {
+  const names = outputs.flatMap((output) => {
+    if (output.kind === 'tensor') return [output.name]
+    return output.kind === 'tensors' ? output.names : [null]
+  })
+  names.forEach((name, at) => {
+    const value = values[at]
+    if (name !== null && value !== undefined) scope.values.set(name, value)
+  })
+}
+
+const defineSize = (scope: Scope, graph: TorchGraph, node: TorchNode, value: string): void => {
+  for (const output of node.outputs) {
+    const [size] = output.kind === 'sizes' ? output.values : []
+    if (typeof size !== 'object') continue
+    scope.sizes.set(size.name, value)
+    const expression = graph.sizes.get(size.name)
+    if (expression !== undefined) scope.bySize.set(expression, value)
+  }
+}
+
+const lowerNode = (scope: Scope, graph: TorchGraph, node: TorchNode): void => {
+  if (CHECKS.test(node.target)) return
+  const lowering = new Lowering(scope, node)
+  if (INLINED.test(node.target)) {
+    const inner = node.inputs.find(({ value }) => value.kind === 'graph')!.value
+    if (inner.kind !== 'graph') return
+    const given = node.inputs.flatMap(({ value }) => (value.kind === 'tensor' ? [value.name] : []))
+    lowerInner(scope, inner.graph, given, node)
+    return
+  }
+  if (node.target === 'torch.ops.aten.sym_size.int') {
+    const axis = lowering.axis('dim', lowering.shape().length)
+    defineSize(scope, graph, node, lowering.emit('Shape', [lowering.input()], { start: int(axis), end: int(axis + 1) }))
+    return
+  }
+  const arithmetic = SIZE_OPERATORS[node.target]
+  if (arithmetic !== undefined) {
+    const [a, b] = ['a', 'b'].map((name) => lowering.sizeList(lowering.sizeArguments(name)))
+    defineSize(scope, graph, node, lowering.emit(arithmetic, [a!, b!]))
+    return
+  }
+  const result = OPERATORS.get(lowering.operator)!(lowering)
+  const values = typeof result === 'string' ? [result] : result
+  bind(scope, node.outputs, values)
+  // relu_ and its like: whoever reads the input afterwards reads the result.
+  const [first] = node.inputs
+  if (isInPlace(node) && first?.value.kind === 'tensor') scope.values.set(first.value.name, values[0]!)
+}
+
+const isInPlace = ({ target }: TorchNode): boolean => /^torch\.ops\.aten\.\w*[^_]_\./.test(target)
+
+const lowerInner = (scope: Scope, inner: TorchGraph, given: readonly string[], node: TorchNode): void => {
+  inner.inputs.forEach((input, at) => {
+    const value = scope.values.get(given[at] ?? '')
+    if (input.kind === 'tensor' && value !== undefined) scope.values.set(input.name, value)
+  })
+  lowerGraph(scope, inner)
+  const results = inner.outputs.map((output) => (output.kind === 'tensor' ? (scope.values.get(output.name) ?? '') : ''))
+  bind(scope, node.outputs, results)
+}
+
+const lowerGraph = (scope: Scope, graph: TorchGraph): void => {
+  for (const [name, meta] of graph.tensors) scope.metas.set(name, meta)
+  requireNoSharedChange(graph, isInPlace)
+  for (const node of graph.nodes) lowerNode(scope, graph, node)
+}
+
+export interface TorchOptions {
+  /** Of the first input: fixes its dynamic sizes. */
+  readonly inputShape?: readonly number[]
+  /** Tensors of another state dict, by name, in place of the program's. */
+  readonly weights?: (path: string) => OnnxTensor | undefined
+}
+
+/** The first dynamic size of the first input is the batch; symbols of torch have numbers that change. */
+const dimensionNames = (program: TorchProgram): Map<Size, string> => {
+  const names = new Map<Size, string>()
+  for (const { kind, name } of program.inputs) {
+    if (kind !== 'user') continue
+    program.graph.tensors.get(name)?.shape.forEach((size, axis) => {
+      if (typeof size !== 'string' || names.has(size)) return
+      const taken = new Set(names.values())
+      names.set(size, axis === 0 && !taken.has('batch') ? 'batch' : `size_${names.size}`)
+    })
+  }
+  return names
+}
+
+const fixSizes = (
+  name: string,
+  { shape }: TensorMeta,
+  given: readonly number[],
+  names: Map<Size, string | number>,
+): void => {
+  const shown = `[${shape.map((size) => (typeof size === 'number' ? size : names.get(size))).join(', ')}]`
+  const fits =
+    given.length === shape.length &&
+    given.every((size, axis) => typeof shape[axis] === 'string' || shape[axis] === size)
+  if (!fits) {
+    throw badRequest(
+      `The input shape [${given.join(', ')}] does not fit the input '${name}', which was exported as ${shown}. ` +
+        'Other sizes need another torch.export.export, with dynamic_shapes for what is to stay open.',
+    )
+  }
+  shape.forEach((size, axis) => {
+    if (typeof size === 'string') names.set(size, given[axis]!)
+  })
+}
+
+const weightOf = (archive: TorchArchive, path: string, meta: TensorMeta, options: TorchOptions): OnnxTensor => {
+  const replaced = options.weights?.(path)
+  const found = replaced ?? archive.weight(path)
+  if (found === undefined) throw badRequest(`The program needs the weight '${path}', which the file does not hold.`)
+  const shown = (shape: readonly Size[]) => `[${shape.join(', ')}]`
+  if (shown(found.shape) !== shown(meta.shape) || found.type !== meta.type) {
+    throw badRequest(
+      `The weight '${path}' is ${found.type} ${shown(found.shape)}, but the program needs ${meta.type} ${shown(meta.shape)}.`,
+    )
+  }
+  return found
+}
+
+const declareInputs = (
+  archive: TorchArchive,
+  scope: Scope,
+  names: Map<Size, string | number>,
+  options: TorchOptions,
+): void => {
+  const { program } = archive
+  let isFirst = true
+  for (const { kind, name, path } of program.inputs) {
+    const meta = program.graph.tensors.get(name)
+    if (kind === 'other') {
+      if (name === 'constant_input' || name === 'none') continue
+      throw badRequest(`The program has an input of kind '${name}'. Only tensors can be inputs of an ONNX model.`)
+    }
+    if (meta === undefined) throw badRequest(`The program does not describe its input '${name}'.`)
+    if (kind !== 'user') {
+      // Counters of batches and the like are inputs, and used by nothing.
+      if (!isUsed(program.graph, name)) continue
+      scope.values.set(name, scope.builder.constant(path, weightOf(archive, path, meta, options)))
+      continue
+    }
+    if (isFirst && options.inputShape !== undefined) fixSizes(name, meta, options.inputShape, names)
+    isFirst = false
+    scope.values.set(
+      name,
+      scope.builder.input(
+        name,
+        meta.type,
+        meta.shape.map((size) => names.get(size) ?? size),
+      ),
+    )
+  }
+}
+
+const usedNames = new WeakMap<TorchGraph, Set<string>>()
+
+const isUsed = (graph: TorchGraph, name: string): boolean => {
+  const known = usedNames.get(graph)
+  if (known !== undefined) return known.has(name)
+  const used = new Set<string>()
+  const add = (argument: Argument): void => {
+    if (argument.kind === 'tensor') used.add(argument.name)
+    if (argument.kind === 'tensors') for (const each of argument.names) used.add(each ?? '')
+  }
+  for (const node of graph.nodes) for (const { value } of node.inputs) add(value)
+  for (const output of graph.outputs) add(output)
+  usedNames.set(graph, used)
+  return used.has(name)
+}
+
+const declareOutputs = (program: TorchProgram, scope: Scope, names: ReadonlyMap<Size, string | number>): void => {
+  const results = program.outputs.flatMap(({ kind, value }) => (kind === 'user_output' ? [value] : []))
+  const tensors = results.filter((value) => value.kind !== 'none')
+  if (tensors.length === 0) throw badRequest('The program has no outputs.')
+  const taken = new Set([...scope.values.values()])
+  tensors.forEach((value, at) => {
+    const source = value.kind === 'tensor' ? scope.values.get(value.name) : undefined
+    const meta = value.kind === 'tensor' ? scope.metas.get(value.name) : undefined
+    if (source === undefined || meta === undefined) {
+      throw badRequest(`Output ${at} of the program is not a tensor that a converted operator makes.`)
+    }
+    let name = tensors.length === 1 ? 'output' : `output_${at}`
+    while (taken.has(name)) name = `${name}_`
+    const shape = meta.shape.map((size) => names.get(size) ?? (typeof size === 'number' ? size : ''))
+    scope.builder.output(name, source, meta.type, shape)
+  })
+}
+
+const convert = (source: ByteSource, options: TorchOptions): { model: OnnxModel; notes: string[] } => {
+  const archive = readArchive(source)
+  const { program } = archive
+  requireSupported(program.graph)
+  const builder: GraphBuilder = graphBuilder('torch')
+  const scope: Scope = {
+    builder,
+    values: new Map(),
+    metas: new Map(program.graph.tensors),
+    sizes: new Map(),
+    bySize: new Map(),
+    notes: new Set(),
+  }
+  const names: Map<Size, string | number> = dimensionNames(program)
+  declareInputs(archive, scope, names, options)
+  lowerGraph(scope, program.graph)
+  declareOutputs(program, scope, names)
+  return { model: builder.build(), notes: [...scope.notes] }
+}
+
+/**
+ * The program of a `.pt2` file (torch.export.save, PyTorch 2.1 and newer) as ONNX. Nothing in the file is run. Throws
+ * bad_request naming the operator and its layer, and what would work.
+ */
+export const torchToOnnx = (source: ByteSource, options: TorchOptions = {}): { model: OnnxModel; notes: string[] } => {
+  try {
+    return convert(source, options)
+  } catch (error) {
+    if (error instanceof ServiceError || (error instanceof Error && 'syscall' in error)) throw error
+    throw new ServiceError('bad_request', 'The PyTorch program is damaged. Save it again with torch.export.save.', {
+      cause: error,
+    })
+  }
+}

@@ -15,6 +15,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   entry('push', 'upload a model to the catalog', () => import('./delivery/push.command.ts')),
   entry('pull', 'download a model from the catalog', () => import('./delivery/pull.command.ts')),
   entry('convert', 'convert a model to other formats', () => import('./convert/convert.command.ts')),
+  entry('eval', 'evaluate a model on test data', () => import('./convert/eval.command.ts')),
   entry('check', 'check whether a model runs on devices', () => import('./convert/check.command.ts')),
   {
     name: 'list',

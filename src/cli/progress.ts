@@ -10,8 +10,12 @@ export interface Progress {
 const WIDTH = 24
 const EVERY_MS = 100
 
-/** A bar that grows on a terminal; nothing where the output goes elsewhere. */
-export const showProgress = ({ stderr }: Pick<Io, 'stderr'>, what: string): Progress => {
+/** A bar that grows on a terminal; nothing where the output goes elsewhere. Amounts are bytes, unless `words` says otherwise. */
+export const showProgress = (
+  { stderr }: Pick<Io, 'stderr'>,
+  what: string,
+  words: (amount: number) => string = sizeWords,
+): Progress => {
   if (stderr.isTTY !== true) return { update: () => undefined, end: () => undefined }
   let shownAt = Number.NEGATIVE_INFINITY
   let length = 0
@@ -24,10 +28,10 @@ export const showProgress = ({ stderr }: Pick<Io, 'stderr'>, what: string): Prog
       const now = performance.now()
       if (now - shownAt < EVERY_MS && done !== total) return
       shownAt = now
-      if (total === null || total === 0) return show(`${what} ${sizeWords(done)}`)
+      if (total === null || total === 0) return show(`${what} ${words(done)}`)
       const filled = Math.round((WIDTH * done) / total)
       const bar = '█'.repeat(filled) + '░'.repeat(WIDTH - filled)
-      show(`${what} ${bar} ${Math.floor((100 * done) / total)} % of ${sizeWords(total)}`)
+      show(`${what} ${bar} ${Math.floor((100 * done) / total)} % of ${words(total)}`)
     },
     end() {
       if (length > 0) stderr.write(`\r${' '.repeat(length)}\r`)

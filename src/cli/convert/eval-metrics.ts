@@ -1,0 +1,96 @@
+import {
+  bootstrapInterval,
+  type Interval,
+  mcNemarTest,
+  meanOf,
+  quantile,
+  signFlipTest,
+} from '../../convert/evaluate/paired.ts'
+import { intervalOf } from '../../inference/runtime/routing/calibrate.ts'
+import type { LineResult } from './eval-results.ts'
+
+export const METRICS = ['similarity', 'exact_match', 'latency'] as const
+
+export type Metric = (typeof METRICS)[number]
+
+interface Mean {
+  readonly mean: number
+  readonly lines: number
+  /** 95 %. */
+  readonly interval: Interval
+}
+
+/** What a model's results come to; null: not asked for, or no line says what is expected. */
+export interface Summary {
+  readonly model: string
+  readonly lines: number
+  /** Lines that the server refused: they count as 0. */
+  readonly refused: number
+  readonly similarity: Mean | null
+  readonly exactMatch: Mean | null
+  readonly latencyMs: { readonly p50: number; readonly p95: number } | null
+}
+
+/** Without regard to spaces around and between words. */
+export const isExactMatch = (output: string, expected: string): boolean => {
+  const plain = (text: string): string => text.trim().replace(/\s+/g, ' ')
+  return plain(output) === plain(expected)
+}
+
+const numbers = (values: readonly (number | null)[]): number[] => values.filter((value) => value !== null)
+
+const similarities = (results: readonly LineResult[]): number[] => numbers(results.map(({ similarity }) => similarity))
+
+const matches = (results: readonly LineResult[]): number[] =>
+  numbers(results.map(({ exact_match: match }) => (match === null ? null : Number(match))))
+
+export const summarize = (model: string, results: readonly LineResult[], metrics: readonly Metric[]): Summary => {
+  const [similar, exact] = [similarities(results), matches(results)]
+  const latencies = results.filter(({ error }) => error === null).map(({ latency_ms: ms }) => ms)
+  const wilson = (values: readonly number[]): Interval => {
+    const [lower, upper] = intervalOf(values)
+    return { lower, upper }
+  }
+  const mean = (values: readonly number[], intervalFor: (values: readonly number[]) => Interval): Mean | null =>
+    values.length === 0 ? null : { mean: meanOf(values), lines: values.length, interval: intervalFor(values) }
+  return {
+    model,
+    lines: results.length,
+    refused: results.filter(({ error }) => error !== null).length,
+    similarity: mean(similar, bootstrapInterval),
+    exactMatch: mean(exact, wilson),
+    latencyMs:
+      metrics.includes('latency') && latencies.length > 0
+        ? { p50: quantile(latencies, 0.5), p95: quantile(latencies, 0.95) }
+        : null,
+  }
+}
+
+/** The first model less the second, line by line. */
+export interface Comparison {
+  readonly metric: 'similarity' | 'exact_match'
+  readonly difference: number
+  readonly interval: Interval
+  readonly test: string
+  readonly pValue: number
+}
+
+export const compare = (one: readonly LineResult[], other: readonly LineResult[]): readonly Comparison[] => {
+  const pairs = (values: (results: readonly LineResult[]) => number[]): number[] => {
+    const right = values(other)
+    return values(one).map((value, index) => value - right[index]!)
+  }
+  const [similar, exact] = [pairs(similarities), pairs(matches)]
+  const of = (metric: Comparison['metric'], differences: number[], test: string, pValue: number): Comparison => ({
+    metric,
+    difference: meanOf(differences),
+    interval: bootstrapInterval(differences),
+    test,
+    pValue,
+  })
+  const count = (sign: number): number => exact.filter((difference) => difference === sign).length
+  return [
+    ...(similar.length > 0 ? [of('similarity', similar, 'paired permutation', signFlipTest(similar))] : []),
+    ...(exact.length > 0 ? [of('exact_match', exact, 'McNemar', mcNemarTest(count(1), count(-1)))] : []),
+  ]
+}

@@ -1,0 +1,56 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { maxTokensOption, numberFrom, parseNames } from '../inference/inference-options.ts'
+import { jsonOption } from '../options.ts'
+import type { Session } from '../session.ts'
+import type { EvalOptions } from './eval.ts'
+import { METRICS, type Metric } from './eval-metrics.ts'
+
+const parseMetrics = (text: string): readonly Metric[] => {
+  const names = parseNames(text)
+  const unknown = names.find((name) => !METRICS.some((metric) => metric === name))
+  if (unknown === undefined && names.length > 0) return [...new Set(names)] as Metric[]
+  throw new InvalidArgumentError(`'${unknown ?? ''}' is none of ${METRICS.join(', ')}.`)
+}
+
+const NOTES = `
+Similarity is the cosine of embeddings where the server has an embedding model, else the F1 of the words. The threshold is that of the
+mean similarity, or, without similarity, of the share of exact matches. The exit code is 1 below it.
+
+Examples:
+  svc eval starter --test-data test.jsonl --api-base http://127.0.0.1:8080
+  svc eval small -d test.jsonl --compare large --results results.jsonl --json`
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .argument('<model_id>', 'model of the server')
+    .requiredOption(
+      '-d, --test-data <file>',
+      'lines of {"input": "…", "expected_output": "…"}; expected_output is optional',
+    )
+    .addOption(
+      new Option('-t, --threshold <share>', 'lowest quality that passes')
+        .argParser(numberFrom({ min: 0, max: 1, whole: false }))
+        .default(0.95),
+    )
+    .option('--api-base <url>', 'server of models (default: SERVICE_API_BASE, else http://127.0.0.1:8000)')
+    .addOption(
+      new Option('-m, --metrics <names>', 'metrics: similarity, exact_match, latency')
+        .argParser(parseMetrics)
+        .default([...METRICS], METRICS.join(',')),
+    )
+    .option('--compare <model_id>', 'evaluate a second model on the same lines, with a paired test')
+    .option('--embedding-model <model_id>', 'model of the server that computes embeddings')
+    .option('--results <file>', 'file with a line for each result; run again, it goes on where it stopped')
+    .addOption(
+      new Option('--concurrency <count>', 'requests at the same time')
+        .argParser(numberFrom({ min: 1, max: 256 }))
+        .default(4),
+    )
+    .addOption(maxTokensOption(256))
+    .addOption(jsonOption())
+    .addHelpText('after', NOTES)
+    .action(async (model: string, options: EvalOptions) => {
+      const { evaluate } = await import('./eval.ts')
+      await evaluate(model, options, session)
+    })
+}

@@ -1,0 +1,260 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { emptyFolder } from '../../../test/databases.ts'
+import { startWorld } from '../../../test/world.ts'
+import { bootstrapInterval, mcNemarTest, quantile, signFlipTest } from '../../convert/evaluate/paired.ts'
+import { openStarter, serveForTest } from '../../inference/api/test-inference.fixture.ts'
+import { runInProcess } from '../in-process.fixture.ts'
+
+const lines = (count: number): string =>
+  Array.from({ length: count }, (_, i) => JSON.stringify({ input: `line ${i}`, expected_output: `answer ${i}` })).join(
+    '\n',
+  )
+
+interface Other {
+  readonly url: string
+  /** Inputs that were answered, with the model. */
+  readonly asked: string[]
+  /** Answers a request with another status, once it says so. */
+  fault: (model: string, input: string) => { readonly status: number; readonly message: string } | null
+}
+
+/** A server of another maker: `good` is right, `bad` is right on each third line, `my-embedder` knows numbers. */
+const startOther = async (): Promise<Other> => {
+  const other: Other = { url: '', asked: [], fault: () => null }
+  const answer = (path: string, body: { model: string; input: string[]; messages: { content: string }[] } | null) => {
+    if (path === '/v1/models') return { data: ['good', 'bad', 'my-embedder'].map((id) => ({ id })) }
+    if (path === '/v1/embeddings')
+      return { data: body!.input.map((text) => ({ embedding: [1, Number(/\d+/.exec(text)?.[0] ?? 0)] })) }
+    const number = Number(/\d+/.exec(body!.messages[0]!.content)![0])
+    other.asked.push(`${body!.model} ${number}`)
+    const content = body!.model === 'good' || number % 3 === 0 ? `answer ${number}` : 'no idea'
+    return { choices: [{ message: { role: 'assistant', content } }] }
+  }
+  const server = createServer(async (request, response) => {
+    let text = ''
+    for await (const piece of request) text += piece
+    const body = text === '' ? null : JSON.parse(text)
+    const fault = body?.messages ? other.fault(body.model, body.messages[0].content) : null
+    response.writeHead(fault?.status ?? 200, { 'content-type': 'application/json', 'retry-after': '0' })
+    response.end(JSON.stringify(fault ? { error: { message: fault.message } } : answer(request.url!, body)))
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return Object.assign(other, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
+}
+
+const start = async (text = lines(12)) => {
+  const cwd = await emptyFolder()
+  await writeFile(join(cwd, 'test.jsonl'), text)
+  const run = (argv: readonly string[], env: Record<string, string> = {}) =>
+    runInProcess(['eval', ...argv], { cwd, env: { SERVICE_HOME: cwd, ...env } })
+  return { cwd, run }
+}
+
+describe('a server of another maker', () => {
+  it('is measured by the cosine of its embeddings', async () => {
+    const [{ url }, { run }] = [await startOther(), await start()]
+    const good = await run(['good', '-d', 'test.jsonl', '--api-base', `${url}/v1/`, '--json'])
+    expect({ exitCode: good.exitCode, ...JSON.parse(good.stdout) }).toEqual({
+      exitCode: 0,
+      api_base: `${url}/v1`,
+      similarity_method: 'embedding cosine',
+      embedding_model: 'my-embedder',
+      threshold: 0.95,
+      threshold_metric: 'similarity',
+      passed: true,
+      models: [
+        {
+          model: 'good',
+          lines: 12,
+          refused: 0,
+          similarity: {
+            mean: expect.closeTo(1),
+            lines: 12,
+            interval: { lower: expect.closeTo(1), upper: expect.closeTo(1) },
+          },
+          exact_match: { mean: 1, lines: 12, interval: { lower: expect.closeTo(0.758, 3), upper: 1 } },
+          latency_ms: { p50: expect.any(Number), p95: expect.any(Number) },
+        },
+      ],
+      comparison: [],
+    })
+    const bad = await run(['bad', '-d', 'test.jsonl', '--threshold', '0.5', '--metrics', 'exact_match'], {
+      SERVICE_API_BASE: url,
+    })
+    expect(bad).toEqual({
+      exitCode: 1,
+      stderr: '',
+      stdout: expect.stringContaining("Failed: bad's mean exact_match is below 0.5."),
+    })
+    expect(bad.stdout).toMatch(/bad +12 +0 +- +0\.333 \[0\.138, 0\.609\] +- +-\n/)
+  })
+
+  it('has two models compared line by line', async () => {
+    const [{ url }, { run }] = [await startOther(), await start()]
+    const argv = [
+      'good',
+      '-d',
+      'test.jsonl',
+      '--api-base',
+      url,
+      '--compare',
+      'bad',
+      '--metrics',
+      'similarity,exact_match',
+    ]
+    const { exitCode, stdout } = await run([...argv, '--json'])
+    const { models, comparison } = JSON.parse(stdout)
+    expect({ exitCode, comparison }).toEqual({
+      exitCode: 0,
+      comparison: [
+        {
+          metric: 'similarity',
+          difference: expect.closeTo(models[0].similarity.mean - models[1].similarity.mean),
+          interval: { lower: expect.any(Number), upper: expect.any(Number) },
+          test: 'paired permutation',
+          p_value: expect.closeTo(0.008, 2),
+        },
+        {
+          metric: 'exact_match',
+          difference: expect.closeTo(8 / 12),
+          interval: { lower: expect.any(Number), upper: expect.any(Number) },
+          test: 'McNemar',
+          p_value: expect.closeTo(2 / 2 ** 8),
+        },
+      ],
+    })
+    expect((await run(argv)).stdout).toMatch(
+      /^good less bad, exact_match: 0\.667 \[0\.\d+, 0\.\d+\], p = 0\.008 \(McNemar\)$/m,
+    )
+  })
+
+  it('that fails is asked again, and a second run goes on where the first one stopped', async () => {
+    const [other, { cwd, run }] = [await startOther(), await start()]
+    const argv = [
+      'good',
+      '-d',
+      'test.jsonl',
+      '--api-base',
+      other.url,
+      '--results',
+      'results.jsonl',
+      '--concurrency',
+      '1',
+    ]
+    let faults = 0
+    other.fault = (_, input) => {
+      if (input === 'line 2' && faults++ < 2) return { status: 503, message: 'Busy.' }
+      return input === 'line 5' ? { status: 500, message: 'Broken.' } : null
+    }
+    expect(await run(argv)).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr: expect.stringContaining(`${other.url}/v1 did not answer, 4 times: Broken.\nWith --results <file>`),
+    })
+    expect(other.asked).toEqual(['good 0', 'good 1', 'good 2', 'good 3', 'good 4'])
+    // As a crash would leave it.
+    const kept = await readFile(join(cwd, 'results.jsonl'), 'utf8')
+    await writeFile(join(cwd, 'results.jsonl'), `${kept}{"line":6,"mod`)
+    other.fault = () => null
+    other.asked.length = 0
+    expect(await run(argv)).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Passed') })
+    expect(other.asked).toEqual([5, 6, 7, 8, 9, 10, 11].map((number) => `good ${number}`))
+    expect(await run(argv)).toMatchObject({ exitCode: 0 })
+    expect(other.asked.length).toBe(7)
+    await run([...argv, '--max-tokens', '9'])
+    expect(other.asked.length).toBe(19)
+  })
+
+  it('that refuses a line has that counted as wrong', async () => {
+    const [other, { run }] = [await startOther(), await start()]
+    other.fault = (_, input) => (input === 'line 4' ? { status: 400, message: 'Too long.' } : null)
+    const { exitCode, stdout } = await run(['good', '-d', 'test.jsonl', '--api-base', other.url, '--json'])
+    expect({ exitCode, ...JSON.parse(stdout) }).toMatchObject({
+      exitCode: 1,
+      passed: false,
+      models: [{ refused: 1, exact_match: { mean: 11 / 12 }, similarity: { mean: expect.closeTo(11 / 12) } }],
+    })
+  })
+})
+
+it('measures our own server, and the service that passes on to it, by the F1 of words', async () => {
+  const engine = await openStarter()
+  const server = await serveForTest(engine)
+  onTestFinished(async () => {
+    await server.close()
+    await engine.close()
+  })
+  const { run } = await start(
+    '{"input":"What is the capital of France?","expected_output":"The capital of France is Paris."}\n',
+  )
+  const argv = ['starter', '-d', 'test.jsonl', '--json', '--api-base']
+  const own = await run([...argv, server.url])
+  expect({ exitCode: own.exitCode, ...JSON.parse(own.stdout) }).toMatchObject({
+    exitCode: 0,
+    similarity_method: 'token F1',
+    embedding_model: null,
+    models: [{ similarity: { mean: 1 }, exact_match: { mean: 1 } }],
+  })
+  const world = await startWorld({ config: { inferenceUrl: server.url } })
+  const { key } = await world.register('a')
+  const through = await run([...argv, world.baseUrl], { SERVICE_API_KEY: world.service.firstAdminKey ?? key })
+  expect({ exitCode: through.exitCode, ...JSON.parse(through.stdout) }).toMatchObject({
+    exitCode: 0,
+    api_base: `${world.baseUrl}/api/v1/inference`,
+    models: [{ exact_match: { mean: 1 } }],
+  })
+})
+
+describe('is refused', () => {
+  it.each([
+    [['good', '-d', 'missing.jsonl'], 1, 'missing.jsonl'],
+    [['good'], 2, '--test-data'],
+    [['good', '-d', 'test.jsonl', '--metrics', 'bleu'], 2, "'bleu' is none of similarity, exact_match, latency."],
+    [['good', '-d', 'test.jsonl', '--threshold', '2'], 2, 'It must be a number from 0 to 1.'],
+    [['good', '-d', 'test.jsonl', '--api-base', 'nowhere'], 2, '--api-base is not the address'],
+    [
+      ['good', '-d', 'test.jsonl', '--api-base', 'http://127.0.0.1:1'],
+      1,
+      'There is no server of models at http://127.0.0.1:1',
+    ],
+  ])('%j', async (argv, exitCode, message) => {
+    const { run } = await start()
+    expect(await run(argv)).toEqual({ exitCode, stdout: '', stderr: expect.stringContaining(message) })
+  })
+
+  it('a file that expects nothing, unless only the latency is measured', async () => {
+    const [{ url }, { run }] = [await startOther(), await start('{"input":"line 1"}')]
+    const argv = ['good', '-d', 'test.jsonl', '--api-base', url]
+    expect(await run(argv)).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('has an expected_output') })
+    expect(await run([...argv, '-m', 'latency'])).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringMatching(/good +1 +0 +- +- +\d+ ms/),
+    })
+    expect(await run(['other', '-d', 'test.jsonl', '--api-base', url, '-m', 'latency'])).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining("has no model 'other'. It has: good, bad, my-embedder."),
+    })
+  })
+})
+
+it('computes intervals and tests as textbooks have them', () => {
+  expect(quantile([1, 2, 3, 4], 0.5)).toBe(2.5)
+  expect(quantile([7], 0.95)).toBe(7)
+  // scipy.stats.binomtest(1, 9).pvalue
+  expect(mcNemarTest(8, 1)).toBeCloseTo(0.0390625, 9)
+  expect(mcNemarTest(0, 0)).toBe(1)
+  // All of 2^6 changes of signs: two are as extreme.
+  expect(signFlipTest([1, 1, 1, 1, 1, 1])).toBeCloseTo(2 / 64, 2)
+  expect(signFlipTest([0, 0])).toBe(1)
+  const { lower, upper } = bootstrapInterval(Array.from({ length: 100 }, (_, i) => i % 2))
+  expect(lower).toBeCloseTo(0.4, 1)
+  expect(upper).toBeCloseTo(0.6, 1)
+})

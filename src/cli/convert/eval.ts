@@ -1,0 +1,223 @@
+import { appendFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { cosine } from '../../convert/evaluate/paired.ts'
+import { agreement } from '../../inference/runtime/routing/agreement.ts'
+import { ExitCode } from '../exit-code.ts'
+import { Failure, wrongUsage } from '../failure.ts'
+import { type PromptLine, readPrompts } from '../inference/prompt-file.ts'
+import { showProgress } from '../progress.ts'
+import { DEFAULT_API_BASE, parseApiBase } from '../service-address.ts'
+import type { Session } from '../session.ts'
+import { type Comparison, compare, isExactMatch, type Metric, type Summary, summarize } from './eval-metrics.ts'
+import { keyOf, type LineResult, readResults } from './eval-results.ts'
+import { connectToModels, type ModelServer } from './model-server.ts'
+
+export interface EvalOptions {
+  readonly testData: string
+  readonly threshold: number
+  readonly apiBase?: string
+  readonly metrics: readonly Metric[]
+  readonly compare?: string
+  readonly embeddingModel?: string
+  readonly results?: string
+  readonly concurrency: number
+  readonly maxTokens: number
+  readonly json?: true
+}
+
+/** How similarity is measured: named in all output. */
+interface Similarity {
+  readonly method: 'embedding cosine' | 'token F1'
+  readonly model: string | null
+  of(output: string, expected: string): Promise<number>
+}
+
+/** Evaluates a model, and perhaps a second one. @throws ExitCode 1 below the threshold */
+export const evaluate = async (model: string, options: EvalOptions, session: Session): Promise<void> => {
+  const { io, out } = session
+  const { metrics, threshold } = options
+  const prompts = await readPrompts(options.testData, io.cwd)
+  const wantsQuality = metrics.includes('similarity') || metrics.includes('exact_match')
+  if (wantsQuality && prompts.every(({ expected }) => expected === null))
+    throw wrongUsage(
+      `No line of ${options.testData} has an expected_output: quality cannot be measured.`,
+      'Add it, or measure the latency alone: --metrics latency',
+    )
+  const given = options.apiBase ?? io.env.SERVICE_API_BASE
+  const base = given ? parseApiBase(given, options.apiBase ? '--api-base' : 'SERVICE_API_BASE') : DEFAULT_API_BASE
+  const server = await connectToModels(session, base)
+  const models = [model, ...(options.compare === undefined ? [] : [options.compare])]
+  for (const name of models) requireModel(server, name)
+  const similarity = metrics.includes('similarity') ? await similarityOf(server, options.embeddingModel) : null
+  const results: (readonly LineResult[])[] = []
+  for (const name of models) results.push(await evaluateLines(name, prompts, { server, similarity, options, session }))
+  const summaries = results.map((lines, index) => summarize(models[index]!, lines, metrics))
+  const comparisons = results[1] === undefined ? [] : compare(results[0]!, results[1])
+  const [first] = summaries
+  const measured = first!.similarity ?? first!.exactMatch
+  const thresholdMetric = measured === null ? null : first!.similarity === null ? 'exact_match' : 'similarity'
+  const passed = measured === null || measured.mean >= threshold
+  const report: Report = { server, similarity, summaries, comparisons, threshold, thresholdMetric, passed }
+  if (options.json) out.json(jsonOf(report))
+  else print(report, session)
+  if (!passed) throw new ExitCode(1)
+}
+
+const requireModel = ({ models, url }: ModelServer, name: string): void => {
+  if (models.includes(name)) return
+  throw new Failure(`The server at ${url} has no model '${name}'. It has: ${models.join(', ') || 'none'}.`)
+}
+
+const EMBEDDERS = /embed|bert|minilm|bge|gte|e5/i
+
+/** The model that was named, or the first of those that are called like one and answer. */
+const similarityOf = async (server: ModelServer, named: string | undefined): Promise<Similarity> => {
+  if (named !== undefined) requireModel(server, named)
+  for (const model of named === undefined ? server.models.filter((name) => EMBEDDERS.test(name)) : [named]) {
+    if ((await server.embed(model, ['a'])) === null) continue
+    return {
+      method: 'embedding cosine',
+      model,
+      async of(output, expected) {
+        const vectors = await server.embed(model, [output, expected])
+        if (vectors === null)
+          throw new Failure(`The model '${model}' computed no embedding of an output. Leave out --embedding-model.`)
+        return cosine(vectors[0]!, vectors[1]!)
+      },
+    }
+  }
+  if (named !== undefined) throw new Failure(`The model '${named}' computes no embeddings.`)
+  return { method: 'token F1', model: null, of: async (output, expected) => agreement(output, expected) }
+}
+
+interface Evaluation {
+  readonly server: ModelServer
+  readonly similarity: Similarity | null
+  readonly options: EvalOptions
+  readonly session: Session
+}
+
+const evaluateLines = async (
+  model: string,
+  prompts: readonly PromptLine[],
+  evaluation: Evaluation,
+): Promise<readonly LineResult[]> => {
+  const { session, options, similarity } = evaluation
+  const { io } = session
+  const path = options.results === undefined ? null : resolve(io.cwd, options.results)
+  const known = path === null ? new Map<string, LineResult>() : await readResults(path)
+  const settings = [options.maxTokens, similarity?.method, similarity?.model, options.metrics.includes('exact_match')]
+  const results: LineResult[] = []
+  const waiting = [...prompts.entries()].reverse()
+  const bar = showProgress(io, model, String)
+  let done = 0
+  const work = async (): Promise<void> => {
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const [index, prompt] = next
+      const key = keyOf(model, prompt, settings)
+      const before = known.get(`${index + 1} ${key}`)
+      const result = before ?? { ...(await evaluateLine(model, prompt, evaluation)), line: index + 1, model, key }
+      // One write of a whole line, which no other one comes between.
+      if (before === undefined && path !== null) await appendFile(path, `${JSON.stringify(result)}\n`)
+      results[index] = result
+      bar.update(++done, prompts.length)
+    }
+  }
+  try {
+    const workers = await Promise.allSettled(
+      Array.from({ length: options.concurrency }, () =>
+        work().catch((error: unknown) => {
+          // The others finish the lines that they are at.
+          waiting.length = 0
+          throw error
+        }),
+      ),
+    )
+    const failed = workers.find((worker) => worker.status === 'rejected')
+    if (failed !== undefined) throw failed.reason
+  } finally {
+    bar.end()
+  }
+  return results
+}
+
+const evaluateLine = async (
+  model: string,
+  { messages, expected }: PromptLine,
+  { server, similarity, options }: Evaluation,
+): Promise<Omit<LineResult, 'line' | 'model' | 'key'>> => {
+  const answer = await server.chat(model, messages, options.maxTokens)
+  const output = 'text' in answer ? answer.text : null
+  const isAsked = options.metrics.includes('exact_match') && expected !== null
+  return {
+    output,
+    error: 'refused' in answer ? answer.refused : null,
+    latency_ms: Number(answer.milliseconds.toFixed(3)),
+    similarity:
+      similarity === null || expected === null ? null : output === null ? 0 : await similarity.of(output, expected),
+    exact_match: isAsked ? output !== null && isExactMatch(output, expected) : null,
+  }
+}
+
+interface Report {
+  readonly server: ModelServer
+  readonly similarity: Similarity | null
+  readonly summaries: readonly Summary[]
+  readonly comparisons: readonly Comparison[]
+  readonly threshold: number
+  readonly thresholdMetric: 'similarity' | 'exact_match' | null
+  readonly passed: boolean
+}
+
+const jsonOf = ({ server, similarity, summaries, comparisons, threshold, thresholdMetric, passed }: Report) => ({
+  api_base: server.url,
+  similarity_method: similarity?.method ?? null,
+  embedding_model: similarity?.model ?? null,
+  threshold,
+  threshold_metric: thresholdMetric,
+  passed,
+  models: summaries.map(({ model, lines, refused, similarity: similar, exactMatch, latencyMs }) => ({
+    model,
+    lines,
+    refused,
+    similarity: similar,
+    exact_match: exactMatch,
+    latency_ms: latencyMs,
+  })),
+  comparison: comparisons.map(({ metric, difference, interval, test, pValue }) => ({
+    metric,
+    difference,
+    interval,
+    test,
+    p_value: pValue,
+  })),
+})
+
+const print = (report: Report, { out }: Session): void => {
+  const { similarity, summaries, comparisons, threshold, thresholdMetric, passed } = report
+  const number = (value: number): string => value.toFixed(3)
+  const mean = (value: Summary['similarity']): string | null =>
+    value && `${number(value.mean)} [${number(value.interval.lower)}, ${number(value.interval.upper)}]`
+  const header = similarity === null ? 'SIMILARITY' : `SIMILARITY (${similarity.method})`
+  out.table(
+    ['MODEL', 'LINES', 'REFUSED', header, 'EXACT MATCH', 'P50', 'P95'],
+    summaries.map(({ model, lines, refused, similarity: similar, exactMatch, latencyMs }) => [
+      model,
+      String(lines),
+      String(refused),
+      mean(similar),
+      mean(exactMatch),
+      latencyMs && `${latencyMs.p50.toFixed(0)} ms`,
+      latencyMs && `${latencyMs.p95.toFixed(0)} ms`,
+    ]),
+  )
+  const [one, other] = summaries.map(({ model }) => model)
+  for (const { metric, difference, interval, test, pValue } of comparisons)
+    out.line(
+      `${one} less ${other}, ${metric}: ${number(difference)} [${number(interval.lower)}, ${number(interval.upper)}], p = ${number(pValue)} (${test})`,
+    )
+  if (thresholdMetric === null) return
+  out.line(
+    `${passed ? 'Passed' : 'Failed'}: ${one}'s mean ${thresholdMetric} is ${passed ? 'at least' : 'below'} ${threshold}.`,
+  )
+}

@@ -1,0 +1,109 @@
+import { badRequest } from '../../domain/errors.ts'
+import { type Attribute, int, type OnnxModel, type OnnxNode, type OnnxTensor } from '../onnx/model.ts'
+import { numbersOf, tensorOf } from '../onnx/tensors.ts'
+import { capturedNames, editedModel, editGraph, type GraphEdit } from './graph-edit.ts'
+
+const FLOAT = 1
+const HALF = 10
+/** The largest number of half precision. */
+const MAX_HALF = 65504
+
+/**
+ * Operators that stay in float32: those that have no half-precision form in all operator sets, and those whose sums and
+ * powers leave its range. Operators of other domains stay as well.
+ */
+const KEPT: ReadonlySet<string> = new Set(
+  (
+    'Resize Upsample NonMaxSuppression TopK RoiAlign MaxRoiPool Range CumSum Min Max IsInf IsNaN Pow Exp ReduceSumSquare ' +
+    'ReduceL2 ReduceLogSumExp ReduceProd LpNormalization LpPool MeanVarianceNormalization GridSample Multinomial ' +
+    'RandomNormal RandomNormalLike RandomUniform RandomUniformLike Bernoulli EyeLike OneHot QuantizeLinear ' +
+    'DequantizeLinear DynamicQuantizeLinear STFT DFT MelWeightMatrix BlackmanWindow HannWindow HammingWindow ' +
+    'SequenceConstruct SequenceInsert SequenceAt SequenceEmpty SplitToSequence ConcatFromSequence Optional ' +
+    'OptionalGetElement ImageDecoder StringNormalizer TfIdfVectorizer Unique Det SoftmaxCrossEntropyLoss ' +
+    'NegativeLogLikelihoodLoss Constant Einsum'
+  ).split(' '),
+)
+
+const overflows = ({ data, shape, type }: OnnxTensor): boolean =>
+  type === 'f32' &&
+  numbersOf({ data, shape, type }).some((value) => Math.abs(value) > MAX_HALF && Math.abs(value) < 1e300)
+
+const halfOf = (tensor: OnnxTensor): OnnxTensor => tensorOf('f16', tensor.shape, numbersOf(tensor))
+
+/** Attributes that name an element type or hold numbers of one. */
+const halfAttributes = (node: OnnxNode): OnnxNode['attributes'] => {
+  const result: Record<string, Attribute> = { ...node.attributes }
+  if (node.type === 'Cast' && node.attributes.to?.value === FLOAT) result.to = int(HALF)
+  const { value } = node.attributes
+  if (value?.kind === 'tensor' && value.value.type === 'f32')
+    result.value = { kind: 'tensor', value: halfOf(value.value) }
+  return result
+}
+
+/**
+ * The model in half precision; its inputs and outputs stay float32. `typeOf` is the element type of each value; a node
+ * with a value of unknown type stays as it is. Casts stand between what is converted and what stays.
+ */
+export const toFloat16 = (model: OnnxModel, typeOf: (value: string) => string | undefined): OnnxModel => {
+  const edit = editGraph(model)
+  const isFloat = (name: string): boolean => typeOf(name) === 'f32'
+  const isLarge = new Set([...edit.initializers].filter(([, tensor]) => overflows(tensor)).map(([name]) => name))
+  const converts = (node: OnnxNode): boolean => {
+    const values = [...node.inputs, ...node.outputs].filter((name) => name !== '')
+    return (
+      node.domain === '' &&
+      !KEPT.has(node.type) &&
+      capturedNames(node).size === 0 &&
+      values.some(isFloat) &&
+      values.every((name) => typeOf(name) !== undefined && !isLarge.has(name))
+    )
+  }
+  if (!edit.source.nodes.some(converts)) throw badRequest('The model has no float32 operators to convert to float16.')
+  rewrite(edit, isFloat, converts)
+  return editedModel(model, edit)
+}
+
+/** Every float32 value may have a twin in half precision, which is made where it is first used. */
+const rewrite = (edit: GraphEdit, isFloat: (name: string) => boolean, converts: (node: OnnxNode) => boolean): void => {
+  const { source, initializers } = edit
+  const twins = new Map<string, string>()
+  const present = new Set([...initializers.keys(), ...source.inputs.map(({ name }) => name), ''])
+  const twinOf = (name: string): string => {
+    const known = twins.get(name)
+    if (known !== undefined) return known
+    const constant = initializers.get(name)
+    const twin =
+      constant === undefined
+        ? edit.add('Cast', [name], { to: int(HALF) }, { output: edit.name(`${name}_f16`) })
+        : edit.constant(`${name}_f16`, halfOf(constant))
+    twins.set(name, twin)
+    return twin
+  }
+  const original = (name: string): string => {
+    if (!present.has(name) && twins.has(name)) {
+      edit.add('Cast', [twins.get(name)!], { to: int(FLOAT) }, { output: name })
+      present.add(name)
+    }
+    return name
+  }
+  for (const node of source.nodes) {
+    if (!converts(node)) {
+      for (const name of [...node.inputs, ...capturedNames(node)]) original(name)
+      edit.nodes.push(node)
+      for (const name of node.outputs) present.add(name)
+      continue
+    }
+    const inputs = node.inputs.map((name) => (isFloat(name) ? twinOf(name) : original(name)))
+    const outputs = node.outputs.map((name) => {
+      if (!isFloat(name) || name === '') {
+        present.add(name)
+        return name
+      }
+      const twin = edit.name(`${name}_f16`)
+      twins.set(name, twin)
+      return twin
+    })
+    edit.nodes.push({ ...node, inputs, outputs, attributes: halfAttributes(node) })
+  }
+  for (const { name } of source.outputs) original(name)
+}

@@ -1,0 +1,173 @@
+import { badRequest } from '../../domain/errors.ts'
+import { int, nodeLabel, type OnnxModel, type OnnxNode } from '../onnx/model.ts'
+import { toFloat16 } from './float16.ts'
+import { editedModel, editGraph, type GraphEdit } from './graph-edit.ts'
+import {
+  byteRows,
+  CHANNEL_OPSET,
+  dynamicConv,
+  dynamicProduct,
+  type IntegerEdit,
+  type IntegerMethod,
+  integerBias,
+  matrixOf,
+  nibbleProduct,
+  throughBytes,
+  type ValueRange,
+  withByteWeights,
+} from './integer-graph.ts'
+import { valueTypes } from './value-types.ts'
+
+export const ONNX_METHODS = ['int8', 'int4', 'dynamic', 'float16'] as const
+export type OnnxMethod = (typeof ONNX_METHODS)[number]
+
+export interface OnnxQuantization {
+  readonly model: OnnxModel
+  /** What a user should know of the result. */
+  readonly notes: readonly string[]
+}
+
+/** The operators that `int8` computes in integers, where the ranges of their values are known. */
+const isProduct = ({ domain, type }: OnnxNode): boolean => domain === '' && ['Conv', 'MatMul', 'Gemm'].includes(type)
+
+const LEAST_OPSET: Readonly<Record<IntegerMethod, number>> = { int8: CHANNEL_OPSET, dynamic: 11, int4: 7 }
+
+/**
+ * The model with smaller weights.
+ * - `float16`: weights and operators in half precision; inputs, outputs, and operators that lose much stay float32.
+ * - `dynamic`: MatMul, Gemm and Conv compute with 8-bit integers, whose range is measured at run time.
+ * - `int8`: weights of 8 bits with a scale for each channel; with `ranges` (`rangesNeeded`), MatMul, Gemm and Conv also
+ *   take and give 8-bit values (QuantizeLinear and DequantizeLinear around float32 operators, which runtimes fuse).
+ * - `int4`: matrices of 4 bits in blocks of 32 (`MatMulNBits`, which onnxruntime runs); other weights 8 bits.
+ * Throws bad_request where the model has nothing that the method makes smaller, or too old an operator set for it.
+ */
+export const quantizeOnnx = (
+  model: OnnxModel,
+  method: OnnxMethod,
+  { ranges = new Map() }: { readonly ranges?: ReadonlyMap<string, ValueRange> } = {},
+): OnnxQuantization => {
+  if (method === 'float16') return { model: toFloat16(model, valueTypes(model)), notes: [] }
+  const opset = model.opsets[''] ?? 1
+  if (opset < LEAST_OPSET[method]) {
+    throw badRequest(
+      `${method} needs ONNX operator set ${LEAST_OPSET[method]} or newer; this model has ${opset}. Export it with a newer one, or use float16.`,
+    )
+  }
+  const edit = editGraph(model)
+  const work: IntegerEdit = { edit, opset, ranges, made: new Map() }
+  if (method === 'int8') calibratedNodes(work)
+  else for (const node of edit.source.nodes) integerNode(work, node, method)
+  const left = notQuantized(edit)
+  if (work.made.size === 0) {
+    throw badRequest(
+      `The model has no float32 weights of 1 kB or more that ${method} makes smaller (of MatMul, Gemm, Conv, ConvTranspose, Gather, LSTM, GRU or RNN).`,
+    )
+  }
+  const microsoft = edit.nodes.some(({ domain }) => domain === 'com.microsoft')
+  return { model: editedModel(model, edit, microsoft ? { 'com.microsoft': 1 } : {}), notes: left }
+}
+
+const integerNode = (work: IntegerEdit, node: OnnxNode, method: IntegerMethod): void => {
+  const matrix = matrixOf(work, node)
+  if (matrix !== null) {
+    if (method === 'int4') nibbleProduct(work, node, matrix)
+    else dynamicProduct(work, node, matrix)
+    return
+  }
+  if (method === 'dynamic' && dynamicConv(work, node)) return
+  if (byteRows(work, node)) return
+  // Appends what the node needs before the node itself.
+  work.edit.nodes.push(withByteWeights(work, node))
+}
+
+/** The node that a product's output goes through before it is stored: its only consumer, if that cuts off negatives. */
+const clippedBy = (source: GraphEdit['source'], output: string): OnnxNode | undefined => {
+  const consumers = source.nodes.filter(({ inputs }) => inputs.includes(output))
+  const [only] = consumers
+  return consumers.length === 1 && only!.domain === '' && ['Relu', 'Clip'].includes(only!.type) ? only : undefined
+}
+
+/** The values whose ranges `int8` needs to compute in integers, all float32: what calibration measures. */
+export const rangesNeeded = (model: OnnxModel): readonly string[] => {
+  const edit = editGraph(model)
+  const typeOf = valueTypes(model)
+  const isOutput = new Set(edit.source.outputs.map(({ name }) => name))
+  const found = new Set<string>()
+  for (const node of edit.source.nodes.filter(isProduct)) {
+    if (edit.initializers.get(node.inputs[1] ?? '')?.type !== 'f32') continue
+    const output = clippedBy(edit.source, node.outputs[0]!)?.outputs[0] ?? node.outputs[0]!
+    for (const value of [node.inputs[0]!, output]) {
+      if (!isOutput.has(value) && !edit.initializers.has(value) && typeOf(value) === 'f32') found.add(value)
+    }
+  }
+  return [...found]
+}
+
+/** The same graph, whose only outputs are the minimum and the maximum of each value: `<value>_min`, `<value>_max`. */
+export const calibrationModel = (model: OnnxModel, values: readonly string[]): OnnxModel => {
+  const outputs = values.flatMap((value, index) =>
+    (['Min', 'Max'] as const).map((which) => ({ value, which, name: `calibration_${index}_${which}` })),
+  )
+  const nodes = outputs.map(
+    ({ value, which, name }): OnnxNode => ({
+      name,
+      type: `Reduce${which}`,
+      domain: '',
+      inputs: [value],
+      outputs: [name],
+      attributes: { keepdims: int(0) },
+    }),
+  )
+  return {
+    ...model,
+    graph: {
+      ...model.graph,
+      nodes: [...model.graph.nodes, ...nodes],
+      outputs: outputs.map(({ name }) => ({ name, type: 'f32', shape: [] })),
+    },
+  }
+}
+
+const calibratedNodes = (work: IntegerEdit): void => {
+  const { edit } = work
+  /** What later nodes use instead of a value: the value through 8 bits. */
+  const stored = new Map<string, string>()
+  const isStored = new Set<string>()
+  for (const node of edit.source.nodes) {
+    if (byteRows(work, node)) continue
+    const weighted = withByteWeights(work, node)
+    const isInteger = isProduct(node) && weighted !== node && work.ranges.has(node.inputs[0]!)
+    const inputs = weighted.inputs.map((name) => stored.get(name) ?? name)
+    if (isInteger) {
+      inputs[0] = throughBytes(work, node.inputs[0]!)
+      const bias = integerBias(work, node, node.inputs[0]!, scaleOf(edit, inputs[1]!))
+      if (bias !== undefined) inputs[2] = bias
+      isStored.add(clippedBy(edit.source, node.outputs[0]!)?.outputs[0] ?? node.outputs[0]!)
+    }
+    edit.nodes.push({ ...weighted, inputs })
+    for (const output of node.outputs) if (isStored.has(output)) stored.set(output, throughBytes(work, output))
+  }
+}
+
+/** The scales of dequantized weights. */
+const scaleOf = ({ nodes }: GraphEdit, dequantized: string): string =>
+  nodes.find(({ outputs }) => outputs[0] === dequantized)?.inputs[1] ?? ''
+
+/** Operators that keep weights of float32 although they have many: said, because the file stays large. */
+const notQuantized = ({ nodes, initializers }: GraphEdit): string[] => {
+  const kept = nodes.filter(
+    (node) =>
+      node.type !== 'Reshape' &&
+      node.inputs.some((name) => {
+        const tensor = initializers.get(name)
+        return tensor?.type === 'f32' && tensor.shape.length > 1 && tensor.data.length >= MANY_BYTES
+      }),
+  )
+  const labels = [...new Set(kept.map(nodeLabel))]
+  if (labels.length === 0) return []
+  return [
+    `Kept in float32: ${labels.slice(0, 5).join(', ')}${labels.length > 5 ? ` and ${labels.length - 5} more` : ''}.`,
+  ]
+}
+
+const MANY_BYTES = 1 << 16

@@ -1,0 +1,194 @@
+import { badRequest } from '../../domain/errors.ts'
+import { type ElementType, elementCount, type OnnxModel, type OnnxValue } from '../onnx/model.ts'
+
+type SampleData = Exclude<NodeJS.TypedArray, Uint8ClampedArray>
+
+/** A tensor as onnxruntime takes it. */
+export interface SampleTensor {
+  readonly type: string
+  readonly dims: readonly number[]
+  readonly data: SampleData
+}
+
+/** One run's inputs by name. */
+export type Sample = Readonly<Record<string, SampleTensor>>
+
+const bigInts = (values: ArrayLike<number>): BigInt64Array =>
+  BigInt64Array.from(Array.from(values, (value) => BigInt(Math.trunc(value))))
+
+const FORMS: Partial<Record<ElementType, { readonly type: string; from(values: ArrayLike<number>): SampleData }>> = {
+  f32: { type: 'float32', from: (values) => Float32Array.from(values) },
+  f64: { type: 'float64', from: (values) => Float64Array.from(values) },
+  i64: { type: 'int64', from: bigInts },
+  i32: { type: 'int32', from: (values) => Int32Array.from(values) },
+  i16: { type: 'int16', from: (values) => Int16Array.from(values) },
+  i8: { type: 'int8', from: (values) => Int8Array.from(values) },
+  u16: { type: 'uint16', from: (values) => Uint16Array.from(values) },
+  u8: { type: 'uint8', from: (values) => Uint8Array.from(values) },
+  bool: { type: 'bool', from: (values) => Uint8Array.from(values, (value) => (value === 0 ? 0 : 1)) },
+}
+
+const formOf = ({ name, type, container }: OnnxValue) => {
+  const form = container === undefined ? FORMS[type] : undefined
+  if (form === undefined) throw badRequest(`Samples of the input '${name}' (${container ?? type}) are not supported.`)
+  return form
+}
+
+/** mulberry32 (Tommy Ettinger, public domain): the same samples on every machine. */
+const randomNumbers = (seed: number): (() => number) => {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/** Dimensions without a number: one sample, and for others enough for what models do with them. */
+const DYNAMIC_SIZE = 16
+const DYNAMIC_IMAGE_SIZE = 64
+const MAX_ELEMENTS = 2 ** 26
+
+const fixedShape = ({ name, shape }: OnnxValue): number[] => {
+  if (shape === null) throw badRequest(`The shape of the input '${name}' is not known. Give samples with --data.`)
+  const other = shape.length === 4 ? DYNAMIC_IMAGE_SIZE : DYNAMIC_SIZE
+  const fixed = shape.map((size, axis) => (typeof size === 'number' && size > 0 ? size : axis === 0 ? 1 : other))
+  if (elementCount(fixed) > MAX_ELEMENTS) {
+    throw badRequest(
+      `The input '${name}' has the shape [${fixed.join(', ')}], too large for generated samples. Give some with --data.`,
+    )
+  }
+  return fixed
+}
+
+/** Integers below this are drawn: rows of the table that the input is an index of; 0 and 1 where there is none. */
+const integerLimit = ({ graph }: OnnxModel, input: string): number => {
+  if (/mask/i.test(input)) return 1
+  const names = new Set([input])
+  for (const { type, inputs, outputs } of graph.nodes) {
+    if (type === 'Cast' && names.has(inputs[0] ?? '')) names.add(outputs[0] ?? '')
+    const table = type === 'Gather' && names.has(inputs[1] ?? '') ? graph.initializers.get(inputs[0] ?? '') : undefined
+    if (table !== undefined) return table.shape[0] ?? 1
+  }
+  return 2
+}
+
+/**
+ * Inputs for a model by their shapes alone: floats from the standard normal distribution, integers evenly over the rows
+ * that they are indices of, masks all ones. Throws bad_request for inputs that are no tensors of numbers.
+ */
+export const generateSamples = (model: OnnxModel, count: number): readonly Sample[] => {
+  const random = randomNumbers(1)
+  const normal = (): number => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
+  const inputs = model.graph.inputs.map((input) => {
+    const isMask = /mask/i.test(input.name)
+    const limit = integerLimit(model, input.name)
+    const draw = ['f32', 'f64', 'f16'].includes(input.type) ? normal : () => (isMask ? 1 : Math.floor(random() * limit))
+    return { input, form: formOf(input), dims: fixedShape(input), draw }
+  })
+  return Array.from({ length: count }, () =>
+    Object.fromEntries(
+      inputs.map(({ input, form: { type, from }, dims, draw }) => [
+        input.name,
+        { type, dims, data: from(Float64Array.from({ length: elementCount(dims) }, draw)) },
+      ]),
+    ),
+  )
+}
+
+/** Numbers of one or several samples. */
+export interface NumberArray {
+  readonly shape: readonly number[]
+  readonly values: ArrayLike<number>
+}
+
+/** The input's tensor, with the dimension of the batch in front where the array has none. */
+const toTensor = (input: OnnxValue, { shape, values }: NumberArray, where: string): SampleTensor => {
+  const rank = input.shape?.length
+  const dims = rank === shape.length + 1 ? [1, ...shape] : [...shape]
+  const fits = input.shape?.every((size, axis) => typeof size !== 'number' || size === dims[axis]) ?? true
+  if ((rank !== undefined && rank !== dims.length) || !fits) {
+    throw badRequest(
+      `${where}: '${input.name}' has the shape [${shape.join(', ')}]; the model takes [${input.shape?.join(', ')}].`,
+    )
+  }
+  const { type, from } = formOf(input)
+  return { type, dims, data: from(values) }
+}
+
+/**
+ * Samples from arrays by input name, whose first dimension counts the samples; the array of a model with one input may
+ * have any name. Throws bad_request where an input is missing or a shape does not fit.
+ */
+export const samplesFromArrays = (
+  model: OnnxModel,
+  arrays: ReadonlyMap<string, NumberArray>,
+  most: number,
+): readonly Sample[] => {
+  const { inputs } = model.graph
+  const only = inputs.length === 1 && arrays.size === 1 ? [...arrays.values()][0] : undefined
+  const found = inputs.map((input) => {
+    const array = arrays.get(input.name) ?? only
+    if (array === undefined) {
+      throw badRequest(
+        `The samples have no '${input.name}', which is an input of the model; they have ${[...arrays.keys()].join(', ')}.`,
+      )
+    }
+    const batch = input.shape?.[0]
+    return { input, array, step: typeof batch === 'number' && batch > 0 ? batch : 1 }
+  })
+  const count = Math.min(most, ...found.map(({ array, step }) => Math.floor((array.shape[0] ?? 0) / step)))
+  if (count < 1) throw badRequest('There are no samples: the first dimension of each array counts them.')
+  return Array.from({ length: count }, (_, at) =>
+    Object.fromEntries(
+      found.map(({ input, array: { shape, values }, step }) => {
+        const inner = elementCount(shape.slice(1))
+        const part = Array.prototype.slice.call(values, at * step * inner, (at + 1) * step * inner)
+        return [input.name, toTensor(input, { shape: [step, ...shape.slice(1)], values: part }, `Sample ${at + 1}`)]
+      }),
+    ),
+  )
+}
+
+/** The numbers of nested lists of one shape. */
+const arrayOf = (value: unknown, where: string): NumberArray => {
+  const shape: number[] = []
+  for (let level = value; Array.isArray(level); level = level[0]) shape.push(level.length)
+  const values = (Array.isArray(value) ? value.flat(shape.length) : [value]) as unknown[]
+  const isNumbers = values.every((item) => typeof item === 'number' || typeof item === 'boolean')
+  if (!isNumbers || values.length !== elementCount(shape))
+    throw badRequest(`${where} is not numbers in lists of equal length.`)
+  return { shape, values: values.map(Number) }
+}
+
+/**
+ * Samples from JSON lines: each is an object with the inputs by name, or for a model with one input its numbers, alone or
+ * as `input`. Throws bad_request with the number of the line.
+ */
+export const samplesFromLines = (model: OnnxModel, text: string, most: number): readonly Sample[] => {
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  if (lines.length === 0) throw badRequest('There are no samples: expected one JSON value on each line.')
+  const { inputs } = model.graph
+  return lines.slice(0, most).map((line, index) => {
+    const where = `Line ${index + 1}`
+    const value = parsed(line, where)
+    const named: Readonly<Record<string, unknown>> =
+      typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : { input: value }
+    return Object.fromEntries(
+      inputs.map((input) => {
+        const found = named[input.name] ?? (inputs.length === 1 ? named.input : undefined)
+        if (found === undefined) throw badRequest(`${where} has no '${input.name}', which is an input of the model.`)
+        return [input.name, toTensor(input, arrayOf(found, `${where}: '${input.name}'`), where)]
+      }),
+    )
+  })
+}
+
+const parsed = (line: string, where: string): unknown => {
+  try {
+    return JSON.parse(line)
+  } catch {
+    throw badRequest(`${where} is not JSON.`)
+  }
+}

@@ -16,6 +16,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   entry('pull', 'download a model from the catalog', () => import('./delivery/pull.command.ts')),
   entry('convert', 'convert a model to other formats', () => import('./convert/convert.command.ts')),
   entry('eval', 'evaluate a model on test data', () => import('./convert/eval.command.ts')),
+  entry('quantize', 'make a model smaller, and measure its quality', () => import('./convert/quantize.command.ts')),
   entry('check', 'check whether a model runs on devices', () => import('./convert/check.command.ts')),
   {
     name: 'list',

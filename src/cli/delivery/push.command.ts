@@ -1,19 +1,22 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { CONVERTED_FORMATS, type ConvertedFormat, isUuid, requireSemantic } from '../../domain/model.ts'
-import { Failure, wrongUsage } from '../failure.ts'
+import { METHODS, parseThreshold } from '../convert/quantize.command.ts'
+import type { Method } from '../convert/quantize.ts'
+import { wrongUsage } from '../failure.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
 import { sizeWords } from '../sizes.ts'
+import type { Pushed } from './what-to-push.ts'
 
 interface PushCommandOptions extends DataOptions {
   readonly version: string
   readonly modelId?: string
   readonly formats?: readonly ConvertedFormat[]
-  readonly quantize?: string
+  readonly quantize?: Method
   readonly qualityThreshold?: number
 }
-
-const METHODS = ['auto', 'int8', 'int4', 'dynamic', 'float16'] as const
 
 const NOTES = `
 Environment:
@@ -38,21 +41,28 @@ const parseFormats = (text: string): readonly ConvertedFormat[] =>
     throw new InvalidArgumentError(`'${name}' is none of ${CONVERTED_FORMATS.join(', ')}. Several: onnx,tflite.`)
   })
 
-const parseThreshold = (text: string): number => {
-  const share = Number(text)
-  if (text.trim() !== '' && share >= 0 && share <= 1) return share
-  throw new InvalidArgumentError('It must be a number from 0.0 to 1.0.')
-}
-
-const requireNoQuantizing = ({ quantize, qualityThreshold }: PushCommandOptions): void => {
-  if (quantize !== undefined) {
-    throw new Failure(`Quantizing (${quantize}) is not available yet: nothing was pushed.`, {
-      advice:
-        'Leave out --quantize to push the file as it is. Many models on Hugging Face are available already quantized.',
-    })
-  }
-  if (qualityThreshold !== undefined) {
-    throw wrongUsage('--quality-threshold needs --quantize.')
+/** The file quantized, in a folder of its own that `discard` deletes; the file as it is where that was not requested. */
+const quantized = async (
+  pushed: Pushed,
+  { quantize, qualityThreshold, json }: PushCommandOptions,
+  session: Session,
+): Promise<{ readonly file: Pushed; readonly discard: () => Promise<void> }> => {
+  if (quantize === undefined) return { file: pushed, discard: async () => undefined }
+  const { nameOf, quantizeFile } = await import('../convert/quantize.ts')
+  await mkdir(session.home.folder, { recursive: true })
+  const folder = await mkdtemp(join(session.home.folder, 'quantized-'))
+  const discard = () => rm(folder, { recursive: true, force: true })
+  const options = { method: quantize, ...(qualityThreshold !== undefined && { qualityThreshold }) }
+  const place = (method: string): string => join(folder, nameOf(pushed.fileName, method))
+  try {
+    const source = { source: pushed.path, fileName: pushed.fileName }
+    const { output, method } = await quantizeFile(source, options, place, session, json)
+    const description = `${pushed.description ? `${pushed.description}, q` : 'Q'}uantized: ${method}`
+    if (pushed.isOurs) await rm(dirname(pushed.path), { recursive: true, force: true })
+    return { file: { ...pushed, path: output, fileName: basename(output), description, isOurs: false }, discard }
+  } catch (error) {
+    await discard()
+    throw error
   }
 }
 
@@ -65,18 +75,18 @@ export const define = (command: Command, session: Session): void => {
     .requiredOption('-v, --version <version>', 'semantic version of the upload, such as 1.4.0', parseVersion)
     .option('-m, --model-id <model>', 'model in the catalog, by name or id (default: derived from the file name)')
     .option('--formats <names>', 'formats for the service to convert it to: onnx, tflite, coreml', parseFormats)
-    .addOption(new Option('-q, --quantize <method>', 'quantize before uploading (not available yet)').choices(METHODS))
-    .option(
-      '--quality-threshold <share>',
-      'minimum quality after quantization, 0.0 to 1.0 (not available yet)',
-      parseThreshold,
+    .addOption(
+      new Option('-q, --quantize <method>', 'quantize before uploading, as svc quantize does').choices(METHODS),
     )
+    .option('--quality-threshold <share>', 'push nothing below this quality, 0.0 to 1.0', parseThreshold)
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .addHelpText('after', NOTES)
     .action(async (source: string | undefined, options: PushCommandOptions) => {
       const { out } = session
-      requireNoQuantizing(options)
+      if (options.qualityThreshold !== undefined && options.quantize === undefined) {
+        throw wrongUsage('--quality-threshold needs --quantize.')
+      }
       const { requireModelName, whatToPush } = await import('./what-to-push.ts')
       const { modelId, formats } = options
       if (modelId !== undefined && !isUuid(modelId)) requireModelName(modelId, '--model-id')
@@ -84,11 +94,9 @@ export const define = (command: Command, session: Session): void => {
       const pushed = await whatToPush(source, session)
       const model = modelId ?? requireModelName(pushed.name, 'file')
       const { push } = await import('./push.ts')
-      const done = await push(
-        pushed,
-        { connection, model, version: options.version, ...(formats && { formats }) },
-        session,
-      )
+      const { file, discard } = await quantized(pushed, options, session)
+      const request = { connection, model, version: options.version, ...(formats && { formats }) }
+      const done = await push(file, request, session).finally(discard)
       for (const warning of done.warnings) out.note(warning)
       if (done.wasThere) out.note('This version already exists with the same contents.')
       const { version } = done

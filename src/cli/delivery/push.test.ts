@@ -6,6 +6,9 @@ import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { startWorld, type World } from '../../../test/world.ts'
+import { graphBuilder } from '../../convert/onnx/graph-builder.ts'
+import { tensorOf } from '../../convert/onnx/tensors.ts'
+import { writeOnnx } from '../../convert/onnx/write-onnx.ts'
 import { someBytes, startHub, startRegistry } from '../../inference/sources/loopback-hub.fixture.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 
@@ -86,6 +89,31 @@ it('the same bytes again are a success that sends nothing; other bytes under tha
   expect((body as { versions: unknown[] }).versions).toHaveLength(1)
 })
 
+it('a model is quantized before the upload; below the threshold, or without an engine to measure, nothing is pushed', async () => {
+  const { cwd, home, svc, catalog } = await start()
+  const graph = graphBuilder('net')
+  const x = graph.input('x', 'f32', ['batch', 64])
+  const weights = Array.from({ length: 4096 }, (_, at) => Math.sin(at * 0.7))
+  const product = graph.node('MatMul', [x, graph.constant('w', tensorOf('f32', [64, 64], weights))])
+  graph.output('y', product, 'f32', ['batch', 64])
+  const bytes = writeOnnx(graph.build())
+  await writeFile(join(cwd, 'net.onnx'), bytes)
+  expect(await svc('push', 'net.onnx', '-v', '1.0.0', '-q', 'int8', '--quality-threshold', '0.9')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('onnxruntime is not installed, and the quality is measured with it'),
+  })
+  expect(await catalog()).toEqual([])
+  const { exitCode, stdout } = await svc('push', 'net.onnx', '-v', '1.0.0', '-q', 'float16', '--json')
+  const pushed = JSON.parse(stdout)
+  expect({ exitCode, name: pushed.model_name, format: pushed.format }).toEqual({
+    exitCode: 0,
+    name: 'net',
+    format: 'onnx',
+  })
+  expect(pushed.model_size_bytes).toBeLessThan(bytes.length * 0.6)
+  expect((await readdir(home)).filter((name) => name.startsWith('quantized'))).toEqual([])
+})
+
 it('what cannot be right is wrong usage, and names the option', async () => {
   const { cwd, svc, catalog } = await start()
   await writeFile(join(cwd, 'net.onnx'), someBytes(100))
@@ -126,7 +154,7 @@ it('what cannot be done fails with the reason: quantizing, no such file or model
     await failed('net.onnx', '-v', '1.0.0', '-m', '00000000-0000-4000-8000-000000000000'),
     await failed('hf:a/b/c', '-v', '1.0.0'),
   ]).toEqual([
-    [1, 'svc: Quantizing (int8) is not available yet: nothing was pushed.'],
+    [1, 'svc: The file is not a complete ModelProto: premature EOF.'],
     [1, 'svc: There is no file other.onnx.'],
     [1, "svc: There is no file and no model 'other' here."],
     [1, `svc: ${join(cwd, 'empty.onnx')} is empty: a version needs weights.`],

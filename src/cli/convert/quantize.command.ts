@@ -1,0 +1,44 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { jsonOption } from '../options.ts'
+import type { Session } from '../session.ts'
+import type { QuantizeOptions } from './quantize.ts'
+
+export const METHODS = ['auto', 'int8', 'int4', 'dynamic', 'float16'] as const
+
+export const parseThreshold = (text: string): number => {
+  const share = Number(text)
+  if (text.trim() !== '' && share >= 0 && share <= 1) return share
+  throw new InvalidArgumentError('It must be a number from 0.0 to 1.0.')
+}
+
+const NOTES = `
+Methods:
+  auto     the smallest result that meets the threshold (default for ONNX: 0.99), measured on this machine
+  int8     8-bit weights; ONNX: also 8-bit values, with ranges measured on the samples
+  int4     4-bit matrices in blocks of 32 (ONNX), Q4_K_M (GGUF)
+  dynamic  8-bit weights, values quantized at run time (ONNX, TensorFlow Lite)
+  float16  half precision
+
+The quality is the mean cosine similarity with the original's outputs or, of classifiers, the share of samples with the
+same class, whichever is less. It is measured on --data, else on inputs generated from the shapes of the model's inputs.
+That needs onnxruntime: svc engines install onnxruntime
+
+Examples:
+  svc quantize model.onnx --method auto --quality-threshold 0.98 --data samples.npz
+  svc quantize model.gguf --method int4
+  svc quantize ./models --method float16`
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .argument('<model_path>', 'an .onnx, .tflite, .mlmodel or .gguf file, an .mlpackage, or a folder of such')
+    .addOption(new Option('-m, --method <method>', 'how to quantize').choices(METHODS).default('auto'))
+    .option('-o, --output <path>', 'folder of the result, or its file name (default: quantized, beside the model)')
+    .option('--quality-threshold <share>', 'write nothing below this quality, 0.0 to 1.0', parseThreshold)
+    .option('--data <file>', 'samples to measure on: .npz (arrays by input name) or .jsonl (one sample a line)')
+    .addOption(jsonOption())
+    .addHelpText('after', NOTES)
+    .action(async (path: string, options: QuantizeOptions & { readonly json?: boolean }) => {
+      const { quantizeAndReport } = await import('./quantize.ts')
+      await quantizeAndReport(path, options, session)
+    })
+}

@@ -1,0 +1,147 @@
+import { mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { emptyFolder } from '../../../test/databases.ts'
+import { graphBuilder } from '../../convert/onnx/graph-builder.ts'
+import { tensorOf } from '../../convert/onnx/tensors.ts'
+import { writeOnnx } from '../../convert/onnx/write-onnx.ts'
+import { testEngines, WITHOUT } from '../../inference/engines/parts/test-engines.fixture.ts'
+import { writeNpz } from '../../tensors/write-npz.ts'
+import { runInProcess } from '../in-process.fixture.ts'
+
+const network = (): Uint8Array => {
+  const graph = graphBuilder('network')
+  const weights = Array.from({ length: 4096 }, (_, at) => Math.sin(at * 0.7) + Math.cos(at * 0.013))
+  const x = graph.input('x', 'f32', ['batch', 64])
+  const product = graph.node('MatMul', [x, graph.constant('w', tensorOf('f32', [64, 64], weights))])
+  graph.output('y', graph.node('Relu', [product]), 'f32', ['batch', 64])
+  return writeOnnx(graph.build())
+}
+
+/** A folder with a model, and `svc` in it. Where the engine is, SERVICE_HOME is its folder's parent. */
+const start = async (home?: string) => {
+  const cwd = await emptyFolder()
+  await writeFile(join(cwd, 'net.onnx'), network())
+  const env = { SERVICE_HOME: home ?? (await emptyFolder()) }
+  return { cwd, svc: (...argv: string[]) => runInProcess(['quantize', ...argv], { cwd, env }) }
+}
+
+it('writes a smaller model beside the original, and says that its quality was not measured without an engine', async () => {
+  const { cwd, svc } = await start()
+  const { exitCode, stdout, stderr } = await svc('net.onnx', '-m', 'dynamic')
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 0,
+    stderr:
+      'The quality was not measured: onnxruntime is not installed (svc engines install onnxruntime).\nquantizing: dynamic\n',
+  })
+  expect(stdout).toContain(`Written: ${join(cwd, 'quantized', 'net-dynamic.onnx')}`)
+  expect((await stat(join(cwd, 'quantized', 'net-dynamic.onnx'))).size).toBeLessThan(network().length / 2)
+  expect(await readdir(join(cwd, 'quantized'))).toEqual(['net-dynamic.onnx'])
+})
+
+it('takes the name of a file for --output, and prints what it did as JSON', async () => {
+  const { cwd, svc } = await start()
+  const { exitCode, stdout } = await svc('net.onnx', '-m', 'float16', '-o', 'out/half.onnx', '--json')
+  const output = join(cwd, 'out/half.onnx')
+  const { size } = await stat(output)
+  const unmeasured = { quality: null, cosine: null, same_class: null, milliseconds: null, reason: null }
+  expect({ exitCode, result: JSON.parse(stdout) }).toEqual({
+    exitCode: 0,
+    result: {
+      model_path: join(cwd, 'net.onnx'),
+      output_path: output,
+      method: 'float16',
+      size_bytes: size,
+      quality_threshold: null,
+      samples: null,
+      candidates: [
+        { method: 'original', size_bytes: network().length, ...unmeasured },
+        { method: 'float16', size_bytes: size, ...unmeasured },
+      ],
+    },
+  })
+})
+
+it.each([
+  [['net.onnx'], 1, 'svc: onnxruntime is not installed, and the quality is measured with it: nothing was written.'],
+  [
+    ['net.onnx', '-m', 'int8', '--quality-threshold', '0.9'],
+    1,
+    'svc: onnxruntime is not installed, and the quality is measured',
+  ],
+  [['net.onnx', '-m', 'int3'], 2, "svc: option '-m, --method <method>' argument 'int3' is invalid."],
+  [['net.onnx', '--quality-threshold', '2'], 2, "svc: option '--quality-threshold <share>' argument '2' is invalid."],
+  [['absent.onnx', '-m', 'int8'], 1, 'svc: There is no file or folder absent.onnx.'],
+  [['net.pt', '-m', 'int8'], 2, 'svc: net.pt cannot be quantized.'],
+  [['damaged.onnx', '-m', 'int8'], 1, 'svc: '],
+  [['net.onnx', '-m', 'int8', '-o', 'net.onnx'], 2, 'svc: The result would replace'],
+  [['empty', '-m', 'int8'], 1, 'svc: There is no model in empty that can be quantized.'],
+] as const)('%j exits with %i', async (argv, expected, message) => {
+  const { cwd, svc } = await start()
+  await writeFile(join(cwd, 'net.pt'), 'weights')
+  await writeFile(join(cwd, 'damaged.onnx'), network().subarray(0, 900))
+  await mkdir(join(cwd, 'empty'))
+  const before = await readdir(cwd)
+  const { exitCode, stderr } = await svc(...argv)
+  expect({ exitCode, says: stderr.includes(message), stderr }).toEqual({ exitCode: expected, says: true, stderr })
+  expect(await readdir(cwd)).toEqual(before)
+})
+
+it('goes through a folder, keeps its subfolders, and exits with 1 where a file could not be quantized', async () => {
+  const { cwd, svc } = await start()
+  await mkdir(join(cwd, 'models/onnx'), { recursive: true })
+  await writeFile(join(cwd, 'models/onnx/a.onnx'), network())
+  await writeFile(join(cwd, 'models/broken.onnx'), 'no model')
+  await writeFile(join(cwd, 'models/readme.txt'), 'text')
+  const { exitCode, stderr } = await svc('models', '-m', 'dynamic')
+  expect({ exitCode, says: stderr.includes('svc: Not quantized: broken.onnx') }).toEqual({ exitCode: 1, says: true })
+  expect(await readdir(join(cwd, 'models/quantized'), { recursive: true })).toEqual(['onnx', 'onnx/a-dynamic.onnx'])
+})
+
+describe.skipIf(testEngines === null)(`with onnxruntime (${testEngines === null ? WITHOUT : 'installed'})`, () => {
+  const home = join(testEngines ?? '', '..')
+  it('auto writes the smallest that meets the threshold, and prints the table it chose from', async () => {
+    const { cwd, svc } = await start(home)
+    const { exitCode, stdout, stderr } = await svc('net.onnx', '--quality-threshold', '0.9', '--json')
+    const { method, candidates, samples } = JSON.parse(stdout)
+    expect({ exitCode, method, samples, says: stderr }).toMatchObject({
+      exitCode: 0,
+      method: 'int4',
+      samples: { count: 32, from: 'generated' },
+    })
+    expect(candidates.map((row: { method: string }) => row.method)).toEqual([
+      'original',
+      'int8',
+      'int4',
+      'dynamic',
+      'float16',
+    ])
+    expect(
+      candidates.every((row: { quality: number; milliseconds: number }) => row.quality > 0.9 && row.milliseconds > 0),
+    ).toBe(true)
+    expect(await readdir(join(cwd, 'quantized'))).toEqual(['net-int4.onnx'])
+  })
+  it('below the threshold nothing is written', async () => {
+    const { cwd, svc } = await start(home)
+    const values = Float32Array.from({ length: 192 }, (_, at) => Math.sin(at))
+    await writeFile(
+      join(cwd, 'samples.npz'),
+      writeNpz([{ name: 'x', dtype: 'f32', shape: [3, 64], data: new Uint8Array(values.buffer) }]),
+    )
+    const { exitCode, stderr } = await svc(
+      'net.onnx',
+      '-m',
+      'int4',
+      '--quality-threshold',
+      '1',
+      '--data',
+      'samples.npz',
+    )
+    expect(exitCode).toBe(1)
+    expect(stderr).toContain('Measured on 3 samples of samples.npz.')
+    expect(stderr).toContain(
+      'svc: net.onnx was not quantized, and nothing was written: no result reaches the quality 1',
+    )
+    expect(await readdir(cwd)).toEqual(['net.onnx', 'samples.npz'])
+  })
+})

@@ -1,0 +1,228 @@
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, extname, join, relative, resolve } from 'node:path'
+import { qualityOf } from '../../convert/quantize/quality.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import { Failure, wrongUsage } from '../failure.ts'
+import type { Session } from '../session.ts'
+import { sizeWords } from '../sizes.ts'
+
+export type Method = 'auto' | 'int8' | 'int4' | 'dynamic' | 'float16'
+
+export interface QuantizeOptions {
+  readonly method: Method
+  readonly output?: string
+  readonly qualityThreshold?: number
+  readonly data?: string
+}
+
+/** A file to quantize, and a temporary folder for results. */
+export interface FileRequest extends QuantizeOptions {
+  readonly source: string
+  readonly folder: string
+}
+
+/** A row of the table that a result is chosen from. */
+export interface Measured {
+  readonly method: string
+  readonly bytes?: number
+  readonly cosine?: number
+  readonly agreement?: number | null
+  /** Median of a run on this machine. */
+  readonly milliseconds?: number
+  /** Why there is no such result. */
+  readonly reason?: string
+}
+
+interface Report {
+  readonly table: readonly Measured[]
+  readonly samples: { readonly count: number; readonly from: string } | null
+  readonly threshold: number | null
+}
+
+/** The result in the temporary folder, or why there is none. */
+export type QuantizedFile = Report &
+  (
+    | { readonly path: string; readonly method: string; readonly notes: readonly string[] }
+    | { readonly path: null; readonly reason: string }
+  )
+
+type Quantizer = (request: FileRequest, session: Session) => Promise<QuantizedFile>
+
+/** What nothing at hand runs has no measured quality. */
+const requireUnmeasured = ({ source, qualityThreshold, data }: FileRequest, instead: string): void => {
+  if (qualityThreshold === undefined && data === undefined) return
+  throw new Failure(`The quality of ${extname(source)} files cannot be measured here: nothing was written.`, {
+    advice: instead,
+  })
+}
+
+const quantizeGgufFile: Quantizer = async (request, { io }) => {
+  requireUnmeasured(request, 'Leave out --quality-threshold, and compare the models afterwards with svc eval.')
+  const { quantizeGguf } = await import('../../convert/gguf/quantize-gguf.ts')
+  const path = join(request.folder, 'result.gguf')
+  const done = await quantizeGguf(request.source, path, request.method, io.signal ? { signal: io.signal } : {})
+  const table = [
+    { method: 'original', bytes: done.sourceBytes },
+    { method: done.kind, bytes: done.bytes },
+  ]
+  return { table, samples: null, threshold: null, path, method: done.kind, notes: [] }
+}
+
+const QUANTIZERS: Readonly<Record<string, Quantizer>> = {
+  '.onnx': async (request, session) => (await import('./quantize-onnx-file.ts')).quantizeOnnxFile(request, session),
+  '.gguf': quantizeGgufFile,
+}
+
+const KNOWN = Object.keys(QUANTIZERS).join(', ')
+
+const quantizerOf = (fileName: string): Quantizer | undefined => QUANTIZERS[extname(fileName).toLowerCase()]
+
+const MAX_DEPTH = 4
+
+/** The model files under a folder. Results of earlier runs are not models to quantize. */
+const filesIn = async (folder: string, depth = 0): Promise<string[]> => {
+  const entries = await readdir(folder, { withFileTypes: true })
+  const found = await Promise.all(
+    entries
+      .sort((one, other) => (one.name < other.name ? -1 : 1))
+      .map(async (entry) => {
+        const path = join(folder, entry.name)
+        if (quantizerOf(path) !== undefined) return [path]
+        const enters =
+          entry.isDirectory() && depth < MAX_DEPTH && entry.name !== 'quantized' && !entry.name.startsWith('.')
+        return enters ? filesIn(path, depth + 1) : []
+      }),
+  )
+  return found.flat()
+}
+
+export interface Quantized extends Report {
+  readonly source: string
+  readonly output: string
+  readonly method: string
+  readonly bytes: number
+}
+
+const cells = ({ method, bytes, cosine, agreement, milliseconds, reason }: Measured): (string | null)[] => [
+  method,
+  bytes === undefined ? null : sizeWords(bytes),
+  cosine === undefined ? null : qualityOf({ cosine, agreement: agreement ?? null }).toFixed(4),
+  cosine?.toFixed(4) ?? null,
+  typeof agreement === 'number' ? `${(100 * agreement).toFixed(1)} %` : null,
+  milliseconds === undefined ? null : `${milliseconds.toFixed(2)} ms`,
+  reason ?? '',
+]
+
+const showTable = ({ table, samples }: Report, { out }: Session): void => {
+  const header = ['METHOD', 'SIZE', 'QUALITY', 'COSINE', 'SAME CLASS', 'TIME', '']
+  out.table(header, table.map(cells), { right: new Set([1, 2, 3, 4, 5]) })
+  if (samples === null) return
+  const { count, from } = samples
+  out.note(
+    from === 'generated'
+      ? `Measured on ${count} samples that were generated from the shapes of the model's inputs. Real ones may differ: --data samples.npz`
+      : `Measured on ${count} samples of ${from}.`,
+  )
+}
+
+/** A folder on the disk of the output, where a result can be renamed into place. */
+const folderNear = (output: string): Promise<string> => {
+  let folder = dirname(output)
+  while (!existsSync(folder)) folder = dirname(folder)
+  return mkdtemp(join(folder, '.svc-quantize-'))
+}
+
+/** Quantizes one file to where `place` says, by the method that was used. @throws Failure below the threshold */
+export const quantizeFile = async (
+  { source, fileName = basename(source) }: { readonly source: string; readonly fileName?: string },
+  options: QuantizeOptions,
+  place: (method: string) => string,
+  session: Session,
+  isQuiet = false,
+): Promise<Quantized> => {
+  const quantizer = quantizerOf(fileName)
+  if (quantizer === undefined) {
+    throw wrongUsage(
+      `${fileName} cannot be quantized.`,
+      `Quantized are ${KNOWN}. Convert it first: svc convert ${fileName}`,
+    )
+  }
+  const folder = await folderNear(place(options.method))
+  try {
+    const done = await quantizer({ ...options, source, folder }, session)
+    if (!isQuiet) showTable(done, session)
+    if (done.path === null) throw new Failure(`${fileName} was not quantized, and nothing was written: ${done.reason}`)
+    for (const note of done.notes) session.out.note(note)
+    const output = place(done.method)
+    if (output === source)
+      throw wrongUsage(`The result would replace ${source}.`, 'Choose another place with --output.')
+    await mkdir(dirname(output), { recursive: true })
+    await rename(done.path, output)
+    const { table, samples, threshold } = done
+    return { source, output, method: done.method, bytes: (await stat(output)).size, table, samples, threshold }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** `model.onnx` by int8 -> `model-int8.onnx`. */
+export const nameOf = (path: string, method: string): string => {
+  const ending = extname(path)
+  return `${basename(path, ending)}-${method}${ending}`
+}
+
+const asJson = ({ source, output, method, bytes, table, samples, threshold }: Quantized) => ({
+  model_path: source,
+  output_path: output,
+  method,
+  size_bytes: bytes,
+  quality_threshold: threshold,
+  samples,
+  candidates: table.map(({ method: by, bytes: size, cosine, agreement, milliseconds, reason }) => ({
+    method: by,
+    size_bytes: size ?? null,
+    quality: cosine === undefined ? null : qualityOf({ cosine, agreement: agreement ?? null }),
+    cosine: cosine ?? null,
+    same_class: agreement ?? null,
+    milliseconds: milliseconds ?? null,
+    reason: reason ?? null,
+  })),
+})
+
+/** `svc quantize`: a file, or each file of a folder, into the output folder. */
+export const quantizeAndReport = async (
+  modelPath: string,
+  options: QuantizeOptions & { readonly json?: boolean },
+  session: Session,
+): Promise<void> => {
+  const { io, out } = session
+  const path = resolve(io.cwd, modelPath)
+  const found = await stat(path).catch(() => null)
+  if (found === null) throw new Failure(`There is no file or folder ${modelPath}.`)
+  const isFolder = found.isDirectory() && quantizerOf(path) === undefined
+  const sources = isFolder ? await filesIn(path) : [path]
+  if (sources.length === 0)
+    throw new Failure(`There is no model in ${modelPath} that can be quantized.`, { advice: `Quantized are ${KNOWN}.` })
+  const target = resolve(io.cwd, options.output ?? join(isFolder ? path : dirname(path), 'quantized'))
+  const isFile = !isFolder && extname(target).toLowerCase() === extname(path).toLowerCase()
+  const done: Quantized[] = []
+  const failed: string[] = []
+  for (const source of sources) {
+    if (isFolder) out.note(relative(path, source))
+    const place = (method: string): string =>
+      isFile ? target : join(target, isFolder ? relative(path, dirname(source)) : '', nameOf(source, method))
+    try {
+      done.push(await quantizeFile({ source }, options, place, session, options.json))
+    } catch (error) {
+      const isOfFile =
+        error instanceof Failure || error instanceof ServiceError || (error as Error).name === 'InferenceError'
+      if (!isFolder || !isOfFile) throw error
+      failed.push(relative(path, source))
+      out.note((error as Error).message)
+    }
+  }
+  if (options.json) out.json(isFolder ? { files: done.map(asJson), failed } : asJson(done[0]!))
+  else for (const { output, bytes } of done) out.line(`Written: ${output} (${sizeWords(bytes)})`)
+  if (failed.length > 0) throw new Failure(`Not quantized: ${failed.join(', ')}`)
+}

@@ -28,7 +28,7 @@ import { readWeights } from '../../tensors/read-weights.ts'
 import { bytesSource } from '../../tensors/sources.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import type { Session } from '../session.ts'
-import type { FileRequest, Measured, QuantizedFile } from './quantize.ts'
+import type { FileRequest, Measured, QuantizedFile } from './quantized-file.ts'
 
 /** What `auto` accepts where no threshold is given. */
 const AUTO_THRESHOLD = 0.99

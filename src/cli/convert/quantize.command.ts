@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
-import type { QuantizeOptions } from './quantize.ts'
+import type { QuantizeOptions } from './quantized-file.ts'
 
 export const METHODS = ['auto', 'int8', 'int4', 'dynamic', 'float16'] as const
 

@@ -6,46 +6,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import type { Session } from '../session.ts'
 import { sizeWords } from '../sizes.ts'
-
-export type Method = 'auto' | 'int8' | 'int4' | 'dynamic' | 'float16'
-
-export interface QuantizeOptions {
-  readonly method: Method
-  readonly output?: string
-  readonly qualityThreshold?: number
-  readonly data?: string
-}
-
-/** A file to quantize, and a temporary folder for results. */
-export interface FileRequest extends QuantizeOptions {
-  readonly source: string
-  readonly folder: string
-}
-
-/** A row of the table that a result is chosen from. */
-export interface Measured {
-  readonly method: string
-  readonly bytes?: number
-  readonly cosine?: number
-  readonly agreement?: number | null
-  /** Median of a run on this machine. */
-  readonly milliseconds?: number
-  /** Why there is no such result. */
-  readonly reason?: string
-}
-
-interface Report {
-  readonly table: readonly Measured[]
-  readonly samples: { readonly count: number; readonly from: string } | null
-  readonly threshold: number | null
-}
-
-/** The result in the temporary folder, or why there is none. */
-export type QuantizedFile = Report &
-  (
-    | { readonly path: string; readonly method: string; readonly notes: readonly string[] }
-    | { readonly path: null; readonly reason: string }
-  )
+import type { FileRequest, Measured, QuantizedFile, QuantizeOptions, Report } from './quantized-file.ts'
 
 type Quantizer = (request: FileRequest, session: Session) => Promise<QuantizedFile>
 

@@ -1,0 +1,41 @@
+// What quantizing one file takes and gives, whatever its format.
+
+export type Method = 'auto' | 'int8' | 'int4' | 'dynamic' | 'float16'
+
+export interface QuantizeOptions {
+  readonly method: Method
+  readonly output?: string
+  readonly qualityThreshold?: number
+  readonly data?: string
+}
+
+/** A file to quantize, and a temporary folder for results. */
+export interface FileRequest extends QuantizeOptions {
+  readonly source: string
+  readonly folder: string
+}
+
+/** A row of the table that a result is chosen from. */
+export interface Measured {
+  readonly method: string
+  readonly bytes?: number
+  readonly cosine?: number
+  readonly agreement?: number | null
+  /** Median of a run on this machine. */
+  readonly milliseconds?: number
+  /** Why there is no such result. */
+  readonly reason?: string
+}
+
+export interface Report {
+  readonly table: readonly Measured[]
+  readonly samples: { readonly count: number; readonly from: string } | null
+  readonly threshold: number | null
+}
+
+/** The result in the temporary folder, or why there is none. */
+export type QuantizedFile = Report &
+  (
+    | { readonly path: string; readonly method: string; readonly notes: readonly string[] }
+    | { readonly path: null; readonly reason: string }
+  )

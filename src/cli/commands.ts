@@ -49,6 +49,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
       () => import('./models/models.command.ts'),
     ),
     commands: [
+      entry('add', 'add a model to the local models folder', () => import('./models/add.command.ts')),
       entry('promote', 'move an alias to a version', () => import('./models/promote.command.ts')),
       entry('show', 'show a version, its origin and where it runs', () => import('./models/show.command.ts')),
       entry('aliases', "list a model's aliases", () => import('./models/aliases.command.ts')),

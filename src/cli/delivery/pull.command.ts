@@ -1,5 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { DownloadFormat } from '../../domain/model.ts'
+import { isModelSource } from '../../inference/sources/model-source.ts'
+import { wrongUsage } from '../failure.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
 import { sizeWords } from '../sizes.ts'
@@ -12,7 +14,7 @@ interface PullCommandOptions extends DataOptions {
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('<name>', 'a model of the catalog, by name or id; name@version is also taken')
+    .argument('<name>', 'a model of the catalog, by name or id; name@version, hf:org/model or ollama:name')
     .option('-v, --version <version>', 'version, alias, or latest', 'latest')
     .addOption(
       new Option(
@@ -20,11 +22,25 @@ export const define = (command: Command, session: Session): void => {
         'format to pull; converted by the service where needed (default: as uploaded)',
       ).choices(['onnx', 'coreml', 'tflite']),
     )
-    .option('-o, --output <path>', 'destination folder or file', '.')
+    .option(
+      '-o, --output <path>',
+      'destination folder or file; hf: and ollama: go to the models folder without it',
+      '.',
+    )
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (name: string, { version: requested, format, output, json, apiBase }: PullCommandOptions) => {
       const { out } = session
+      if (isModelSource(name)) {
+        const given = (option: string): boolean => command.getOptionValueSource(option) === 'cli'
+        if (given('version') || given('format'))
+          throw wrongUsage(
+            '--version and --format are for models of the catalog.',
+            'Such as: svc pull hf:org/model:q4_k_m',
+          )
+        const { pullSource } = await import('./pull-source.ts')
+        return pullSource(name, { output: given('output') ? output : null, json: json === true }, session)
+      }
       const connection = await session.signedIn({ apiBase })
       const { modelNamed, referenced, requireVersion } = await import('./catalog.ts')
       const meant = await referenced(connection, name, requested)

@@ -1,16 +1,21 @@
 import * as models from '../../inference/choose-model-and-engine.ts'
 import type { Engine } from '../../inference/engines/engine.ts'
+import { localName } from '../models/local-model.ts'
 import type { Session } from '../session.ts'
 
 export type { ChosenModel } from '../../inference/choose-model-and-engine.ts'
 
-/** In the folders of this session. @throws InferenceError model_not_found, invalid_model, unsupported, engine_missing */
-export const chooseModelAndEngine = (
-  { io, home }: Session,
+/** In the folders of this session; models of Hugging Face and Ollama are downloaded into them first. @throws InferenceError model_not_found, invalid_model, unsupported, engine_missing */
+export const chooseModelAndEngine = async (
+  session: Session,
   name: string,
   engine: string,
 ): Promise<models.ChosenModel> =>
-  models.chooseModelAndEngine({ home: home.folder, cwd: io.cwd, env: io.env }, name, engine)
+  models.chooseModelAndEngine(
+    { home: session.home.folder, cwd: session.io.cwd, env: session.io.env },
+    await localName(name, session),
+    engine,
+  )
 
 export const openChosen = (
   { io }: Session,

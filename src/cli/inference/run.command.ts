@@ -1,10 +1,11 @@
 import { randomInt } from 'node:crypto'
 import { type Command, Option } from 'commander'
-import type { ChatRequest, Engine, Finished } from '../../inference/engines/engine.ts'
-import { Failure, wrongUsage } from '../failure.ts'
+import type { ChatRequest } from '../../inference/engines/engine.ts'
+import { wrongUsage } from '../failure.ts'
 import { jsonOption } from '../options.ts'
 import { harmless } from '../output.ts'
 import type { Session } from '../session.ts'
+import { answer } from './answer.ts'
 import { engineOption, maxTokensOption, modelOrDefault, numberFrom } from './inference-options.ts'
 
 interface RunOptions {
@@ -26,37 +27,6 @@ const promptOf = async (given: string, { io }: Session): Promise<string> => {
   const text = (await readAll(io.stdin)).trimEnd()
   if (text === '') throw wrongUsage('The prompt on standard input is empty.')
   return text
-}
-
-interface Answer {
-  readonly text: string
-  readonly promptTokens: number
-  readonly result: Finished
-}
-
-const answer = async (
-  engine: Engine,
-  request: ChatRequest,
-  signal: AbortSignal,
-  onText: (text: string) => void,
-): Promise<Answer> => {
-  if (engine.chat === undefined) {
-    throw new Failure(`The model '${engine.model.name}' does not chat.`, {
-      advice: 'Embeddings: svc embed. Speech: svc transcribe.',
-    })
-  }
-  let text = ''
-  let promptTokens = 0
-  for await (const event of engine.chat(request, signal)) {
-    if (event.type === 'started') promptTokens = event.promptTokens
-    else if (event.type === 'text') {
-      text += event.text
-      onText(event.text)
-    } else if (event.type === 'finished') {
-      return { text, promptTokens: event.result.prompt?.tokens ?? promptTokens, result: event.result }
-    }
-  }
-  throw new Failure('The engine ended without a reply.')
 }
 
 /** Runs the model in this process: nothing has to be started before, and no key is needed. */
@@ -106,10 +76,29 @@ const run = async (session: Session, model: string, prompt: string, options: Run
   }
 }
 
+/** Enough for the prompts of one conversation: what it has said already is not computed again. */
+const CHAT_CACHE_MEGABYTES = 256
+
+const converse = async (session: Session, model: string, options: RunOptions): Promise<void> => {
+  const { chooseModelAndEngine, openChosen } = await import('./open-model.ts')
+  const chosen = await chooseModelAndEngine(session, model, options.engine)
+  const engine = await openChosen(session, chosen, {
+    slots: 1,
+    cacheMegabytes: CHAT_CACHE_MEGABYTES,
+    log: () => undefined,
+  })
+  try {
+    const { chat } = await import('./chat.ts')
+    await chat(engine, session, options)
+  } finally {
+    await engine.close()
+  }
+}
+
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('[model]', 'name of a model, name:variant, or a path (default: SERVICE_MODEL)')
-    .argument('[prompt]', 'the prompt; - reads it from standard input')
+    .argument('[model]', 'name of a model, name:variant, a path, hf:org/model or ollama:name (default: SERVICE_MODEL)')
+    .argument('[prompt]', 'the prompt; - reads it from standard input; without one, a chat on a terminal')
     .addOption(engineOption())
     .addOption(maxTokensOption(256))
     .addOption(
@@ -123,6 +112,8 @@ export const define = (command: Command, session: Session): void => {
       const [model, prompt] =
         second === undefined && session.io.env.SERVICE_MODEL ? [undefined, first] : [first, second]
       const name = modelOrDefault(model, session)
+      const isChat = !prompt && session.io.stdin?.isTTY === true && options.json !== true
+      if (isChat) return converse(session, name, options)
       if (!prompt) throw wrongUsage('A prompt is needed.', `For example: svc run ${name} "What is a rollout?"`)
       await run(session, name, prompt, options)
     })

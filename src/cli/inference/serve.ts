@@ -6,6 +6,7 @@ import { InferenceError } from '../../inference/errors.ts'
 import { ExitCode } from '../exit-code.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import type { Io } from '../io.ts'
+import { localName } from '../models/local-model.ts'
 import { harmless } from '../output.ts'
 import { packageVersion } from '../package-version.ts'
 import type { Session } from '../session.ts'
@@ -80,14 +81,18 @@ const draftOf = (draft: string | undefined, { io }: Session): DraftOptions | nul
   throw wrongUsage(`--draft takes prompt-lookup, first-layers or the path of a .gguf file, got '${draft}'.`)
 }
 
-const settingsOf = (session: Session, model: string, options: ServeOptions): InferenceSettings => {
+const settingsOf = (
+  session: Session,
+  models: readonly [string, ...string[]],
+  options: ServeOptions,
+): InferenceSettings => {
   const { io, out, home } = session
   const { host, port, engine, announce, maxQueue, threads, context, slots, logLevel } = options
   return {
     home: home.folder,
     cwd: io.cwd,
     env: io.env,
-    models: [model, ...(options.models ?? [])],
+    models,
     engine,
     host,
     port,
@@ -130,7 +135,10 @@ const stopped = (signal: AbortSignal | undefined): Promise<void> =>
 export const serve = async (session: Session, model: string, options: ServeOptions): Promise<never> => {
   const { io, out } = session
   assertConsistent(model, options)
-  const settings = settingsOf(session, model, options)
+  const others: string[] = []
+  const first = await localName(model, session)
+  for (const name of options.models ?? []) others.push(await localName(name, session))
+  const settings = settingsOf(session, [first, ...others], options)
   const shared = await shareTo(session, options.share)
   const server = await createInferenceServer(settings).catch((error: unknown) => {
     throw startFailure(error, options)

@@ -16,27 +16,35 @@ interface Fetched {
   discard(): Promise<void>
 }
 
-/** Downloads `hf:org/model` or `ollama:name`: a GGUF file, or the files of an ONNX model. @throws Failure */
-export const fetchToAdd = async (text: string, { io, out, home }: Session): Promise<Fetched> => {
+/** Downloads `hf:org/model` or `ollama:name` into a folder: a GGUF file, or the files of an ONNX model. @throws Failure */
+export const downloadParts = async (text: string, folder: string, { io, out }: Session): Promise<readonly string[]> => {
   const signal = io.signal ?? new AbortController().signal
+  const paths: string[] = []
   try {
-    const parts = await findModelParts(parseModelSource(text), io.env, signal)
-    const mark = createHash('sha256').update(text).digest('hex').slice(0, 16)
-    const folder = join(home.folder, 'downloads', mark)
-    let path = folder
-    for (const { place, found } of parts) {
+    for (const { place, found } of await findModelParts(parseModelSource(text), io.env, signal)) {
       for (const note of found.notes) out.note(note)
       const bar = showProgress(io, `Downloading ${place}`)
       try {
-        const file = await fetchModelFile(found, join(folder, dirname(place)), { signal, progress: bar.update })
-        if (parts.length === 1) path = file
+        paths.push(await fetchModelFile(found, join(folder, dirname(place)), { signal, progress: bar.update }))
       } finally {
         bar.end()
       }
     }
-    return { path, source: text, discard: () => rm(folder, { recursive: true, force: true }) }
+    return paths
   } catch (error) {
     if (!(error instanceof TransferError)) throw error
     throw new Failure(error.message, { ...(error.advice !== undefined && { advice: error.advice }), cause: error })
+  }
+}
+
+/** The same, to be copied from there. */
+export const fetchToAdd = async (text: string, session: Session): Promise<Fetched> => {
+  const mark = createHash('sha256').update(text).digest('hex').slice(0, 16)
+  const folder = join(session.home.folder, 'downloads', mark)
+  const paths = await downloadParts(text, folder, session)
+  return {
+    path: paths.length === 1 ? paths[0]! : folder,
+    source: text,
+    discard: () => rm(folder, { recursive: true, force: true }),
   }
 }

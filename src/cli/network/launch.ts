@@ -7,6 +7,7 @@ import { findModel } from '../../inference/models/model-folder.ts'
 import { looksLikePath } from '../../inference/models/model-name.ts'
 import { ExitCode } from '../exit-code.ts'
 import { Failure } from '../failure.ts'
+import { localName } from '../models/local-model.ts'
 import type { Session } from '../session.ts'
 import { AGENTS, DEFAULT_MODEL } from './agents.ts'
 import { type LocalServer, modelOf, startServer } from './local-server.ts'
@@ -40,7 +41,7 @@ const openServer = async (
     const requested = model && looksLikePath(model) ? (await findModel(model, home.folder, io.cwd)).name : model
     return [{ ...running, stop: () => Promise.resolve() }, modelOf(running, requested ?? null)]
   }
-  const name = model ?? (io.env.SERVICE_MODEL || DEFAULT_MODEL)
+  const name = await localName(model ?? (io.env.SERVICE_MODEL || DEFAULT_MODEL), session)
   const started = await startServer(session, name, port, await contextOptions(session, name))
   return [started, modelOf(started, null)]
 }

@@ -1,0 +1,34 @@
+import type { ChatRequest, Engine, Finished } from '../../inference/engines/engine.ts'
+import { Failure } from '../failure.ts'
+
+export interface Answer {
+  readonly text: string
+  readonly promptTokens: number
+  readonly result: Finished
+}
+
+/** Asks a model that runs in this process. @throws Failure where it does not chat */
+export const answer = async (
+  engine: Engine,
+  request: ChatRequest,
+  signal: AbortSignal,
+  onText: (text: string) => void,
+): Promise<Answer> => {
+  if (engine.chat === undefined) {
+    throw new Failure(`The model '${engine.model.name}' does not chat.`, {
+      advice: 'Embeddings: svc embed. Speech: svc transcribe.',
+    })
+  }
+  let text = ''
+  let promptTokens = 0
+  for await (const event of engine.chat(request, signal)) {
+    if (event.type === 'started') promptTokens = event.promptTokens
+    else if (event.type === 'text') {
+      text += event.text
+      onText(event.text)
+    } else if (event.type === 'finished') {
+      return { text, promptTokens: event.result.prompt?.tokens ?? promptTokens, result: event.result }
+    }
+  }
+  throw new Failure('The engine ended without a reply.')
+}

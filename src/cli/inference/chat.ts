@@ -1,0 +1,157 @@
+import { randomInt } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Writable } from 'node:stream'
+import type { ChatMessage, Engine } from '../../inference/engines/engine.ts'
+import { InferenceError } from '../../inference/errors.ts'
+import { harmless } from '../output.ts'
+import type { Session } from '../session.ts'
+import { answer } from './answer.ts'
+
+export interface ChatOptions {
+  readonly maxTokens: number
+  readonly temperature: number
+}
+
+/** A conversation, as commands and answers change it. */
+interface Conversation {
+  system: string | null
+  messages: readonly ChatMessage[]
+}
+
+const HELP = `/system [text]  show or set the system message
+/clear          begin a new conversation
+/save <file>    write the conversation to a JSON file
+/help           show this
+/exit           quit (or Ctrl-D)
+Ctrl-C stops an answer.`
+
+const PROMPT = '> '
+
+const allOf = ({ system, messages }: Conversation): readonly ChatMessage[] =>
+  system === null ? messages : [{ role: 'system', content: system }, ...messages]
+
+/** What a line that begins with a slash does; false: it ends the chat. */
+const obey = async (
+  line: string,
+  conversation: Conversation,
+  { io, out }: Session,
+  model: string,
+): Promise<boolean> => {
+  const [, command = '', rest = ''] = /^\/(\S*)\s*(.*)$/s.exec(line) ?? []
+  switch (command) {
+    case 'exit':
+    case 'quit':
+    case 'bye':
+      return false
+    case 'clear':
+      conversation.messages = []
+      out.note('A new conversation.')
+      return true
+    case 'system':
+      if (rest !== '') conversation.system = rest
+      out.note(conversation.system === null ? 'There is no system message.' : `System message: ${conversation.system}`)
+      return true
+    case 'save': {
+      if (rest === '') out.note('Name a file: /save chat.json')
+      else {
+        const text = `${JSON.stringify({ model, messages: allOf(conversation) }, null, 2)}\n`
+        await writeFile(resolve(io.cwd, rest), text, { flag: 'wx' }).then(
+          () => out.note(`Saved ${conversation.messages.length} messages to ${rest}.`),
+          (error: NodeJS.ErrnoException) =>
+            out.note(error.code === 'EEXIST' ? `${rest} is there already.` : `It cannot be saved: ${error.message}`),
+        )
+      }
+      return true
+    }
+    default:
+      out.note(command === 'help' || command === '?' ? HELP : `There is no /${command}.\n${HELP}`)
+      return true
+  }
+}
+
+/** Asks, shows the answer as it comes, and keeps it, also where it was stopped. */
+const converse = async (
+  engine: Engine,
+  conversation: Conversation,
+  { io, out }: Session,
+  options: ChatOptions,
+  stopped: AbortSignal,
+): Promise<void> => {
+  const signal = io.signal === undefined ? stopped : AbortSignal.any([io.signal, stopped])
+  const request = {
+    messages: allOf(conversation),
+    maxTokens: options.maxTokens,
+    temperature: options.temperature,
+    topP: 0.9,
+    seed: randomInt(2 ** 32 - 1),
+    stop: [],
+    responseFormat: { type: 'text' },
+  } as const
+  let text = ''
+  const keep = (): void => {
+    conversation.messages = [...conversation.messages, { role: 'assistant', content: text }]
+  }
+  try {
+    const { result } = await answer(engine, request, signal, (piece) => {
+      text += piece
+      io.stdout.write(harmless(piece))
+    })
+    keep()
+    if (result.reason === 'length') out.note(`\nCut off after ${result.completionTokens} tokens: see --max-tokens.`)
+  } catch (error) {
+    io.signal?.throwIfAborted()
+    if (stopped.aborted && text !== '') keep()
+    // The question is taken back: asked once more, it stands there once.
+    else conversation.messages = conversation.messages.slice(0, -1)
+    if (stopped.aborted) return
+    if (!(error instanceof InferenceError)) throw error
+    out.note(error.code === 'context_length_exceeded' ? `${error.message} /clear begins anew.` : error.message)
+  } finally {
+    io.stdout.write('\n\n')
+  }
+}
+
+/** A chat with a model in this terminal, until /exit or the end of the input. */
+export const chat = async (engine: Engine, session: Session, options: ChatOptions): Promise<void> => {
+  const { io, out } = session
+  const output = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      io.stdout.write(chunk.toString())
+      done()
+    },
+  })
+  const wide = Object.assign(output, { columns: io.stdout.columns ?? 80 })
+  const lines = createInterface({ input: io.stdin!, output: wide, terminal: true, prompt: PROMPT })
+  const conversation: Conversation = { system: null, messages: [] }
+  let running: AbortController | null = null
+  lines.on('SIGINT', () => {
+    if (running !== null) return running.abort()
+    out.note('\n/exit or Ctrl-D quits.')
+    lines.prompt()
+  })
+  const leave = (): void => lines.close()
+  io.signal?.addEventListener('abort', leave, { once: true })
+  try {
+    out.note(`Chat with ${engine.model.name}. /help shows commands, /exit quits.`)
+    // Asked for before the first line can come: lines that nobody waits for are lost.
+    const typed = lines[Symbol.asyncIterator]()
+    lines.prompt()
+    for await (const line of { [Symbol.asyncIterator]: () => typed }) {
+      const said = line.trim()
+      if (said.startsWith('/')) {
+        if (!(await obey(said, conversation, session, engine.model.name))) break
+      } else if (said !== '') {
+        conversation.messages = [...conversation.messages, { role: 'user', content: said }]
+        running = new AbortController()
+        await converse(engine, conversation, session, options, running.signal)
+        running = null
+      }
+      lines.prompt()
+    }
+  } finally {
+    io.signal?.removeEventListener('abort', leave)
+    lines.close()
+  }
+}

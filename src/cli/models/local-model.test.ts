@@ -1,0 +1,52 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { emptyFolder } from '../../../test/databases.ts'
+import { addModel } from '../../inference/models/change-models.ts'
+import { sha256Of, startHub, startRegistry } from '../../inference/sources/loopback-hub.fixture.ts'
+import { runInProcess } from '../in-process.fixture.ts'
+
+const STARTER = 'models/starter.gguf'
+const FRANCE = 'What is the capital of France?'
+const PARIS = 'The capital of France is Paris.\n'
+
+it('run downloads a model of Hugging Face once, and runs it offline from then on', async () => {
+  const hub = await startHub({ 'tiny-Q4_0.gguf': { bytes: await readFile(STARTER), large: true } })
+  const SERVICE_HOME = await emptyFolder()
+  const run = (HF_ENDPOINT: string) =>
+    runInProcess(['run', 'hf:org/tiny:q4_0', FRANCE, '--temperature', '0'], { env: { SERVICE_HOME, HF_ENDPOINT } })
+  // The download breaks off once, and goes on.
+  hub.cuts.push(500_000)
+  const first = await run(hub.endpoint)
+  expect(first).toMatchObject({ exitCode: 0, stdout: PARIS })
+  expect(first.stderr).toContain('hf:org/tiny:q4_0 is now here as tiny:q4_0.\n')
+  expect(hub.seen.some(({ range }) => range?.startsWith('bytes='))).toBe(true)
+  expect(await run('http://127.0.0.1:1')).toEqual({ exitCode: 0, stdout: PARIS, stderr: '' })
+})
+
+it('pull brings models of Ollama without a service: to the models folder, or to a folder that is named', async () => {
+  const weights = await readFile(STARTER)
+  const registry = await startRegistry(weights)
+  const SERVICE_HOME = await emptyFolder()
+  const cwd = await emptyFolder()
+  const env = { SERVICE_HOME, OLLAMA_REGISTRY: registry.address }
+  const pull = (...more: string[]) => runInProcess(['pull', 'ollama:tiny', ...more], { env, cwd })
+  const { exitCode, stdout } = await pull('--json')
+  expect(exitCode).toBe(0)
+  const { name, model_hash, already_there } = JSON.parse(stdout)
+  expect({ model_hash, already_there }).toEqual({ model_hash: `sha256:${sha256Of(weights)}`, already_there: false })
+  expect(JSON.parse((await pull('--json')).stdout)).toMatchObject({ name, already_there: true })
+  expect((await pull('-o', 'here')).exitCode).toBe(0)
+  const [file] = await readdir(join(cwd, 'here'))
+  expect((await readFile(join(cwd, 'here', file!))).equals(weights)).toBe(true)
+  expect(await pull('--version', '2')).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('--version') })
+})
+
+it('a name that belongs to a model of another place is not taken', async () => {
+  const SERVICE_HOME = await emptyFolder()
+  await addModel(SERVICE_HOME, { name: 'tiny', path: STARTER })
+  const ran = await runInProcess(['pull', 'hf:org/tiny'], { env: { SERVICE_HOME, HF_ENDPOINT: 'http://127.0.0.1:1' } })
+  expect(ran).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('svc add <name> hf:org/tiny') })
+  const added = await runInProcess(['models', 'add', 'other', STARTER], { env: { SERVICE_HOME } })
+  expect(added.stdout).toContain('Added other:default (gguf')
+})

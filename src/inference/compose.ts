@@ -34,6 +34,8 @@ export interface InferenceSettings extends SearchPaths {
   /** Memory for prompts that come again; 0: none are kept. */
   readonly cacheMegabytes?: number
   readonly draft?: DraftOptions | null
+  /** LoRA adapters of the first model: GGUF files. */
+  readonly lora?: readonly string[]
   /** Processor cores; all but one when absent. */
   readonly threads?: number
   /** Prompt and answer together. */
@@ -86,6 +88,7 @@ const openServedModels = ({ home, cwd, env, models, ...settings }: InferenceSett
     engine: settings.engine ?? 'auto',
     autoRoute: settings.autoRoute ?? false,
     signal: settings.signal ?? new AbortController().signal,
+    lora: settings.lora ?? [],
     engineSettings: {
       cacheMegabytes: settings.cacheMegabytes ?? 2048,
       draft: settings.draft ?? null,

@@ -22,6 +22,8 @@ export interface ServedModelsOptions extends SearchPaths {
   /** Whether requests may leave the choice of a model to the server, by the name `auto`. */
   readonly autoRoute: boolean
   readonly engineSettings: EngineSettings
+  /** Of the first model: an adapter fits one model only. */
+  readonly lora?: readonly string[]
   /** Gives up the start. */
   readonly signal: AbortSignal
 }
@@ -78,20 +80,21 @@ const alsoNamed = (source: ModelSource, names: ReadonlyMap<string, string>): Mod
   open: (name, signal) => source.open(names.get(name) ?? name, signal),
 })
 
-const openOnly = async (chosen: ChosenModel, { env, engineSettings }: ServedModelsOptions) => {
+const openOnly = async (chosen: ChosenModel, { env, engineSettings, lora = [] }: ServedModelsOptions) => {
   const created = await createdAt(chosen)
-  const engine = await openChosen(env, chosen, engineSettings)
+  const engine = await openChosen(env, chosen, { ...engineSettings, lora })
   return { source: singleModel(engine, created), engine, close: () => engine.close() }
 }
 
-const openPool = async (all: readonly ChosenModel[], { env, engineSettings, signal }: ServedModelsOptions) => {
+const openPool = async (all: readonly ChosenModel[], options: ServedModelsOptions) => {
+  const { env, engineSettings, signal, lora = [] } = options
   const models = await Promise.all(
     all.map(
-      async (chosen): Promise<PooledModel> => ({
+      async (chosen, index): Promise<PooledModel> => ({
         name: chosen.file.name,
         created: await createdAt(chosen),
         expectedBytes: Math.ceil(chosen.file.bytes * EXPECTED_SHARE) + EXPECTED_BASE_BYTES,
-        open: () => openChosen(env, chosen, engineSettings),
+        open: () => openChosen(env, chosen, index === 0 ? { ...engineSettings, lora } : engineSettings),
       }),
     ),
   )

@@ -11,7 +11,8 @@ interface EmbedOptions {
   readonly output?: string
 }
 
-const ADVICE = 'Name the folder of an ONNX embedding model, such as one of sentence-transformers with onnx/model.onnx.'
+const ADVICE =
+  'Name a GGUF embedding model, or the folder of an ONNX one such as those of sentence-transformers with onnx/model.onnx.'
 
 const presented = (engine: Engine, vector: Float32Array, tokens: number) => ({
   model: engine.model.name,
@@ -27,8 +28,8 @@ const embed = async (session: Session, model: string, text: string, options: Emb
   const { chooseModelAndEngine, openChosen } = await import('./open-model.ts')
   const chosen = await chooseModelAndEngine(session, model, options.engine)
   const { format } = chosen.file
-  if (format !== 'onnx') {
-    throw new Failure(`'${model}' is ${FORMAT_WORDS[format]}; embeddings need an ONNX model.`, {
+  if (format !== 'onnx' && format !== 'gguf') {
+    throw new Failure(`'${model}' is ${FORMAT_WORDS[format]}; embeddings need a GGUF or an ONNX model.`, {
       advice: ADVICE,
     })
   }

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
 import { wrongUsage } from '../failure.ts'
 import type { Session } from '../session.ts'
@@ -32,6 +33,15 @@ export const modelOrDefault = (given: string | undefined, { io }: Session): stri
     'Name one, such as starter, or set SERVICE_MODEL. List local models with: svc list models',
   )
 }
+
+/** May be given more than once. */
+export const loraOption = (): Option =>
+  new Option('--lora <file>', 'LoRA adapter of the model, a GGUF file; repeatable').argParser(
+    (path: string, before: readonly string[] = []) => [...before, path],
+  )
+
+export const loraPaths = (given: readonly string[] = [], { io }: Session): readonly string[] =>
+  given.map((path) => resolve(io.cwd, path))
 
 /** `small,medium` */
 export const parseNames = (text: string): readonly string[] =>

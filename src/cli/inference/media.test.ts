@@ -83,8 +83,8 @@ it('a model that cannot embed says which can', async () => {
     exitCode: 1,
     stdout: '',
     stderr:
-      "svc: 'starter' is a GGUF file; embeddings need an ONNX model.\n" +
-      'Name the folder of an ONNX embedding model, such as one of sentence-transformers with onnx/model.onnx.\n',
+      "svc: The model 'starter' does not compute embeddings.\n" +
+      'Name a GGUF embedding model, or the folder of an ONNX one such as those of sentence-transformers with onnx/model.onnx.\n',
   })
 })
 

@@ -6,13 +6,21 @@ import { jsonOption } from '../options.ts'
 import { harmless } from '../output.ts'
 import type { Session } from '../session.ts'
 import { answer } from './answer.ts'
-import { engineOption, maxTokensOption, modelOrDefault, numberFrom } from './inference-options.ts'
+import {
+  engineOption,
+  loraOption,
+  loraPaths,
+  maxTokensOption,
+  modelOrDefault,
+  numberFrom,
+} from './inference-options.ts'
 
 interface RunOptions {
   readonly engine: string
   readonly maxTokens: number
   readonly temperature: number
   readonly json?: true
+  readonly lora?: readonly string[]
 }
 
 const readAll = async (input: NodeJS.ReadableStream): Promise<string> => {
@@ -36,7 +44,12 @@ const run = async (session: Session, model: string, prompt: string, options: Run
   const { chooseModelAndEngine, openChosen } = await import('./open-model.ts')
   const chosen = await chooseModelAndEngine(session, model, options.engine)
   const messages = [{ role: 'user', content: await promptOf(prompt, session) }] as const
-  const engine = await openChosen(session, chosen, { slots: 1, cacheMegabytes: 0, log: () => undefined })
+  const engine = await openChosen(session, chosen, {
+    slots: 1,
+    cacheMegabytes: 0,
+    lora: loraPaths(options.lora, session),
+    log: () => undefined,
+  })
   try {
     const request: ChatRequest = {
       messages,
@@ -85,6 +98,7 @@ const converse = async (session: Session, model: string, options: RunOptions): P
   const engine = await openChosen(session, chosen, {
     slots: 1,
     cacheMegabytes: CHAT_CACHE_MEGABYTES,
+    lora: loraPaths(options.lora, session),
     log: () => undefined,
   })
   try {
@@ -106,6 +120,7 @@ export const define = (command: Command, session: Session): void => {
         .argParser(numberFrom({ min: 0, max: 2, whole: false }))
         .default(0.7),
     )
+    .addOption(loraOption())
     .addOption(jsonOption())
     .action(async (first: string | undefined, second: string | undefined, options: RunOptions) => {
       // One word alone is the prompt for the model that SERVICE_MODEL names.

@@ -53,6 +53,7 @@ export const bannerOf = (
     ...(isAny(address) ? everywhere().map((other) => ['', at(other, port)] as const) : []),
     ['Engine', `${engine.name}: ${chosen.engine.reason}`],
     ['Model', `${name}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`],
+    ...(options.lora ?? []).map((path) => ['', `with the LoRA adapter ${path}`] as const),
     ...(others.length === 0 ? [] : [['', `and on request: ${others.join(', ')}`] as const]),
     ...(models.route === null ? [] : [['Routing', routingOf(models, options)] as const]),
     ...(memoryBytes === 0 ? [] : [['Memory', megabytes(memoryBytes)] as const]),

@@ -20,4 +20,5 @@ export interface ServeOptions {
   readonly announce: boolean
   readonly logLevel: string
   readonly apiKey?: string
+  readonly lora?: readonly string[]
 }

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { Session } from '../session.ts'
-import { engineOption, modelOrDefault, numberFrom, parseNames } from './inference-options.ts'
+import { engineOption, loraOption, modelOrDefault, numberFrom, parseNames } from './inference-options.ts'
 import type { ServeOptions } from './serve-options.ts'
 
 const ROUTE_STRATEGIES = ['complexity']
@@ -60,6 +60,7 @@ export const define = (command: Command, session: Session): void => {
       ),
     )
     .option('--draft <what>', 'speculative decoding: prompt-lookup, first-layers, or the path of a small GGUF model')
+    .addOption(loraOption())
     .option('--api-key <key>', 'key that requests have to bring (default: SERVICE_SERVER_KEY, else none)')
     .option('--no-announce', 'do not announce the server on the local network')
     .addOption(new Option('--log-level <level>', 'log level').choices(LOG_LEVELS).default('warn'))

@@ -10,6 +10,7 @@ import { localName } from '../models/local-model.ts'
 import { harmless } from '../output.ts'
 import { packageVersion } from '../package-version.ts'
 import type { Session } from '../session.ts'
+import { loraPaths } from './inference-options.ts'
 import { bannerOf } from './serve-banner.ts'
 import { benchmarkServed, shareTo } from './serve-benchmark.ts'
 import type { ServeOptions } from './serve-options.ts'
@@ -104,6 +105,7 @@ const settingsOf = (
     compressOver: options.compressOver ?? null,
     cacheMegabytes: options.cache ? options.cacheSize : 0,
     draft: draftOf(options.draft, session),
+    lora: loraPaths(options.lora, session),
     ...(threads !== undefined && { threads }),
     ...(context !== undefined && { contextTokens: context }),
     ...(slots !== undefined && { slots }),

@@ -1,3 +1,4 @@
+import { InferenceError } from '../errors.ts'
 import type { Environment } from '../find-program.ts'
 import type { ModelFile } from '../models/model-file.ts'
 import type { Engine, EngineName } from './engine.ts'
@@ -21,6 +22,8 @@ export const openEngine = async ({ model, engine, env, ...settings }: OpenOption
     const gpuModule = await llamaGpuModule(enginesFolder(env))
     return openLlamaEngine({ name: model.name, path: model.path, ...settings, gpuModule })
   }
+  if (settings.lora !== undefined && settings.lora.length > 0)
+    throw new InferenceError('unsupported', `${engine} takes no LoRA adapters; llama.cpp does, with a GGUF model.`)
   if (engine === 'onnxruntime') {
     const { openOnnxEngine } = await import('./onnx/open-engine.ts')
     const { threads, log } = settings

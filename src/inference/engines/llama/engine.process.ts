@@ -1,6 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { InferenceError } from '../../errors.ts'
+import { readGgufHeader } from '../../models/gguf/header.ts'
 import { failureOf } from '../child/failure.ts'
+import { type Embedder, openEmbedder } from './embedder.ts'
 import type { Command, EngineEvent, Message } from './protocol.ts'
 import { openRunner, type Runner } from './runner.ts'
 
@@ -11,14 +13,19 @@ const send = (message: Message): void => {
 }
 
 let runner: Runner | null = null
+let embedder: Embedder | null = null
 
 const open = async (command: Extract<Command, { type: 'open' }>): Promise<void> => {
   try {
-    runner = await openRunner(command.settings, {
-      onEvents: (events) => send({ type: 'step', events }),
-      figures: (figures) => send({ type: 'figures', figures }),
-    })
-    send({ type: 'ready', facts: runner.facts })
+    const { settings } = command
+    const header = await readGgufHeader(settings.path)
+    if (header.embeds) embedder = await openEmbedder(settings, header)
+    else
+      runner = await openRunner(settings, header, {
+        onEvents: (events) => send({ type: 'step', events }),
+        figures: (figures) => send({ type: 'figures', figures }),
+      })
+    send({ type: 'ready', facts: (embedder ?? runner)!.facts })
   } catch (error) {
     send({ type: 'refused', failure: failureOf(error) })
   }
@@ -52,6 +59,23 @@ const chatInTurn = (command: Extract<Command, { type: 'chat' }>): void => {
   })
 }
 
+const notHere = new InferenceError('unsupported', 'llama.cpp makes no transcripts here.')
+
+/** Requests that are still wanted. */
+const embedding = new Set<number>()
+const embed = async ({ id, inputs }: Extract<Command, { type: 'embed' }>): Promise<void> => {
+  if (embedder === null) return
+  embedding.add(id)
+  let event: EngineEvent
+  try {
+    event = { id, type: 'embedded', embeddings: await embedder.embed(inputs, () => !embedding.has(id)) }
+  } catch (error) {
+    event = { id, type: 'failed', failure: failureOf(error) }
+  }
+  embedding.delete(id)
+  send({ type: 'step', events: [event] })
+}
+
 // An orderly exit would wait for the threads that compute.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
 // Ctrl-C reaches the whole process group: the service decides when this process ends.
@@ -66,7 +90,7 @@ process.on('message', (command: Command) => {
       else chat(command)
       break
     case 'cancel':
-      if (!waiting.delete(command.id)) runner?.cancel(command.id)
+      if (!waiting.delete(command.id) && !embedding.delete(command.id)) runner?.cancel(command.id)
       break
     case 'count':
       answer(command.id, (open) => ({
@@ -76,12 +100,9 @@ process.on('message', (command: Command) => {
       }))
       break
     case 'embed':
+      void embed(command)
+      break
     case 'listen':
-      answer(command.id, () => {
-        throw new InferenceError(
-          'unsupported',
-          'llama.cpp is used for chats here: it makes no embeddings or transcripts.',
-        )
-      })
+      send({ type: 'step', events: [{ id: command.id, type: 'failed', failure: failureOf(notHere) }] })
   }
 })

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { createToolReader, type ReplyPart } from '../../structured-output/tool-reader.ts'
 import type { ToolSyntax } from '../../structured-output/tool-syntax.ts'
 import { askOnce, converse } from '../child/ask.ts'
-import { superviseProcess } from '../child/supervisor.ts'
-import type { ChatEvent, ChatRequest, Engine } from '../engine.ts'
+import { type Supervisor, superviseProcess } from '../child/supervisor.ts'
+import type { ChatEvent, ChatMessage, ChatRequest, Embeddings, Engine, Tool } from '../engine.ts'
 import { type LlamaOptions, type ModelFacts, type Settings, settingsOf } from './settings.ts'
 
 export type { DraftOptions, LlamaOptions } from './settings.ts'
@@ -23,6 +23,7 @@ export const openLlamaEngine = async (options: LlamaOptions): Promise<Engine> =>
     log: options.log,
   })
   const { facts } = supervisor
+  const { toolSyntax } = facts
   return {
     name: 'llama.cpp',
     model: {
@@ -33,18 +34,32 @@ export const openLlamaEngine = async (options: LlamaOptions): Promise<Engine> =>
       memoryBytes: facts.memoryBytes,
     },
     slots: facts.slots,
-    followsGrammars: true,
-    tools: facts.toolSyntax,
-    chat: (request, signal) => {
-      const events = converse(supervisor, withoutSchema(request), signal)
-      return request.toolUse ? readCalls(events, facts.toolSyntax) : events
-    },
-    countTokens: async (messages, tools) =>
-      (await askOnce(supervisor, { type: 'count', messages, ...(tools && { tools }) }, 'counted')).tokens,
+    ...(toolSyntax === null ? embedding(supervisor) : chatting(supervisor, toolSyntax)),
     figures: () => supervisor.figures,
     close: supervisor.close,
   }
 }
+
+type Asked = Pick<Supervisor<ModelFacts>, 'ask'>
+
+const chatting = (supervisor: Asked, syntax: ToolSyntax) => ({
+  followsGrammars: true,
+  tools: syntax,
+  chat: (request: ChatRequest, signal: AbortSignal) => {
+    const events = converse(supervisor, withoutSchema(request), signal)
+    return request.toolUse ? readCalls(events, syntax) : events
+  },
+  countTokens: async (messages: readonly ChatMessage[], tools?: readonly Tool[]) =>
+    (await askOnce(supervisor, { type: 'count', messages, ...(tools && { tools }) }, 'counted')).tokens,
+})
+
+const embedding = (supervisor: Asked) => ({
+  embed: async (inputs: readonly string[], signal: AbortSignal): Promise<Embeddings> => {
+    const { embeddings } = await askOnce(supervisor, { type: 'embed', inputs }, 'embedded', signal)
+    // As JSON they come as objects with an index for each number.
+    return { ...embeddings, vectors: embeddings.vectors.map((vector) => Float32Array.from(Object.values(vector))) }
+  },
+})
 
 /** The schema itself is not needed any more, and may be long. */
 const withoutSchema = (request: ChatRequest): ChatRequest =>

@@ -1,4 +1,5 @@
 import { InferenceError } from '../../errors.ts'
+import type { GgufHeader } from '../../models/gguf/header.ts'
 import { templateTools } from '../../structured-output/tool-syntax.ts'
 import type { ChatMessage, ChatRequest, Tool } from '../engine.ts'
 import { fasterApart, measureCosts, processorClock } from './batch-costs.ts'
@@ -37,8 +38,8 @@ const BATCH_TOKENS = 256
 // More characters than any token has.
 const MAX_TOKEN_LENGTH = 512
 
-export const openRunner = async (settings: Settings, listener: Listener): Promise<Runner> => {
-  const model = await loadModel(settings.path, await loadAddon(settings.gpuModule))
+export const openRunner = async (settings: Settings, header: GgufHeader, listener: Listener): Promise<Runner> => {
+  const model = await loadModel(settings.path, await loadAddon(settings.gpuModule), { header, adapters: settings.lora })
   const plan = planMemory(settings, model)
   const batchTokens = Math.max(BATCH_TOKENS, plan.slots)
   const context = await openContext(model, { ...plan, batchTokens, threads: settings.threads })

@@ -22,6 +22,8 @@ export interface LlamaOptions {
   /** For states of prompts that are no longer running; 0 switches the reuse of prompts off. */
   readonly cacheMegabytes: number
   readonly draft?: DraftOptions | null
+  /** LoRA adapters in GGUF files, whose changes are added up. */
+  readonly lora?: readonly string[]
   /** The file of an installed build for graphics cards; null: the processor. */
   readonly gpuModule?: string | null
   readonly log: (line: string) => void
@@ -35,6 +37,7 @@ export interface Settings {
   readonly slots: number
   readonly cacheBytes: number
   readonly draft: DraftOptions | null
+  readonly lora: readonly string[]
   readonly gpuModule: string | null
 }
 
@@ -44,7 +47,8 @@ export interface ModelFacts {
   readonly contextTokens: number
   readonly slots: number
   readonly memoryBytes: number
-  readonly toolSyntax: ToolSyntax
+  /** null: it makes embeddings, and does not chat. */
+  readonly toolSyntax: ToolSyntax | null
 }
 
 const SLOTS = 8
@@ -56,5 +60,6 @@ export const settingsOf = (options: LlamaOptions): Settings => ({
   slots: options.slots ?? SLOTS,
   cacheBytes: options.cacheMegabytes * 2 ** 20,
   draft: options.draft ?? null,
+  lora: options.lora ?? [],
   gpuModule: options.gpuModule ?? null,
 })

@@ -15,10 +15,15 @@ export const CHAT_ARCHITECTURES: ReadonlySet<string> = new Set(
   xverse`.split(/\s+/),
 )
 
+/** Those that make embeddings. Others do, too, where their file says how they are pooled. */
+export const EMBEDDING_ARCHITECTURES: ReadonlySet<string> = new Set(
+  `bert eurobert gemma-embedding jina-bert-v2 jina-bert-v3 llama-embed modern-bert neo-bert nomic-bert
+  nomic-bert-moe`.split(/\s+/),
+)
+
 /** Architectures that llama.cpp knows, but that do not answer a chat: what they are instead. */
 export const OTHER_ARCHITECTURES: Readonly<Record<string, string>> = {
-  ...roleOf('an embedding model', 'bert eurobert gemma-embedding jina-bert-v2 jina-bert-v3 llama-embed modern-bert'),
-  ...roleOf('an embedding model', 'neo-bert nomic-bert nomic-bert-moe t5encoder'),
+  ...roleOf('an encoder, which does not run here', 't5encoder'),
   ...roleOf('a translation model with an encoder', 't5'),
   ...roleOf('a diffusion model, which does not write token by token', 'dream llada llada-moe rnd1'),
   ...roleOf('a part of another model that drafts its tokens', 'dflash eagle3 gemma4-assistant'),

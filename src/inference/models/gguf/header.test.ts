@@ -4,7 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { InferenceError } from '../../errors.ts'
-import { CHAT_ARCHITECTURES, OTHER_ARCHITECTURES, RECURRENT_ARCHITECTURES } from './architectures.ts'
+import {
+  CHAT_ARCHITECTURES,
+  EMBEDDING_ARCHITECTURES,
+  OTHER_ARCHITECTURES,
+  RECURRENT_ARCHITECTURES,
+} from './architectures.ts'
 import { GGML_TYPES } from './ggml-types.ts'
 import { readGgufHeader } from './header.ts'
 import { type MadeFile, makeGguf, tinyLlama } from './write-gguf.fixture.ts'
@@ -46,6 +51,7 @@ it('reads the starter model', async () => {
     parameters: 2_623_744,
     vocabulary: 1024,
     recurrent: false,
+    embeds: false,
     files: 1,
   })
   expect(chatTemplate).toContain('<|im_start|>')
@@ -72,7 +78,7 @@ it('knows the architectures and types of the llama.cpp that comes with it', () =
   const program = join(import.meta.dirname, '../../engines/llama/llama-process.fixture.ts')
   const response = execFileSync(process.execPath, ['--import', 'tsx', program], { input: 'facts\n', encoding: 'utf8' })
   expect({
-    names: [...CHAT_ARCHITECTURES, ...Object.keys(OTHER_ARCHITECTURES)].sort(),
+    names: [...CHAT_ARCHITECTURES, ...EMBEDDING_ARCHITECTURES, ...Object.keys(OTHER_ARCHITECTURES)].sort(),
     keepState: [...RECURRENT_ARCHITECTURES].sort(),
     types: Array.from({ length: 64 }, (_, type) => [GGML_TYPES[type]?.elements ?? 0, GGML_TYPES[type]?.bytes ?? 0]),
   }).toEqual(JSON.parse(response))
@@ -97,8 +103,8 @@ it.each<readonly [string, (file: ReturnType<typeof tinyLlama>) => void]>([
     ({ metadata }) => (metadata['general.architecture'] = ['string', 'llamma']),
   ],
   [
-    "has the architecture 'bert': it is an embedding model",
-    ({ metadata }) => (metadata['general.architecture'] = ['string', 'bert']),
+    "has the architecture 't5encoder': it is an encoder",
+    ({ metadata }) => (metadata['general.architecture'] = ['string', 't5encoder']),
   ],
   ['is a LoRA adapter', ({ metadata }) => (metadata['general.type'] = ['string', 'adapter'])],
   [

@@ -1,6 +1,11 @@
 import { closeSync, fstatSync, openSync } from 'node:fs'
 import { InferenceError } from '../../errors.ts'
-import { CHAT_ARCHITECTURES, OTHER_ARCHITECTURES, RECURRENT_ARCHITECTURES } from './architectures.ts'
+import {
+  CHAT_ARCHITECTURES,
+  EMBEDDING_ARCHITECTURES,
+  OTHER_ARCHITECTURES,
+  RECURRENT_ARCHITECTURES,
+} from './architectures.ts'
 import { type GgufContainer, readContainer } from './container.ts'
 import { type Dimensions, metadataOf, readDimensions } from './dimensions.ts'
 import { HeaderReader } from './header-reader.ts'
@@ -8,7 +13,7 @@ import { invalidModel, quoted } from './invalid-model.ts'
 import { checkType } from './tensors.ts'
 import { readVocabulary } from './vocabulary.ts'
 
-/** A GGUF file of a model that answers chats. What llama.cpp refuses by itself, such as a missing tensor, is not checked. */
+/** A GGUF file of a model that answers chats or makes embeddings. What llama.cpp refuses by itself, such as a missing tensor, is not checked. */
 export interface GgufHeader extends GgufContainer, Dimensions {
   readonly path: string
   readonly fileBytes: number
@@ -21,6 +26,8 @@ export interface GgufHeader extends GgufContainer, Dimensions {
   readonly chatTemplate: string | null
   /** Some blocks keep a state: its sequences cannot be cut back to an earlier token. */
   readonly recurrent: boolean
+  /** It makes embeddings, and answers no chats. */
+  readonly embeds: boolean
   /** More than 1: the weights go on in further files, whose tensors are not listed here. */
   readonly files: number
 }
@@ -72,6 +79,7 @@ const readHeader = (reader: HeaderReader, fileBytes: number): GgufHeader => {
     vocabulary,
     chatTemplate: metadata.text('tokenizer.chat_template') ?? null,
     recurrent,
+    embeds: EMBEDDING_ARCHITECTURES.has(architecture) || isPooled(metadata.count(`${architecture}.pooling_type`)),
     files,
   }
 }
@@ -82,7 +90,7 @@ const readArchitecture = (path: string, metadata: ReturnType<typeof metadataOf>)
     throw invalidModel(path, 'is a LoRA adapter, not a model. Merge it into its model and load that.')
   const architecture = metadata.text('general.architecture')
   if (architecture === undefined) throw metadata.missing('general.architecture')
-  if (CHAT_ARCHITECTURES.has(architecture)) return architecture
+  if (CHAT_ARCHITECTURES.has(architecture) || EMBEDDING_ARCHITECTURES.has(architecture)) return architecture
   const other = OTHER_ARCHITECTURES[architecture]
   throw invalidModel(
     path,
@@ -91,6 +99,9 @@ const readArchitecture = (path: string, metadata: ReturnType<typeof metadataOf>)
       : `has the architecture '${architecture}': it is ${other} and cannot answer chats.`,
   )
 }
+
+/** LLAMA_POOLING_TYPE_NONE is 0; 4 is of models that rank texts. */
+const isPooled = (type: number | undefined): boolean => type !== undefined && type >= 1 && type <= 3
 
 const readFileCount = (path: string, { metadata }: GgufContainer): number => {
   const count = Number(metadata.get('split.count')?.value ?? 1)

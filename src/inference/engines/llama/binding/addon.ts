@@ -7,6 +7,7 @@ export interface Addon {
   readonly AddonModel: new (path: string, options: object) => AddonModel
   readonly AddonContext: new (model: AddonModel, options: object) => AddonContext
   readonly AddonContextSequenceCheckpoint: new () => AddonCheckpoint
+  readonly AddonModelLora: new (model: AddonModel, path: string) => object
   readonly AddonGrammar: new (grammar: string, options: object) => object
   readonly AddonGrammarEvaluationState: new (model: AddonModel, grammar: object) => object
   readonly AddonSampler: {
@@ -26,6 +27,7 @@ export interface Addon {
 export interface AddonModel {
   init(): Promise<boolean>
   dispose(): Promise<void>
+  loadLora(lora: object): Promise<void>
   tokenize(text: string, special: boolean): Uint32Array
   detokenize(tokens: Uint32Array, special?: boolean): string
   getTrainContextSize(): number
@@ -36,6 +38,9 @@ export interface AddonModel {
   getTokenString(token: number): string
   getTokenAttributes(token: number): number
   shouldPrependBosToken(): boolean
+  shouldAppendEosToken(): boolean
+  sepToken(): number
+  getVocabularyType(): number
   isEogToken(token: number): boolean
 }
 
@@ -46,8 +51,10 @@ export interface AddonContext {
   initBatch(size: number): void
   addToBatch(sequence: number, position: number, tokens: Uint32Array, logits: Uint32Array): Uint32Array
   decodeBatch(): Promise<void>
+  getEmbedding(tokens: number): Float64Array | readonly number[]
   sampleToken(logit: number, sampler: AddonSampler): Promise<number>
   disposeSequence(sequence: number): void
+  setLoras(loras: readonly object[], scales: readonly number[]): void
   removeTokenCellsFromSequence(sequence: number, from: number, to: number): boolean
   copySequenceStateFromOtherSequence(target: number, source: number): Promise<number>
   getSequenceKvCacheMaxPosition(sequence: number): number
@@ -71,6 +78,7 @@ const METHODS: Readonly<Record<string, readonly string[]>> = {
   AddonModel: [
     'init',
     'dispose',
+    'loadLora',
     'tokenize',
     'detokenize',
     'getTrainContextSize',
@@ -81,6 +89,9 @@ const METHODS: Readonly<Record<string, readonly string[]>> = {
     'getTokenString',
     'getTokenAttributes',
     'shouldPrependBosToken',
+    'shouldAppendEosToken',
+    'sepToken',
+    'getVocabularyType',
     'isEogToken',
   ],
   AddonContext: [
@@ -90,8 +101,10 @@ const METHODS: Readonly<Record<string, readonly string[]>> = {
     'initBatch',
     'addToBatch',
     'decodeBatch',
+    'getEmbedding',
     'sampleToken',
     'disposeSequence',
+    'setLoras',
     'removeTokenCellsFromSequence',
     'copySequenceStateFromOtherSequence',
     'getSequenceKvCacheMaxPosition',
@@ -99,6 +112,7 @@ const METHODS: Readonly<Record<string, readonly string[]>> = {
     'getMemoryBreakdown',
   ],
   AddonContextSequenceCheckpoint: ['init', 'dispose'],
+  AddonModelLora: [],
   AddonGrammar: [],
   AddonGrammarEvaluationState: [],
   AddonSampler: [

@@ -78,6 +78,11 @@ export const openContext = async (model: LlamaModel, settings: ContextSettings):
       `A context of ${settings.slots} x ${settings.contextTokens} tokens could not be made; use fewer slots or a shorter context.`,
     )
   }
+  if (model.loras.length > 0)
+    context.setLoras(
+      model.loras,
+      model.loras.map(() => 1),
+    )
   const memory = context.getMemoryBreakdown()
   const checkpoints = new WeakMap<SavedState, AddonCheckpoint>()
 

@@ -47,7 +47,13 @@ test('an addon that lacks something is told by name', () => {
     init() {}
   }
   const older: unknown = Object.create(model.addon, { AddonSampler: { value: other }, AddonGrammar: { value: null } })
-  expect(missingFromAddon(older)).toEqual(['AddonGrammar', 'AddonSampler.applyConfig', 'AddonSampler.dispose'])
+  expect(missingFromAddon(older)).toEqual([
+    'AddonGrammar',
+    'AddonSampler.applyConfig',
+    'AddonSampler.dispose',
+    'AddonSampler.acceptGrammarEvaluationStateToken',
+    'AddonSampler.canBeNextTokenForGrammarEvaluationState',
+  ])
 })
 
 test('a file says what the model is', () => {

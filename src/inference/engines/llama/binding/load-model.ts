@@ -1,5 +1,6 @@
 import { InferenceError } from '../../../errors.ts'
-import { readGgufHeader } from '../../../models/gguf/header.ts'
+import { checkAdapter } from '../../../models/gguf/adapter.ts'
+import { type GgufHeader, readGgufHeader } from '../../../models/gguf/header.ts'
 import type { Addon, AddonModel } from './addon.ts'
 import { takeErrors } from './load-addon.ts'
 import { tokenBytesOf } from './token-bytes.ts'
@@ -7,6 +8,8 @@ import { tokenBytesOf } from './token-bytes.ts'
 /** A loaded model: its words, and what its file says of it. */
 export interface LlamaModel {
   readonly addon: Addon
+  /** Adapters that its contexts compute with. */
+  readonly loras: readonly object[]
   readonly handle: AddonModel
   readonly parameters: number
   readonly trainContextTokens: number
@@ -66,16 +69,39 @@ const openModel = async (addon: Addon, path: string): Promise<AddonModel> => {
   throw new InferenceError('invalid_model', `llama.cpp could not load '${path}'${reasonIn(takeErrors())}.`)
 }
 
+const loadLora = async (addon: Addon, handle: AddonModel, path: string): Promise<object> => {
+  takeErrors()
+  const lora = new addon.AddonModelLora(handle, path)
+  try {
+    await handle.loadLora(lora)
+    return lora
+  } catch (cause) {
+    const words = `llama.cpp could not load the LoRA adapter '${path}'${reasonIn(takeErrors())}.`
+    throw new InferenceError('invalid_model', words, { cause })
+  }
+}
+
+interface Known {
+  /** Where it was read already. */
+  readonly header?: GgufHeader
+  readonly adapters?: readonly string[]
+}
+
 /** @throws InferenceError invalid_model */
-export const loadModel = async (path: string, addon: Addon): Promise<LlamaModel> => {
+export const loadModel = async (path: string, addon: Addon, known: Known = {}): Promise<LlamaModel> => {
+  const { adapters = [] } = known
   // llama.cpp aborts on some broken files instead of saying so.
-  const header = await readGgufHeader(path)
+  const header = known.header ?? (await readGgufHeader(path))
+  for (const adapter of adapters) checkAdapter(adapter, header)
   const handle = await openModel(addon, path)
+  const loras: object[] = []
+  for (const adapter of adapters) loras.push(await loadLora(addon, handle, adapter))
   const memory = handle.getMemoryBreakdown()
   const bytesOf = tokenBytesOf(String(header.metadata.get('tokenizer.ggml.model')?.value))
   const word = (token: number): string => (token >= 0 && token < NO_TOKEN ? handle.getTokenString(token) : '')
   return {
     addon,
+    loras,
     handle,
     parameters: handle.getTotalParameters(),
     trainContextTokens: header.contextTokens,

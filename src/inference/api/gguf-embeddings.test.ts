@@ -1,0 +1,62 @@
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Engine } from '../engines/engine.ts'
+import { openLlamaEngine } from '../engines/llama/open-engine.ts'
+import { serveForTest, type TestInference } from './test-inference.fixture.ts'
+
+const FOLDER = new URL('../../../test/fixtures/models/tiny-embed/', import.meta.url)
+const path = fileURLToPath(new URL('tiny-embed.gguf', FOLDER))
+
+let engine: Engine
+let server: TestInference
+let expected: readonly { readonly text: string; readonly tokens: number; readonly embedding: readonly number[] }[]
+
+beforeAll(async () => {
+  expected = JSON.parse(await readFile(new URL('expected.json', FOLDER), 'utf8'))
+  engine = await openLlamaEngine({ name: 'tiny-embed', path, threads: 1, cacheMegabytes: 0, log: () => undefined })
+  server = await serveForTest(engine)
+})
+
+afterAll(async () => {
+  await server.close()
+  await engine.close()
+})
+
+const largestDifference = (one: readonly number[], other: readonly number[]): number =>
+  Math.max(...one.map((value, index) => Math.abs(value - other[index]!)))
+
+test('a GGUF embedding model gives the vectors that BERT gives, in both encodings and many at once', async () => {
+  const input = expected.map(({ text }) => text)
+  const { data, usage } = await server.client.embeddings.create({
+    model: 'tiny-embed',
+    input,
+    encoding_format: 'float',
+  })
+  // llama.cpp looks up GELU in a table of half precision.
+  for (const [index, { embedding }] of data.entries())
+    expect(largestDifference(embedding, expected[index]!.embedding)).toBeLessThan(2e-3)
+  expect(usage.total_tokens).toBe(expected.reduce((sum, { tokens }) => sum + tokens, 0))
+  const packed = await server.client.embeddings.create({ model: 'tiny-embed', input: input[0]! })
+  expect(largestDifference(packed.data[0]!.embedding, data[0]!.embedding)).toBeLessThan(1e-6)
+  const all = await Promise.all(
+    Array.from({ length: 12 }, () => server.client.embeddings.create({ model: 'tiny-embed', input: input[1]! })),
+  )
+  for (const { data: same } of all) expect(same[0]!.embedding).toEqual(all[0]!.data[0]!.embedding)
+})
+
+test('a text that is too long, and a chat, are refused', async () => {
+  const long = { model: 'tiny-embed', input: ['Paris.', 'the '.repeat(40)] }
+  const fault = (asked: Promise<unknown>) => asked.catch((error: unknown) => error)
+  expect(await fault(server.client.embeddings.create(long))).toMatchObject({
+    status: 400,
+    code: 'context_length_exceeded',
+    param: 'input',
+  })
+  const messages = [{ role: 'user' as const, content: 'hi' }]
+  expect(await fault(server.client.chat.completions.create({ model: 'tiny-embed', messages }))).toMatchObject({
+    status: 400,
+    code: 'unsupported',
+    param: 'model',
+  })
+})

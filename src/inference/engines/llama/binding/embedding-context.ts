@@ -1,0 +1,65 @@
+import { InferenceError } from '../../../errors.ts'
+import type { LlamaModel } from './load-model.ts'
+
+/** Makes vectors of texts, one after another. */
+export interface EmbeddingContext {
+  readonly memoryBytes: number
+  readonly contextTokens: number
+  /** The tokens of a text, with those that its model wants around it. */
+  tokenize(text: string): Uint32Array
+  /** Pooled as the model says, and of length 1 (L2). */
+  embed(tokens: Uint32Array): Promise<Float32Array>
+}
+
+/** llama.cpp's vocabularies of word pieces (LLAMA_VOCAB_TYPE_WPM): those of BERT, which begin with [CLS] and end with [SEP]. */
+const WORD_PIECES = 3
+
+/** A whole text is one batch, whose memory grows with it. */
+const USUAL_CONTEXT = 2048
+
+const normalized = (vector: Float32Array): Float32Array => {
+  const length = Math.hypot(...vector)
+  return length === 0 ? vector : vector.map((value) => value / length)
+}
+
+/** @throws InferenceError out_of_memory */
+export const openEmbeddingContext = async (
+  { addon, handle, trainContextTokens }: LlamaModel,
+  settings: { readonly contextTokens: number | null; readonly threads: number },
+): Promise<EmbeddingContext> => {
+  const contextTokens = Math.min(settings.contextTokens ?? USUAL_CONTEXT, trainContextTokens)
+  const context = new addon.AddonContext(handle, {
+    contextSize: contextTokens,
+    batchSize: contextTokens,
+    sequences: 1,
+    threads: settings.threads,
+    embeddings: true,
+  })
+  if (!(await context.init()))
+    throw new InferenceError(
+      'out_of_memory',
+      `A context of ${contextTokens} tokens could not be made; use a shorter one.`,
+    )
+  const memory = context.getMemoryBreakdown()
+  const isWordPieces = handle.getVocabularyType() === WORD_PIECES
+  const first = isWordPieces || handle.shouldPrependBosToken() ? [handle.tokenBos()] : []
+  const last = isWordPieces ? [handle.sepToken()] : handle.shouldAppendEosToken() ? [handle.tokenEos()] : []
+  return {
+    memoryBytes: memory.cpuRam + memory.gpuVram,
+    contextTokens,
+    tokenize: (text) => Uint32Array.from([...first, ...handle.tokenize(text, false), ...last]),
+    embed: async (tokens) => {
+      context.initBatch(tokens.length)
+      context.addToBatch(
+        0,
+        0,
+        tokens,
+        tokens.map((_, index) => index),
+      )
+      await context.decodeBatch()
+      const vector = Float32Array.from(context.getEmbedding(tokens.length))
+      context.disposeSequence(0)
+      return normalized(vector)
+    },
+  }
+}

@@ -1,0 +1,57 @@
+import { InferenceError } from '../../errors.ts'
+import type { GgufHeader } from '../../models/gguf/header.ts'
+import type { Embeddings } from '../engine.ts'
+import { openEmbeddingContext } from './binding/embedding-context.ts'
+import { loadAddon } from './binding/load-addon.ts'
+import { loadModel } from './binding/load-model.ts'
+import type { ModelFacts, Settings } from './settings.ts'
+
+/** A loaded embedding model. */
+export interface Embedder {
+  readonly facts: ModelFacts
+  /** In their turn. @throws InferenceError context_length_exceeded for a text that is too long: cut ones would be alike */
+  embed(inputs: readonly string[], isCancelled: () => boolean): Promise<Embeddings>
+}
+
+/** Requests wait for each other in the process that computes. */
+const SLOTS = 4
+
+export const openEmbedder = async (settings: Settings, header: GgufHeader): Promise<Embedder> => {
+  const model = await loadModel(settings.path, await loadAddon(settings.gpuModule), { header, adapters: settings.lora })
+  const context = await openEmbeddingContext(model, settings)
+  const { contextTokens } = context
+
+  const compute = async (inputs: readonly string[], isCancelled: () => boolean): Promise<Embeddings> => {
+    const texts = inputs.map(context.tokenize)
+    const long = texts.findIndex(({ length }) => length > contextTokens)
+    if (long >= 0) {
+      throw new InferenceError(
+        'context_length_exceeded',
+        `${inputs.length === 1 ? 'The text' : `Text ${long}`} has ${texts[long]!.length} tokens; the model takes ${contextTokens}. Cut it.`,
+        { param: 'input' },
+      )
+    }
+    const vectors: Float32Array[] = []
+    for (const tokens of texts) {
+      if (isCancelled()) break
+      vectors.push(await context.embed(tokens))
+    }
+    return { vectors, tokens: texts.reduce((sum, { length }) => sum + length, 0) }
+  }
+
+  let last: Promise<unknown> = Promise.resolve()
+  return {
+    facts: {
+      parameters: model.parameters,
+      contextTokens,
+      slots: SLOTS,
+      memoryBytes: model.weightBytes + context.memoryBytes,
+      toolSyntax: null,
+    },
+    embed: (inputs, isCancelled) => {
+      const embedded = last.then(() => compute(inputs, isCancelled))
+      last = embedded.catch(() => undefined)
+      return embedded
+    },
+  }
+}

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
-import { downloadParts } from '../models/fetch-to-add.ts'
-import { ensureLocal } from '../models/local-model.ts'
+import { downloadParts } from '../model-sources/fetch-to-add.ts'
+import { ensureLocal } from '../model-sources/local-model.ts'
 import type { Session } from '../session.ts'
 import { sizeWords } from '../sizes.ts'
 

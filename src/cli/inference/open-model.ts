@@ -1,6 +1,6 @@
 import * as models from '../../inference/choose-model-and-engine.ts'
 import type { Engine } from '../../inference/engines/engine.ts'
-import { localName } from '../models/local-model.ts'
+import { localName } from '../model-sources/local-model.ts'
 import type { Session } from '../session.ts'
 
 export type { ChosenModel } from '../../inference/choose-model-and-engine.ts'

@@ -16,7 +16,7 @@ export const define = (command: Command, session: Session): void => {
       const { isModelSource } = await import('../../inference/sources/model-source.ts')
       const signal = io.signal && { signal: io.signal }
       const fetched = isModelSource(path)
-        ? await (await import('./fetch-to-add.ts')).fetchToAdd(path, session)
+        ? await (await import('../model-sources/fetch-to-add.ts')).fetchToAdd(path, session)
         : { path: resolve(io.cwd, path), source: undefined, discard: async () => undefined }
       const added = await addModel(home.folder, {
         name,

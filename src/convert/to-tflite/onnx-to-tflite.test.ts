@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { expect, it } from 'vitest'
+import { graphBuilder } from '../onnx/graph-builder.ts'
+import { texts } from '../onnx/model.ts'
+import { readOnnx } from '../onnx/read-onnx.ts'
+import { tensorOf } from '../onnx/tensors.ts'
+import { onnxToTflite } from './onnx-to-tflite.ts'
+import { OPERATORS } from './schema.ts'
+import { isLitertBundle, isTflite, readTflite, writeTflite } from './tflite-file.ts'
+
+const FOLDER = 'test/fixtures/tflite'
+
+interface Values {
+  readonly shape: readonly number[]
+  readonly data: readonly number[]
+}
+interface Recorded {
+  readonly inputs: Readonly<Record<string, Values>>
+  readonly onnx: Readonly<Record<string, Values>>
+  readonly tflite: Readonly<Record<string, Values>>
+  readonly sha256: string
+}
+
+const converted = async (name: string) => {
+  const recorded: Recorded = JSON.parse(await readFile(`${FOLDER}/${name}.json`, 'utf8'))
+  const inputShape = Object.fromEntries(Object.entries(recorded.inputs).map(([key, { shape }]) => [key, shape]))
+  return { recorded, ...onnxToTflite(readOnnx(await readFile(`${FOLDER}/${name}.onnx`)), { inputShape }) }
+}
+
+/** How often a file has an operator. */
+const count = (bytes: Uint8Array, name: keyof typeof OPERATORS): number => {
+  const { operatorCodes, subgraphs } = readTflite(bytes)
+  return subgraphs![0]!.operators!.filter(
+    ({ opcodeIndex }) => operatorCodes![opcodeIndex!]!.builtinCode === OPERATORS[name],
+  ).length
+}
+
+// The interpreter is no dependency, so its outputs are recorded with the hash of what it ran.
+it.each(['image', 'text', 'series', 'forest', 'boosting'])(
+  "%s: the interpreter's outputs for these very bytes are onnxruntime's",
+  async (name) => {
+    const { recorded, bytes } = await converted(name)
+    const changed = `run test/fixtures/tflite/interpret.ts: ${name}.tflite is not what the interpreter ran`
+    expect(createHash('sha256').update(bytes).digest('hex'), changed).toBe(recorded.sha256)
+    expect(Object.keys(recorded.tflite)).toEqual(Object.keys(recorded.onnx))
+    for (const [output, { shape, data }] of Object.entries(recorded.onnx)) {
+      const found = recorded.tflite[output]!
+      expect(found.shape).toEqual(shape)
+      expect(Math.max(...data.map((value, at) => Math.abs(value - found.data[at]!)))).toBeLessThan(1e-5)
+    }
+  },
+)
+
+it('an image model is transposed where it begins and where it ends, not between its layers', async () => {
+  // At the input, before the features are flattened, and at the output that has channels first.
+  expect(count((await converted('image')).bytes, 'TRANSPOSE')).toBeLessThanOrEqual(3)
+})
+
+it('what is written is read again, and written to the same bytes', async () => {
+  const { bytes, notes } = await converted('forest')
+  expect(isTflite(bytes)).toBe(true)
+  expect(notes).toEqual([
+    'TFLite models have fixed shapes: dimensions without a size are those of the input shape, or 1.',
+  ])
+  expect(Buffer.compare(writeTflite(readTflite(bytes)), bytes)).toBe(0)
+})
+
+it('an operator that TFLite lacks is named with its node', () => {
+  const graph = graphBuilder('unknown')
+  const x = graph.input('x', 'f32', [1, 4])
+  graph.output('y', graph.node('Det', [x], {}, { output: 'determinant' }), 'f32', [1])
+  expect(() => onnxToTflite(graph.build())).toThrow(
+    "Det 'determinant': the operator Det cannot be converted to TFLite; deliver this model as ONNX instead.",
+  )
+  const words = graphBuilder('words')
+  const word = words.input('word', 'string', [1])
+  words.output('y', words.node('StringNormalizer', [word], { stopwords: texts(['a']) }), 'string', [1])
+  expect(() => onnxToTflite(words.build())).toThrow("The input 'word' is of type string")
+  const pad = graphBuilder('computed')
+  const size = pad.input('size', 'i64', [2])
+  const data = pad.constant('data', tensorOf('f32', [1], [1]))
+  pad.output('y', pad.node('Pad', [data, size]), 'f32', null)
+  expect(() => onnxToTflite(pad.build())).toThrow("'size' is no constant. TFLite needs it when the model is converted.")
+})
+
+it('.litertlm bundles and other files are recognized and refused', () => {
+  const bundle = new TextEncoder().encode('LITERTLM and more')
+  expect(isLitertBundle(bundle)).toBe(true)
+  expect(() => readTflite(bundle)).toThrow('A .litertlm bundle holds several models')
+  expect(() => readTflite(new Uint8Array(3))).toThrow("Not a TFLite model: 'TFL3' is expected at the 5th byte.")
+})
+
+it('damaged files and models are bad requests, whatever is wrong with them', async () => {
+  const onnx = await readFile(`${FOLDER}/series.onnx`)
+  const { bytes } = await converted('forest')
+  let seed = 1
+  const random = (below: number) => (seed = (seed * 48271) % 2147483647) % below
+  const isBadRequest = (run: () => unknown) => {
+    try {
+      run()
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'bad_request' })
+    }
+  }
+  for (let round = 0; round < 100; round++) {
+    for (const file of [onnx, bytes]) {
+      const damaged = Uint8Array.from(file)
+      for (let change = 0; change < 4; change++) damaged[random(damaged.length)] = random(256)
+      isBadRequest(() => (file === onnx ? onnxToTflite(readOnnx(damaged)) : readTflite(damaged)))
+    }
+  }
+})

@@ -1,0 +1,130 @@
+import { badRequest } from '../../domain/errors.ts'
+import { foldConstants } from '../onnx/fold-constants.ts'
+import { analyze, guarded, type InputShapes } from '../onnx/infer-shapes.ts'
+import { elementCount, nodeLabel, type OnnxModel, type OnnxNode, type OnnxValue } from '../onnx/model.ts'
+import { DataDependent } from '../onnx/node-context.ts'
+import { graphValues, type Lower, lowerNode, tfliteType } from './lowering.ts'
+import { CLASSICAL } from './operators/classical.ts'
+import { ELEMENTWISE } from './operators/elementwise.ts'
+import { MATRIX } from './operators/matrix.ts'
+import { RECURRENT } from './operators/recurrent.ts'
+import { REDUCTIONS } from './operators/reductions.ts'
+import { SHAPING } from './operators/shaping.ts'
+import { TREES } from './operators/trees.ts'
+import { WINDOWS } from './operators/windows.ts'
+import { type Tensor, tfliteGraph } from './tflite-graph.ts'
+
+const OPERATORS: Readonly<Record<string, Lower>> = {
+  ...ELEMENTWISE,
+  ...MATRIX,
+  ...RECURRENT,
+  ...REDUCTIONS,
+  ...SHAPING,
+  ...WINDOWS,
+}
+const OPERATORS_ML: Readonly<Record<string, Lower>> = { ...CLASSICAL, ...TREES }
+
+/** The ONNX operators that can be made TFLite ones, by domain; what decides for one model may also be its attributes. */
+export const TFLITE_OPERATORS: Readonly<Record<string, readonly string[]>> = {
+  '': Object.keys(OPERATORS),
+  'ai.onnx.ml': Object.keys(OPERATORS_ML),
+}
+
+const lowerOf = (node: OnnxNode): Lower => {
+  const table = node.domain === '' ? OPERATORS : node.domain === 'ai.onnx.ml' ? OPERATORS_ML : {}
+  const found = Object.hasOwn(table, node.type) ? table[node.type] : undefined
+  if (found === undefined) {
+    const domain = node.domain === '' ? '' : ` of ${node.domain}`
+    throw badRequest(
+      `the operator ${node.type}${domain} cannot be converted to TFLite; deliver this model as ONNX instead.`,
+    )
+  }
+  return found
+}
+
+/** The graph without the ZipMap that makes maps of a classifier's scores: its output is the scores as a tensor. */
+const withoutMaps = (model: OnnxModel): OnnxModel => {
+  const { graph } = model
+  const maps = new Map(
+    graph.nodes.filter(({ type }) => type === 'ZipMap').map((node) => [node.outputs[0] ?? '', node.inputs[0] ?? '']),
+  )
+  if (maps.size === 0) return model
+  const nodes = graph.nodes.map((node) =>
+    node.type === 'ZipMap' ? { ...node, type: 'Identity', domain: '', attributes: {} } : node,
+  )
+  const outputs = graph.outputs.map(
+    (output): OnnxValue => (maps.has(output.name) ? { name: output.name, type: 'f32', shape: null } : output),
+  )
+  return { ...model, graph: { ...graph, nodes, outputs } }
+}
+
+export interface Converted {
+  readonly bytes: Uint8Array
+  /** What the reader should know of the result. */
+  readonly notes: string[]
+}
+
+const notesOf = (model: OnnxModel): string[] => {
+  const values = [...model.graph.inputs, ...model.graph.outputs]
+  const named = model.graph.inputs.flatMap(({ shape }) => shape ?? []).filter((size) => typeof size === 'string')
+  const doubles = values.filter(({ type }) => type === 'f64' || type === 'f16' || type === 'bf16')
+  return [
+    ...(named.length > 0
+      ? ['TFLite models have fixed shapes: dimensions without a size are those of the input shape, or 1.']
+      : []),
+    ...(doubles.length > 0 ? [`${doubles.map(({ name }) => name).join(', ')}: float32 in TFLite.`] : []),
+    ...(model.graph.outputs.some(({ type }) => type === 'string')
+      ? ['Labels that are texts are the number of the class.']
+      : []),
+  ]
+}
+
+/**
+ * A .tflite file (schema version 3, also named .litert) that computes what the ONNX model does. Inputs and outputs
+ * keep the shapes that they have in ONNX, channels first where they are; inside, images lie channels last.
+ * Throws bad_request that names the operator and the node where TFLite has nothing for it.
+ */
+export const onnxToTflite = (model: OnnxModel, options: { readonly inputShape?: InputShapes } = {}): Converted =>
+  guarded('The model cannot be converted to TFLite', () => {
+    const folded = foldConstants(withoutMaps(model), options.inputShape)
+    const { values: shapes, constants, contextOf } = analyze(folded, options.inputShape)
+    const graph = tfliteGraph('Converted from ONNX by Tributary.')
+    for (const [name, { shape }] of shapes) {
+      if (elementCount(shape) === 0 && !constants.has(name))
+        throw badRequest(`the value '${name}' of [${shape.join(', ')}] is empty.`)
+    }
+    const values = graphValues(graph, shapes, constants)
+    for (const input of folded.graph.inputs) {
+      const known = shapes.get(input.name)
+      if (known === undefined) throw badRequest(`the input '${input.name}' is no tensor of known rank.`)
+      values.set(input.name, graph.input(input.name, tfliteType(known.type, `The input '${input.name}'`), known.shape))
+    }
+    for (const node of folded.graph.nodes) {
+      if (node.outputs.every((name) => name === '' || constants.has(name))) continue
+      lower(node)
+    }
+    const taken = new Set(folded.graph.inputs.map(({ name }) => values.get(name).index))
+    const outputs = folded.graph.outputs.map(({ name }) => {
+      const tensor = outputTensor(values.get(name), taken)
+      taken.add(tensor.index)
+      return { name, tensor }
+    })
+    return { bytes: graph.bytes(outputs), notes: notesOf(model) }
+
+    function lower(node: OnnxNode): void {
+      try {
+        guarded(nodeLabel(node), () => lowerOf(node)(lowerNode(contextOf(node), graph, values, shapes)))
+      } catch (error) {
+        if (!(error instanceof DataDependent)) throw error
+        throw badRequest(`${nodeLabel(node)}: ${error.message} TFLite needs it when the model is converted.`)
+      }
+    }
+
+    /** A tensor of its own for each output: not an input, or another output. */
+    function outputTensor(tensor: Tensor, used: ReadonlySet<number>): Tensor {
+      if (!used.has(tensor.index)) return tensor
+      const shape = graph.constant('i32', [tensor.shape.length], tensor.shape)
+      const value = { newShape: tensor.shape }
+      return graph.operator('RESHAPE', [tensor, shape], {}, { table: 'ReshapeOptions', value })
+    }
+  })

@@ -1,0 +1,164 @@
+// Linear models, scalers and encoders of ai.onnx.ml.
+import { badRequest } from '../../../domain/errors.ts'
+import { attributeOf } from '../../onnx/model.ts'
+import { type Lower, type Lowering, reshape } from '../lowering.ts'
+import type { Tensor } from '../tflite-graph.ts'
+import { arithmetic, broadcasting, castTo, unary } from './elementwise.ts'
+import { fullyConnected } from './matrix.ts'
+import { reduceTensor } from './reductions.ts'
+import { concat } from './windows.ts'
+
+const floats = (node: Lowering, name: string): readonly number[] => attributeOf(node.node, name, 'floats', [])
+
+const rowsOf = (node: Lowering): Tensor => {
+  const { shape } = node.input(0)
+  if (shape.length === 0 || shape.length > 2)
+    throw badRequest(`Its input has ${shape.length} dimensions; rows of features are expected.`)
+  const rows = shape.length === 1 ? [1, shape[0]!] : [...shape]
+  return castTo(node.graph, reshape(node.graph, node.value(0), rows), 'f32')
+}
+
+const postTransform = (node: Lowering, scores: Tensor): Tensor => {
+  const kind = node.text('post_transform', 'NONE')
+  if (kind === 'NONE') return scores
+  if (kind === 'LOGISTIC') return arithmetic(node.graph).sigmoid(scores)
+  if (kind === 'SOFTMAX')
+    return node.graph.operator('SOFTMAX', [scores], {}, { table: 'SoftmaxOptions', value: { beta: 1 } })
+  throw badRequest(`post_transform ${kind} is not supported by TFLite.`)
+}
+
+/**
+ * Label and scores of a classifier. Labels that are texts are given as the number of the class, as TFLite has no texts.
+ * Of two classes with one score, the second has the score, and the first what is left.
+ */
+export const classOutputs = (
+  node: Lowering,
+  scores: Tensor,
+  kind: 'scores' | 'score of the second' | 'probability of the second',
+): void => {
+  const { graph } = node
+  const { sub, neg } = arithmetic(graph)
+  const both = {
+    scores: () => scores,
+    'score of the second': () => concat(graph, [neg(scores), scores], 1),
+    'probability of the second': () => concat(graph, [sub(1, scores), scores], 1),
+  }[kind]()
+  const labels = attributeOf(
+    node.node,
+    'classlabels_int64s',
+    'ints',
+    attributeOf(node.node, 'classlabels_ints', 'ints', undefined),
+  )
+  if (node.wants(0)) {
+    const axis = graph.constant('i32', [], [1])
+    const options = { table: 'ArgMaxOptions', value: { outputType: 4 } }
+    const best = graph.operator('ARG_MAX', [both, axis], { shape: [both.shape[0]!], type: 'i64' }, options)
+    const ordinary = labels === undefined || labels.every((label, at) => label === at)
+    const label = ordinary
+      ? best
+      : graph.operator(
+          'GATHER',
+          [graph.constant('i64', [labels.length], labels), best],
+          { shape: best.shape, type: 'i64' },
+          {
+            table: 'GatherOptions',
+            value: { axis: 0, batchDims: 0 },
+          },
+        )
+    node.define(label)
+  }
+  if (node.wants(1)) node.define(kind === 'probability of the second' ? both : postTransform(node, both), undefined, 1)
+}
+
+const product = (node: Lowering, outputs: number): Tensor => {
+  const x = rowsOf(node)
+  const [coefficients, intercepts] = [floats(node, 'coefficients'), floats(node, 'intercepts')]
+  const width = x.shape[1]!
+  if (coefficients.length !== outputs * width) {
+    throw badRequest(`${coefficients.length} coefficients for ${outputs} outputs and ${width} features.`)
+  }
+  const bias = intercepts.length === outputs ? node.graph.constant('f32', [outputs], intercepts) : null
+  return fullyConnected(node.graph, x, node.graph.constant('f32', [outputs, width], coefficients), bias)
+}
+
+const linearClassifier: Lower = (node) => {
+  const rows = Math.max(1, floats(node, 'intercepts').length)
+  const classes = node.result(1).shape.at(-1)!
+  if (rows === 1 && classes === 2) return classOutputs(node, product(node, 1), 'score of the second')
+  classOutputs(node, product(node, classes), 'scores')
+}
+
+const linearRegressor: Lower = (node) => node.define(postTransform(node, product(node, node.int('targets', 1))))
+
+const scaler: Lower = unary((x, node, graph) => {
+  const { sub, mul } = arithmetic(graph)
+  const [offset, scale] = ['offset', 'scale'].map((name) =>
+    graph.constant('f32', [floats(node, name).length], floats(node, name)),
+  )
+  return mul(sub(castTo(graph, x, 'f32'), offset!), scale!)
+})
+
+const normalizer: Lower = unary((x, node, graph) => {
+  const { abs, div, mul, sqrt, max } = arithmetic(graph)
+  const last = [x.shape.length - 1]
+  const norm = node.text('norm', 'MAX')
+  const sizes = {
+    L1: () => reduceTensor(graph, 'SUM', abs(x), last),
+    L2: () => sqrt(reduceTensor(graph, 'SUM', mul(x, x), last)),
+    MAX: () => reduceTensor(graph, 'REDUCE_MAX', x, last),
+  }
+  const size = sizes[norm as keyof typeof sizes]
+  if (size === undefined) throw badRequest(`The norm '${norm}' does not exist.`)
+  return div(x, norm === 'MAX' ? size() : max(size(), 1e-30))
+})
+
+const imputer: Lower = unary((x, node, graph) => {
+  const [values, replaced] = [floats(node, 'imputed_value_floats'), node.float('replaced_value_float', Number.NaN)]
+  if (values.length === 0) throw badRequest('Only float values are imputed.')
+  const known = Number.isNaN(replaced)
+    ? broadcasting(graph, 'EQUAL', [x, x], 'bool')
+    : broadcasting(graph, 'NOT_EQUAL', [x, graph.constant('f32', [], [replaced])], 'bool')
+  return broadcasting(graph, 'SELECT_V2', [known, x, graph.constant('f32', [values.length], values)], 'f32')
+})
+
+const binarizer: Lower = unary((x, node, graph) => {
+  const above = broadcasting(graph, 'GREATER', [x, graph.constant('f32', [], [node.float('threshold')])], 'bool')
+  return castTo(graph, above, 'f32')
+})
+
+const features: Lower = (node) => {
+  const { shape, type } = node.result()
+  const indices = node.weights(1, 'indices')
+  const x =
+    node.input(0).shape.length === 1 ? reshape(node.graph, node.value(0), [1, ...node.input(0).shape]) : node.value(0)
+  const places = node.integers(Array.from(indices.values))
+  const options = { table: 'GatherOptions', value: { axis: x.shape.length - 1, batchDims: 0 } }
+  node.define(node.graph.operator('GATHER', [x, places], { shape, type }, options))
+}
+
+const oneHot: Lower = (node) => {
+  const categories = attributeOf(node.node, 'cats_int64s', 'ints', undefined)
+  if (categories === undefined) throw badRequest('Categories that are texts are not supported by TFLite.')
+  const { graph } = node
+  const x = castTo(graph, node.value(0), 'i64')
+  const column = reshape(graph, x, [...x.shape, 1])
+  const hot = broadcasting(graph, 'EQUAL', [column, graph.constant('i64', [categories.length], categories)], 'bool')
+  node.define(castTo(graph, hot, 'f32'))
+}
+
+const vectorizer: Lower = (node) => {
+  const parts = node.node.inputs.map((_, at) => castTo(node.graph, node.value(at), 'f32'))
+  node.define(parts.length === 1 ? parts[0]! : concat(node.graph, parts, parts[0]!.shape.length - 1))
+}
+
+export const CLASSICAL: Readonly<Record<string, Lower>> = {
+  ArrayFeatureExtractor: features,
+  Binarizer: binarizer,
+  FeatureVectorizer: vectorizer,
+  Imputer: imputer,
+  LinearClassifier: linearClassifier,
+  LinearRegressor: linearRegressor,
+  Normalizer: normalizer,
+  OneHotEncoder: oneHot,
+  Scaler: scaler,
+}

@@ -1,0 +1,352 @@
+// Operators that move elements.
+import { badRequest } from '../../../domain/errors.ts'
+import { axisOf } from '../../onnx/constants.ts'
+import { padsOf, permutationOf, sliceRanges, splitSizes } from '../../onnx/shape-rules.ts'
+import { arrange, type Lower, type Lowering, plainOrder, reshape } from '../lowering.ts'
+import type { Tensor } from '../tflite-graph.ts'
+import { arithmetic, castTo, orderOfResult } from './elementwise.ts'
+import { slice as cut } from './windows.ts'
+
+const reshaped: Lower = (node) => node.define(reshape(node.graph, node.flat(0), node.result().shape))
+
+/** Nothing moves: the same tensor is read in another order. */
+const transpose: Lower = (node) => {
+  const order = node.order(0)
+  const permutation = permutationOf(node)
+  node.define(
+    node.value(0, order),
+    order.map((axis) => permutation.indexOf(axis)),
+  )
+}
+
+const concat: Lower = (node) => {
+  const { shape, type } = node.result()
+  const order = orderOfResult(node)
+  const axis = axisOf(node.int('axis', 1), shape.length)
+  const parts = node.node.inputs.flatMap((_, at) => (node.input(at).shape[axis] === 0 ? [] : [node.value(at, order)]))
+  const value = { axis: order.indexOf(axis), activation: 0 }
+  const options = { table: 'ConcatenationOptions', value }
+  if (parts.length === 1) return node.define(parts[0]!, order)
+  node.define(node.graph.operator('CONCATENATION', parts, { shape: arrange(shape, order), type }, options), order)
+}
+
+const split: Lower = (node) => {
+  const order = node.order(0)
+  const at = order.indexOf(node.axis('axis', 0))
+  const x = node.value(0, order)
+  const sizes = splitSizes(node)
+  if (sizes.length === 1) return node.define(x, order)
+  const axis = node.graph.constant('i32', [], [at])
+  const results = sizes.map((size) => ({
+    shape: x.shape.map((old, other) => (other === at ? size : old)),
+    type: x.type,
+  }))
+  const options = { table: 'SplitVOptions', value: { splits: sizes.length } }
+  const parts = node.graph.operators('SPLIT_V', [x, node.integers(sizes), axis], results, options)
+  for (const [index, part] of parts.entries()) node.define(part, order, index)
+}
+
+const slice: Lower = (node) => {
+  const order = node.order(0)
+  const x = node.value(0, order)
+  const ranges = arrangeList(sliceRanges(node), order)
+  const shape = ranges.map(({ count }) => count)
+  if (ranges.every(({ step }) => step === 1)) {
+    return node.define(
+      cut(
+        node.graph,
+        x,
+        ranges.map(({ start }) => start),
+        shape,
+      ),
+      order,
+    )
+  }
+  const begin = ranges.map(({ start }) => start)
+  const strides = ranges.map(({ step }) => step)
+  // Going backwards to the first element, the end lies before it, which only a mask can say.
+  const ends = ranges.map(({ start, step, count }) => start + step * count)
+  const endMask = ends.reduce((mask, end, at) => (end < 0 ? mask | (1 << at) : mask), 0)
+  const inputs = [x, ...[begin, ends.map((end) => Math.max(end, 0)), strides].map((list) => node.integers(list))]
+  const value = { beginMask: 0, endMask, ellipsisMask: 0, newAxisMask: 0, shrinkAxisMask: 0 }
+  node.define(node.graph.operator('STRIDED_SLICE', inputs, { shape }, { table: 'StridedSliceOptions', value }), order)
+}
+const arrangeList = <Item>(list: readonly Item[], order: readonly number[]): Item[] => order.map((axis) => list[axis]!)
+
+const pad: Lower = (node) => {
+  const order = node.order(0)
+  const pads = arrangeList(padsOf(node), order)
+  const mode = node.text('mode', 'constant')
+  const source = node.value(0, order)
+  const crop = (pair: readonly number[], side: number) => Math.max(0, -pair[side]!)
+  const begin = pads.map((pair) => crop(pair, 0))
+  const x = cut(
+    node.graph,
+    source,
+    begin,
+    source.shape.map((size, at) => size - begin[at]! - crop(pads[at]!, 1)),
+  )
+  const list = pads.flatMap(([before, after]) => [Math.max(0, before), Math.max(0, after)])
+  const paddings = node.graph.constant('i32', [pads.length, 2], list)
+  const shape = x.shape.map((size, at) => size + list[2 * at]! + list[2 * at + 1]!)
+  if (mode === 'reflect') {
+    const options = { table: 'MirrorPadOptions', value: { mode: 0 } }
+    return node.define(node.graph.operator('MIRROR_PAD', [x, paddings], { shape }, options), order)
+  }
+  if (mode !== 'constant') return node.define(gatherPad(node, x, list, mode), order)
+  const fill = node.opset < 11 ? node.float('value') : node.has(2) ? Number(node.weights(2, 'value').values[0]) : 0
+  const value = node.graph.constant(x.type, [1], [fill])
+  node.define(
+    fill === 0
+      ? node.graph.operator('PAD', [x, paddings], { shape }, { table: 'PadOptions', value: {} })
+      : node.graph.operator('PADV2', [x, paddings, value], { shape }, { table: 'PadV2Options', value: {} }),
+    order,
+  )
+}
+
+/** Padding with the edge, or around to the other side: elements are taken again. */
+const gatherPad = (node: Lowering, x: Tensor, pads: readonly number[], mode: string): Tensor => {
+  if (mode !== 'edge' && mode !== 'wrap') throw badRequest(`Padding with '${mode}' is not supported by TFLite.`)
+  return x.shape.reduce((current, size, at) => {
+    const [before, after] = [pads[2 * at]!, pads[2 * at + 1]!]
+    if (before + after === 0) return current
+    const places = Array.from({ length: before + size + after }, (_, place) => place - before)
+    const from = places.map((place) =>
+      mode === 'edge' ? Math.min(Math.max(place, 0), size - 1) : ((place % size) + size) % size,
+    )
+    return take(node, current, from, at)
+  }, x)
+}
+
+/** Elements at these constant places of an axis. */
+const take = (node: Lowering, x: Tensor, places: readonly number[], axis: number): Tensor => {
+  const shape = x.shape.map((size, at) => (at === axis ? places.length : size))
+  return node.graph.operator(
+    'GATHER',
+    [x, node.integers(places)],
+    { shape },
+    { table: 'GatherOptions', value: { axis, batchDims: 0 } },
+  )
+}
+
+/** Indices from the front: where they are computed, negative ones get the size of the axis. */
+const fromFront = (node: Lowering, at: number, size: number): Tensor => {
+  const constant = node.constant(at)
+  if (constant !== undefined) {
+    const values = Float64Array.from(constant.values, (place) => (place < 0 ? place + size : place))
+    return node.graph.constant('i32', constant.shape, values)
+  }
+  const index = castTo(node.graph, node.value(at), 'i32')
+  const { graph } = node
+  const [zero, length] = [0, size].map((value) => graph.constant('i32', [], [value]))
+  const negative = graph.operator('LESS', [index, zero!], { type: 'bool' })
+  const moved = graph.operator('ADD', [index, length!], {}, { table: 'AddOptions', value: {} })
+  return graph.operator('SELECT_V2', [negative, moved, index], { shape: index.shape, type: 'i32' })
+}
+
+const gather: Lower = (node) => {
+  const { shape } = node.result()
+  const axis = node.axis('axis', 0)
+  const indices = fromFront(node, 1, node.input(0).shape[axis]!)
+  const x = node.value(0)
+  const options = { table: 'GatherOptions', value: { axis, batchDims: 0 } }
+  node.define(node.graph.operator('GATHER', [x, indices], { shape }, options))
+}
+
+const gatherNd: Lower = (node) => {
+  if (node.int('batch_dims') !== 0) throw badRequest('batch_dims are not supported by TFLite.')
+  const { shape } = node.result()
+  const indices = castTo(node.graph, node.value(1), 'i32')
+  const constant = node.constant(1)
+  if (constant !== undefined && Array.from(constant.values).some((place) => place < 0)) {
+    throw badRequest('Negative indices are not supported by TFLite.')
+  }
+  node.define(
+    node.graph.operator('GATHER_ND', [node.value(0), indices], { shape }, { table: 'GatherNdOptions', value: {} }),
+  )
+}
+
+const expand: Lower = (node) => {
+  const { shape } = node.result()
+  const x = node.value(0)
+  if (x.shape.join() === shape.join()) return node.define(x)
+  const full = reshape(node.graph, x, [...Array.from({ length: shape.length - x.shape.length }, () => 1), ...x.shape])
+  const repeats = node.integers(shape.map((size, at) => (full.shape[at] === 1 ? size : 1)))
+  node.define(node.graph.operator('TILE', [full, repeats], { shape }, { table: 'TileOptions', value: {} }))
+}
+
+const tile: Lower = (node) => {
+  const order = node.order(0)
+  const repeats = arrangeList(node.numbers(1), order)
+  const { shape } = node.result()
+  const options = { table: 'TileOptions', value: {} }
+  const inputs = [node.value(0, order), node.integers(repeats)]
+  node.define(node.graph.operator('TILE', inputs, { shape: arrange(shape, order) }, options), order)
+}
+
+/** The places that each output element is read from. Source: the operator Resize, nearest. */
+const nearest = (node: Lowering, size: number, output: number, scale: number): number[] => {
+  const mode = node.text('coordinate_transformation_mode', node.opset < 11 ? 'asymmetric' : 'half_pixel')
+  const rounding = node.text('nearest_mode', node.opset < 11 ? 'floor' : 'round_prefer_floor')
+  return Array.from({ length: output }, (_, place) => {
+    const at = coordinate(mode, place, size, output, scale)
+    const near = { floor: Math.floor(at), ceil: Math.ceil(at), round_prefer_ceil: Math.floor(at + 0.5) }[rounding]
+    return Math.min(Math.max(near ?? Math.ceil(at - 0.5), 0), size - 1)
+  })
+}
+
+const coordinate = (mode: string, place: number, size: number, output: number, scale: number): number => {
+  if (mode === 'half_pixel' || (mode === 'pytorch_half_pixel' && output > 1)) return (place + 0.5) / scale - 0.5
+  if (mode === 'pytorch_half_pixel') return 0
+  if (mode === 'asymmetric') return place / scale
+  if (mode === 'align_corners') return output === 1 ? 0 : (place * (size - 1)) / (size * scale - 1)
+  throw badRequest(`The coordinate transformation '${mode}' is not supported; use half_pixel.`)
+}
+
+/** One axis of a linear Resize: a mean of two elements for each output element. */
+const linear = (node: Lowering, x: Tensor, axis: number, output: number, scale: number): Tensor => {
+  const mode = node.text('coordinate_transformation_mode', node.opset < 11 ? 'asymmetric' : 'half_pixel')
+  const size = x.shape[axis]!
+  const at = Array.from({ length: output }, (_, place) => coordinate(mode, place, size, output, scale))
+  const inside = at.map((place) => Math.min(Math.max(place, 0), size - 1))
+  const low = inside.map(Math.floor)
+  const high = low.map((place) => Math.min(place + 1, size - 1))
+  const shape = x.shape.map((_, other) => (other === axis ? output : 1))
+  const share = node.graph.constant(
+    'f32',
+    shape,
+    inside.map((place, index) => place - low[index]!),
+  )
+  const { add, sub, mul } = arithmetic(node.graph)
+  const first = take(node, x, low, axis)
+  return add(first, mul(sub(take(node, x, high, axis), first), share))
+}
+
+const resize: Lower = (node) => {
+  const { shape } = node.input(0)
+  const target = node.result().shape
+  const order = node.order(0)
+  const mode = node.text('mode', 'nearest')
+  if (mode !== 'nearest' && mode !== 'linear' && mode !== 'bilinear') {
+    throw badRequest(`The interpolation '${mode}' is not supported by TFLite; use nearest or linear.`)
+  }
+  if (node.int('antialias') !== 0) throw badRequest('antialias is not supported by TFLite.')
+  const scales = resizeScales(node)
+  node.define(resizeOperator(node, mode, scales) ?? axisByAxis(), order)
+
+  function axisByAxis(): Tensor {
+    return order.reduce(
+      (x, axis, at) => {
+        if (shape[axis] === target[axis]) return x
+        const scale = scales[axis]!
+        return mode === 'nearest'
+          ? take(node, x, nearest(node, shape[axis]!, target[axis]!, scale), at)
+          : linear(node, x, at, target[axis]!, scale)
+      },
+      node.value(0, order),
+    )
+  }
+}
+
+/** The stated scale of each axis; that of the sizes where sizes are given. */
+const resizeScales = (node: Lowering): number[] => {
+  const { shape } = node.input(0)
+  const target = node.result().shape
+  const place = node.opset < 11 ? 1 : 2
+  const floats = node.node.attributes.scales
+  const list = node.has(3)
+    ? undefined
+    : node.has(place)
+      ? node.numbers(place)
+      : floats?.kind === 'floats'
+        ? floats.value
+        : undefined
+  const axes = node.ints('axes')?.map((axis) => axisOf(axis, shape.length)) ?? plainOrder(shape.length)
+  return shape.map(
+    (size, axis) => (axes.includes(axis) ? list?.[axes.indexOf(axis)] : undefined) ?? target[axis]! / size,
+  )
+}
+
+/** TFLite's own operator for a linear Resize of an image by the sizes' own scales, where one computes the same. */
+const resizeOperator = (node: Lowering, mode: string, scales: readonly number[]): Tensor | undefined => {
+  const { shape } = node.input(0)
+  const target = node.result().shape
+  const order = node.order(0)
+  const transformation = node.text('coordinate_transformation_mode', node.opset < 11 ? 'asymmetric' : 'half_pixel')
+  const own = { half_pixel: [false, true], align_corners: [true, false], asymmetric: [false, false] }[transformation]
+  const image = order.join() === '0,2,3,1' && shape[0] === target[0] && shape[1] === target[1]
+  const exact = shape.every((size, axis) => Math.abs(scales[axis]! * size - target[axis]!) < 1e-6)
+  if (mode === 'nearest' || own === undefined || !image || !exact) return undefined
+  const size = node.integers([target[2]!, target[3]!])
+  return node.graph.operator(
+    'RESIZE_BILINEAR',
+    [node.value(0, order), size],
+    { shape: arrange(target, order) },
+    {
+      table: 'ResizeBilinearOptions',
+      value: { alignCorners: own[0]!, halfPixelCenters: own[1]! },
+    },
+  )
+}
+
+const trilu: Lower = (node) => {
+  const { shape, type } = node.result()
+  const shift = node.has(1) ? Number(node.weights(1, 'diagonal').values[0]) : 0
+  const [rows, columns] = shape.slice(-2) as [number, number]
+  const upper = node.int('upper', 1) !== 0
+  const keeps = Array.from({ length: rows * columns }, (_, at) => {
+    const distance = (at % columns) - Math.floor(at / columns) - shift
+    return (upper ? distance >= 0 : distance <= 0) ? 1 : 0
+  })
+  const mask = node.graph.constant(type, [...shape.slice(0, -2).map(() => 1), rows, columns], keeps)
+  node.define(node.graph.operator('MUL', [node.value(0), mask], {}, { table: 'MulOptions', value: {} }))
+}
+
+const oneHot: Lower = (node) => {
+  const { shape, type } = node.result()
+  const { graph } = node
+  const axis = axisOf(node.int('axis', -1), shape.length)
+  const depth = shape[axis]!
+  const [off, on] = Array.from(node.weights(2, 'values').values) as [number, number]
+  const indices = castTo(graph, node.value(0), 'i32')
+  const own = shape.map((size, at) => (at === axis ? 1 : size))
+  const places = graph.constant(
+    'i32',
+    shape.map((_, at) => (at === axis ? depth : 1)),
+    Array.from({ length: depth }, (_, at) => at),
+  )
+  const column = reshape(graph, indices, own)
+  const positive = graph.operator('FLOOR_MOD', [column, graph.constant('i32', [], [depth])])
+  const hot = graph.operator('EQUAL', [positive, places], { shape, type: 'bool' })
+  const inside = graph.operator('EQUAL', [column, positive], { shape: own, type: 'bool' })
+  const negative = graph.operator('LESS', [column, graph.constant('i32', [], [0])], { shape: own, type: 'bool' })
+  const low = graph.operator('GREATER_EQUAL', [column, graph.constant('i32', [], [-depth])], {
+    shape: own,
+    type: 'bool',
+  })
+  const wrapped = graph.operator('LOGICAL_AND', [negative, low], { shape: own, type: 'bool' })
+  const valid = graph.operator('LOGICAL_OR', [inside, wrapped], { shape: own, type: 'bool' })
+  const both = graph.operator('LOGICAL_AND', [hot, valid], { shape, type: 'bool' })
+  const [yes, no] = [on, off].map((value) => graph.constant(type, [], [value]))
+  node.define(graph.operator('SELECT_V2', [both, yes!, no!], { shape, type }))
+}
+
+export const SHAPING: Readonly<Record<string, Lower>> = {
+  Concat: concat,
+  Expand: expand,
+  Flatten: reshaped,
+  Gather: gather,
+  GatherND: gatherNd,
+  OneHot: oneHot,
+  Pad: pad,
+  Reshape: reshaped,
+  Resize: resize,
+  Slice: slice,
+  Split: split,
+  Squeeze: reshaped,
+  Tile: tile,
+  Transpose: transpose,
+  Trilu: trilu,
+  Unsqueeze: reshaped,
+  Upsample: resize,
+}

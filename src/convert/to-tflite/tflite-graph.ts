@@ -1,0 +1,134 @@
+import { encodeElements } from '../../tensors/elements.ts'
+import type { DType } from '../../tensors/weight-file.ts'
+import {
+  OPERATORS,
+  type OperatorName,
+  type Options,
+  TENSOR_TYPES,
+  type TfliteModel,
+  type TfliteOperator,
+  type TfliteTensor,
+} from './schema.ts'
+import { writeTflite } from './tflite-file.ts'
+
+export type TfliteType = 'f32' | 'i32' | 'u8' | 'i64' | 'bool' | 'i16' | 'i8'
+
+/** A tensor of the graph, row-major. */
+export interface Tensor {
+  readonly index: number
+  readonly type: TfliteType
+  readonly shape: readonly number[]
+}
+
+export interface TfliteGraph {
+  readonly input: (name: string, type: TfliteType, shape: readonly number[]) => Tensor
+  readonly constant: (type: TfliteType, shape: readonly number[], values: ArrayLike<number>) => Tensor
+  /** An operator with one output of this shape and type (those of its first input where they are left out). */
+  readonly operator: (
+    name: OperatorName,
+    inputs: readonly (Tensor | null)[],
+    result?: { readonly shape?: readonly number[]; readonly type?: TfliteType },
+    options?: Options,
+  ) => Tensor
+  readonly operators: (
+    name: OperatorName,
+    inputs: readonly (Tensor | null)[],
+    results: readonly { readonly shape: readonly number[]; readonly type: TfliteType }[],
+    options?: Options,
+  ) => Tensor[]
+  readonly bytes: (outputs: readonly { readonly name: string; readonly tensor: Tensor }[]) => Uint8Array
+}
+
+/** Small constants are shared by content. */
+const MAX_SHARED_BYTES = 4096
+
+/** The least version of the kernel that runs an operator as it is written; 1 where it is not named. */
+const versionOf = (name: OperatorName, options: Options | undefined): number => {
+  if (name === 'FULLY_CONNECTED') return 5
+  if (name === 'GATHER') return Number(options?.value.batchDims ?? 0) > 0 ? 5 : 1
+  return 1
+}
+
+/** Collects a TFLite model with one subgraph. Names of tensors are those of inputs and outputs, and numbers otherwise. */
+export const tfliteGraph = (description: string): TfliteGraph => {
+  const tensors: TfliteTensor[] = []
+  const buffers: { data?: Uint8Array }[] = [{}]
+  const operators: TfliteOperator[] = []
+  const codes = new Map<string, { readonly index: number; readonly code: number; readonly version: number }>()
+  const shared = new Map<string, Tensor>()
+  const inputs: { name: string; tensorIndex: number }[] = []
+
+  const add = (name: string, type: TfliteType, shape: readonly number[], buffer: number): Tensor => {
+    const index = tensors.push({ shape, type: TENSOR_TYPES.indexOf(type), buffer, name, hasRank: true }) - 1
+    return { index, type, shape }
+  }
+  const opcode = (name: OperatorName, options: Options | undefined): number => {
+    const version = versionOf(name, options)
+    const key = `${name} ${version}`
+    const found = codes.get(key) ?? { index: codes.size, code: OPERATORS[name], version }
+    codes.set(key, found)
+    return found.index
+  }
+  const addOperators: TfliteGraph['operators'] = (name, from, results, options) => {
+    const outputs = results.map(({ shape, type }, at) =>
+      add(`${name.toLowerCase()}_${operators.length}${at > 0 ? `_${at}` : ''}`, type, shape, 0),
+    )
+    operators.push({
+      opcodeIndex: opcode(name, options),
+      inputs: from.map((tensor) => tensor?.index ?? -1),
+      outputs: outputs.map(({ index }) => index),
+      ...(options === undefined ? {} : { builtinOptions: options }),
+    })
+    return outputs
+  }
+  return {
+    input: (name, type, shape) => {
+      const tensor = add(name, type, shape, 0)
+      inputs.push({ name, tensorIndex: tensor.index })
+      return tensor
+    },
+    constant: (type, shape, values) => {
+      const data = encodeElements(values, type as DType)
+      const key =
+        data.length > MAX_SHARED_BYTES ? '' : `${type} ${shape.join()} ${Buffer.from(data).toString('latin1')}`
+      const found = shared.get(key)
+      if (key !== '' && found !== undefined) return found
+      const tensor = add(`constant_${buffers.length}`, type, shape, buffers.push({ data }) - 1)
+      if (key !== '') shared.set(key, tensor)
+      return tensor
+    },
+    operator: (name, from, { shape, type } = {}, options) => {
+      const first = from[0]!
+      return addOperators(name, from, [{ shape: shape ?? first.shape, type: type ?? first.type }], options)[0]!
+    },
+    operators: addOperators,
+    bytes: (outputs) => {
+      const named = tensors.map((tensor, index) => {
+        const output = outputs.find(({ tensor: other }) => other.index === index)
+        return output === undefined ? tensor : { ...tensor, name: output.name }
+      })
+      const maps = outputs.map(({ name, tensor }) => ({ name, tensorIndex: tensor.index }))
+      const model = {
+        version: 3,
+        operatorCodes: [...codes.values()].map(({ code, version }) => ({
+          deprecatedBuiltinCode: Math.min(code, 127),
+          version,
+          builtinCode: code,
+        })),
+        subgraphs: [
+          {
+            tensors: named,
+            inputs: inputs.map(({ tensorIndex }) => tensorIndex),
+            outputs: maps.map(({ tensorIndex }) => tensorIndex),
+            operators,
+            name: 'main',
+          },
+        ],
+        description,
+        buffers,
+        signatureDefs: [{ inputs, outputs: maps, signatureKey: 'serving_default', subgraphIndex: 0 }],
+      }
+      return writeTflite(model satisfies TfliteModel)
+    },
+  }
+}

@@ -1,4 +1,5 @@
 import { conflict } from '../domain/errors.ts'
+import { isTreeStrategy } from '../domain/strategy-rules.ts'
 import { showName } from '../tensors/shape.ts'
 import { BYTES_OF, elementCount } from '../tensors/weight-file.ts'
 import { chunksOf } from './chunks.ts'
@@ -8,8 +9,9 @@ import { compareIds } from './receipt.ts'
 import { nameOfUpdate, openRound, type RoundFiles } from './round-files.ts'
 import { roundsIn } from './state-file.ts'
 import { mergedTensors, mergeStatistics, requireMergeable } from './statistics.ts'
-import { STRATEGIES } from './strategies.ts'
+import { STRATEGIES, TREE_STRATEGIES } from './strategies.ts'
 import type { Chunk, Strategy } from './strategy.ts'
+import { aggregateTrees } from './trees.ts'
 import { firstOpaque, passUnchanged } from './unchanged.ts'
 
 /** By device id, whatever the order of arrival. Throws conflict when they cannot be ordered or weighed. */
@@ -37,9 +39,11 @@ const weighable = (samples: readonly number[]): readonly number[] => {
  */
 export const aggregateFiles = async (job: AggregationJob): Promise<AggregationResult> => {
   const updates = inOrder(job.updates)
+  const { name } = job.strategy
+  if (isTreeStrategy(name)) return aggregateTrees(job, updates, TREE_STRATEGIES[name])
   const kernel = createKernel()
   const roundsBefore = roundsIn(job.statePath)
-  const strategy = STRATEGIES[job.strategy.name](kernel, {
+  const strategy = STRATEGIES[name](kernel, {
     options: job.strategy.options,
     samples: weighable(updates.map(({ numSamples }) => numSamples)),
     staleness: updates.map(({ staleness }) => staleness ?? 0),

@@ -12,6 +12,7 @@ import { createPlausibility, readRaw } from '../tensors/raw.ts'
 import { readWeights, requireSound, whyOpaque } from '../tensors/read-weights.ts'
 import { showName } from '../tensors/shape.ts'
 import { BYTES_OF, elementCount, isDirect, type Tensor } from '../tensors/weight-file.ts'
+import { readTrees } from '../tensors/xgboost-trees.ts'
 import { expandTensor, ScratchFile } from './expand.ts'
 import { type OpenFile, openFile, readFully } from './files.ts'
 import type { Inspection, InspectionOptions, RawVectors } from './job.ts'
@@ -29,6 +30,10 @@ export const inspectFile = async (path: string, options: InspectionOptions): Pro
   const file = openFile(path, 'r')
   try {
     const format = detectFormat(file)
+    if (options.trees) {
+      readTrees(file)
+      return { format, rawVector: false, layout: null, warning: null }
+    }
     const isDeclared = rawVectors === 'declared'
     const advice = whyOpaque(file, format)
     if (advice !== null && !(expected !== null && isWeightFormat(format))) {

@@ -114,6 +114,8 @@ export interface InspectionOptions {
   /** Null: any content is taken. */
   readonly expected: Layout | null
   readonly rawVectors: RawVectors
+  /** The round combines trees: the file must be a model of them. */
+  readonly trees?: boolean
 }
 
 export interface Inspection {

@@ -1,4 +1,4 @@
-import type { StrategyName } from '../domain/strategy-rules.ts'
+import type { StrategyName, TreeStrategyName } from '../domain/strategy-rules.ts'
 import { ditto } from './ditto.ts'
 import { fedadam } from './fedadam.ts'
 import { fedavg } from './fedavg.ts'
@@ -10,8 +10,11 @@ import { fedtrimmedavg } from './fedtrimmedavg.ts'
 import { krum, multikrum } from './krum.ts'
 import { scaffold } from './scaffold.ts'
 import type { StrategyFactory } from './strategy.ts'
+import type { TreeStrategy } from './trees.ts'
+import { xgbBagging } from './xgb-bagging.ts'
+import { xgbCyclic } from './xgb-cyclic.ts'
 
-export const STRATEGIES: Readonly<Record<StrategyName, StrategyFactory>> = {
+export const STRATEGIES: Readonly<Record<Exclude<StrategyName, TreeStrategyName>, StrategyFactory>> = {
   fedavg,
   fedprox,
   scaffold,
@@ -23,4 +26,9 @@ export const STRATEGIES: Readonly<Record<StrategyName, StrategyFactory>> = {
   fedadam,
   ditto,
   fedbuff,
+}
+
+export const TREE_STRATEGIES: Readonly<Record<TreeStrategyName, TreeStrategy>> = {
+  xgb_bagging: xgbBagging,
+  xgb_cyclic: xgbCyclic,
 }

@@ -1154,7 +1154,7 @@ export interface components {
          * @description fedavg when absent; fedyogi, fedadagrad and fedavgm are fedopt with that variant
          * @enum {string}
          */
-        AcceptedStrategy: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff" | "fedyogi" | "fedadagrad" | "fedavgm";
+        AcceptedStrategy: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff" | "xgb_bagging" | "xgb_cyclic" | "fedyogi" | "fedadagrad" | "fedavgm";
         /**
          * @description Which bound is the tighter one
          * @enum {string}
@@ -6670,9 +6670,9 @@ export interface components {
          * @description An aggregation strategy
          * @enum {string}
          */
-        Strategy: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff";
+        Strategy: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff" | "xgb_bagging" | "xgb_cyclic";
         /** @description Options of the chosen strategy */
-        StrategyOptions: components["schemas"]["FedavgOptions"] | components["schemas"]["FedproxOptions"] | components["schemas"]["ScaffoldOptions"] | components["schemas"]["KrumOptions"] | components["schemas"]["MultikrumOptions"] | components["schemas"]["FedmedianOptions"] | components["schemas"]["FedtrimmedavgOptions"] | components["schemas"]["FedoptOptions"] | components["schemas"]["FedadamOptions"] | components["schemas"]["DittoOptions"] | components["schemas"]["FedbuffOptions"];
+        StrategyOptions: components["schemas"]["FedavgOptions"] | components["schemas"]["FedproxOptions"] | components["schemas"]["ScaffoldOptions"] | components["schemas"]["KrumOptions"] | components["schemas"]["MultikrumOptions"] | components["schemas"]["FedmedianOptions"] | components["schemas"]["FedtrimmedavgOptions"] | components["schemas"]["FedoptOptions"] | components["schemas"]["FedadamOptions"] | components["schemas"]["DittoOptions"] | components["schemas"]["FedbuffOptions"] | components["schemas"]["Xgb_baggingOptions"] | components["schemas"]["Xgb_cyclicOptions"];
         /**
          * @description The result of Welch's t-test
          * @example {
@@ -6960,6 +6960,10 @@ export interface components {
              */
             created_at: string;
         };
+        /** @description XGBoost: the new trees of every device are added to the model (as Flower, FedXgbBagging). */
+        Xgb_baggingOptions: Record<string, never>;
+        /** @description XGBoost: devices go on training one after another (as Flower, FedXgbCyclic). */
+        Xgb_cyclicOptions: Record<string, never>;
     };
     responses: {
         /** @description A field of the request is missing or invalid */

@@ -13,6 +13,8 @@ export interface StrategyRules {
   readonly secureAggregation: true | string
   /** A plain mean of the updates, beside which statistics (scalers, naive Bayes) are merged by their counts. */
   readonly mergesStatistics?: true
+  /** Combines models of trees (XGBoost), not tensors. */
+  readonly trees?: true
   /** Works on changes of a model, so a round cannot start without one. */
   readonly needsModel?: true
   /** Rounds overlap: a device submits whenever it is ready. Such a strategy has the options buffer and max_staleness. */
@@ -73,6 +75,7 @@ const moments = {
 } as const satisfies Readonly<Record<string, OptionRule>>
 
 const EVERY_UPDATE = 'it compares the updates with each other, which a server that sees only their sum cannot do'
+const TREES = 'trees are added to the model as they are, and show the data that they were trained on'
 const UNBOUNDED =
   'the influence of one update on its result has no known bound, so no noise level is known to be sufficient'
 
@@ -237,11 +240,32 @@ const TABLE = {
     secureAggregation: 'its devices do not submit in the same round, so there is no sum to mask',
     asynchronous: true,
   },
+  xgb_bagging: {
+    description: 'XGBoost: the new trees of every device are added to the model (as Flower, FedXgbBagging).',
+    options: {},
+    privacy: TREES,
+    secureAggregation: TREES,
+    trees: true,
+  },
+  xgb_cyclic: {
+    description: 'XGBoost: devices go on training one after another (as Flower, FedXgbCyclic).',
+    options: {},
+    privacy: TREES,
+    secureAggregation: TREES,
+    trees: true,
+  },
 } as const satisfies Readonly<Record<string, StrategyRules>>
 
 export type StrategyName = keyof typeof TABLE
 
 export const STRATEGY_RULES: Readonly<Record<StrategyName, StrategyRules>> = TABLE
+
+/** Strategies of trees, not tensors. */
+export type TreeStrategyName = {
+  [Name in StrategyName]: (typeof TABLE)[Name] extends { readonly trees: true } ? Name : never
+}[StrategyName]
+
+export const isTreeStrategy = (name: StrategyName): name is TreeStrategyName => STRATEGY_RULES[name].trees === true
 
 export const STRATEGY_NAMES = Object.keys(TABLE) as readonly StrategyName[]
 

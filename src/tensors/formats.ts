@@ -74,7 +74,7 @@ const hasMember = ({ members }: Sample, matches: (name: string) => boolean): boo
 
 const CONVERTED = 'Train with the weights that it was converted from, and convert the result.'
 const TREES =
-  'Trees cannot be averaged; send a result of one device, or train a model of tensors (safetensors, .pt, .npz).'
+  'Trees cannot be averaged: train them by strategy xgb_bagging or xgb_cyclic, or train a model of tensors (safetensors, .pt, .npz).'
 
 /** Every kind of content that is recognized, in the order of the checks. A format is a row here and its reader. */
 export const FORMATS = {

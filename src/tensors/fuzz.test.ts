@@ -10,6 +10,7 @@ import { canPatch, seal, writeTensorBytes } from './patch.ts'
 import { readWeights, requireSound } from './read-weights.ts'
 import { bytesSource, copyOf, viewOf } from './sources.ts'
 import { byteLength } from './weight-file.ts'
+import { readTrees, treesDiffer, writeTrees } from './xgboost-trees.ts'
 
 const MUTATIONS = 3300
 /** Bytes that mean something to a parser: opcodes of pickle, brackets of JSON, extreme numbers. */
@@ -59,6 +60,10 @@ const handle = (bytes: Uint8Array): 'read' | 'refused' => {
     const format = detectFormat(target)
     if (format !== null && !isWeightFormat(format)) {
       requireSound(target, format)
+      if (format === 'xgboost-json' || format === 'xgboost-ubj') {
+        const model = readTrees(target)
+        expect(treesDiffer(model, readTrees(bytesSource(writeTrees(model, []))))).toBeNull()
+      }
       return 'read'
     }
     const file = readWeights(target, { rawVector: true })

@@ -116,7 +116,7 @@ class Job:
     publish: Literal["last", "every", "best", "none"]
     model_version: int | None
     latest_model_id: str | None
-    strategy: Literal["fedavg", "fedprox", "scaffold", "krum", "multikrum", "fedmedian", "fedtrimmedavg", "fedopt", "fedadam", "ditto", "fedbuff"]
+    strategy: Literal["fedavg", "fedprox", "scaffold", "krum", "multikrum", "fedmedian", "fedtrimmedavg", "fedopt", "fedadam", "ditto", "fedbuff", "xgb_bagging", "xgb_cyclic"]
     strategy_options: dict[str, Any]
     rounds: int
     rounds_completed: int
@@ -173,7 +173,7 @@ class Round:
     completed_at: str | None
     timeout_at: str | None
     created_at: str
-    strategy: Literal["fedavg", "fedprox", "scaffold", "krum", "multikrum", "fedmedian", "fedtrimmedavg", "fedopt", "fedadam", "ditto", "fedbuff"] | None = None
+    strategy: Literal["fedavg", "fedprox", "scaffold", "krum", "multikrum", "fedmedian", "fedtrimmedavg", "fedopt", "fedadam", "ditto", "fedbuff", "xgb_bagging", "xgb_cyclic"] | None = None
     strategy_options: dict[str, Any] | None = None
     job_id: str | None = None
     group_id: str | None = None

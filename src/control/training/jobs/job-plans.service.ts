@@ -153,6 +153,7 @@ export const createJobPlans = (parts: {
       const { rawVector, unreadable, warning } = await contents.judge(version, {
         declared: requested.rawVector,
         guessed: true,
+        trees: STRATEGY_RULES[strategy.name].trees === true,
       })
       if (unreadable !== null) throw badRequest(`model: ${unreadable}`)
       if (requested.secureAggregation !== null) {

@@ -1,6 +1,7 @@
 import type { AggregationWorkers } from '../../../aggregation/worker-pool.ts'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
 import { notAggregable } from '../../../domain/model.ts'
+import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
 import { titleOf } from '../../../tensors/formats.ts'
 import type { Layout } from '../../../tensors/layout.ts'
@@ -38,7 +39,8 @@ export const createModelContents = (parts: {
 
     /** Where the round's distributed model lies, which lends its container to the result; null where it cannot be read. */
     pathOf: async ({ globalSha256: sha256, plan }: StoredRound): Promise<string | null> =>
-      sha256 !== null && (await contents.layoutOf(sha256, plan.rawVector === true)) !== null
+      sha256 !== null &&
+      (STRATEGY_RULES[plan.strategy].trees || (await contents.layoutOf(sha256, plan.rawVector === true)) !== null)
         ? blobs.localPath(sha256)
         : null,
 
@@ -48,7 +50,11 @@ export const createModelContents = (parts: {
      */
     async judge(
       version: StoredVersion,
-      { declared, guessed }: { readonly declared: boolean; readonly guessed: boolean },
+      {
+        declared,
+        guessed,
+        trees = false,
+      }: { readonly declared: boolean; readonly guessed: boolean; readonly trees?: boolean },
     ): Promise<ModelContent> {
       const isVector = declared || namesRawVector(version.fileName)
       const rawVectors = isVector ? 'declared' : guessed ? 'plausible' : 'none'
@@ -57,11 +63,13 @@ export const createModelContents = (parts: {
         const { format, rawVector, layout, warning, advice } = await workers.inspect(path, {
           expected: null,
           rawVectors,
+          trees,
         })
         if (declared && !rawVector) {
           throw badRequest(`raw_vector: the model's file is ${titleOf(format)}. Leave raw_vector out.`)
         }
-        const unreadable = layout === null ? notAggregable({ title: titleOf(format), advice: advice ?? '' }) : null
+        const unreadable =
+          layout === null && !trees ? notAggregable({ title: titleOf(format), advice: advice ?? '' }) : null
         return { rawVector, unreadable, warning: rawVector ? warning : null }
       } catch (error) {
         if (declared || !(error instanceof ServiceError) || error.code !== 'bad_request') throw error
@@ -75,9 +83,20 @@ export const createModelContents = (parts: {
      */
     async ofRound(
       version: StoredVersion | null,
-      { declared, isNeeded }: { readonly declared: boolean; readonly isNeeded: boolean },
+      {
+        declared,
+        isNeeded,
+        trees = false,
+      }: { readonly declared: boolean; readonly isNeeded: boolean; readonly trees?: boolean },
     ): Promise<boolean> {
+      if (trees && declared)
+        throw badRequest('raw_vector: the strategy combines models of trees. Leave raw_vector out.')
       if (version === null) return declared
+      if (trees) {
+        const { unreadable } = await contents.judge(version, { declared, guessed: false, trees })
+        if (unreadable !== null) throw badRequest(`global_model_id: ${unreadable}`)
+        return false
+      }
       if (!declared && !isNeeded && !namesRawVector(version.fileName)) return false
       const { rawVector, unreadable } = await contents.judge(version, { declared, guessed: isNeeded })
       if (isNeeded && unreadable !== null) throw badRequest(`global_model_id: ${unreadable}`)

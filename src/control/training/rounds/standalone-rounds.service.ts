@@ -1,7 +1,7 @@
 import type { Caller } from '../../../domain/access.ts'
 import { inBody } from '../../../domain/errors.ts'
 import { requireSizes, TIMEOUT_SECONDS } from '../../../domain/round.ts'
-import { DEFAULT_STRATEGY } from '../../../domain/strategy-rules.ts'
+import { DEFAULT_STRATEGY, isTreeStrategy } from '../../../domain/strategy-rules.ts'
 import {
   needsModel,
   requirePrivacyAllowed,
@@ -80,6 +80,7 @@ export const createStandaloneRounds = (parts: {
       requireStandsAlone(strategy, { hasModel: version !== null, isPrivate: requested.privacy !== null })
       const rawVector = await contents.ofRound(version, {
         declared: requested.rawVector,
+        trees: strategy !== null && isTreeStrategy(strategy.name),
         isNeeded: requested.secureAggregation !== null || needsModel(strategy, requested.privacy !== null),
       })
       const sizes = { selected: requested.targetDevices, minDevices: requested.minDevices, rawVector }

@@ -96,11 +96,13 @@ export const createUpdateAdmission = (parts: {
       staged: StagedBlob & { readonly fileName: string },
       control: StagedBlob | null,
     ): Promise<Pick<Inspection, 'rawVector' | 'warning'>> {
-      const expected = await expectedLayout(round)
+      const { trees = false } = STRATEGY_RULES[round.plan.strategy]
+      const expected = trees ? null : await expectedLayout(round)
       const isDeclared = round.plan.rawVector === true || (expected === null && namesRawVector(staged.fileName))
       const found = await workers.inspect(staged.path, {
         expected,
         rawVectors: isDeclared ? 'declared' : 'plausible',
+        trees,
       })
       if (control !== null) await inspectControl(round, control, expected)
       return found

@@ -1,0 +1,76 @@
+import { writeFileSync } from 'node:fs'
+import { conflict, ServiceError } from '../domain/errors.ts'
+import { readTrees, type TreeModel, treesDiffer } from '../tensors/xgboost-trees.ts'
+import { openFile } from './files.ts'
+import type { AggregationJob, AggregationResult, Update } from './job.ts'
+import { nameOfUpdate } from './round-files.ts'
+
+/** How many models of trees become one. Row k is the update with the k-th smallest device id. */
+export type TreeStrategy = (round: {
+  /** What the round distributed; null: nothing. */
+  readonly model: TreeModel | null
+  readonly updates: readonly TreeModel[]
+}) => {
+  readonly bytes: Uint8Array
+  /** What each row counted for, summing to 1. */
+  readonly weights: readonly number[]
+}
+
+export const readTreeFile = (path: string): TreeModel => {
+  const file = openFile(path, 'r')
+  try {
+    return readTrees(file)
+  } finally {
+    file.close()
+  }
+}
+
+const MAX_TOTAL_BYTES = 1024 * 1024 * 1024
+
+const readOrBlame = (label: string, path: string): TreeModel => {
+  try {
+    return readTreeFile(path)
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'bad_request')
+      throw conflict(`The ${label} cannot be combined with the others. ${error.message}`)
+    throw error
+  }
+}
+
+const sizeOf = (path: string): number => {
+  const file = openFile(path, 'r')
+  file.close()
+  return file.size
+}
+
+/** Combines models of trees, in memory. Throws conflict naming the update that does not fit the others, and why. */
+export const aggregateTrees = (
+  job: AggregationJob,
+  updates: readonly Update[],
+  strategy: TreeStrategy,
+): AggregationResult => {
+  if (job.privacy !== null) throw conflict(`Strategy '${job.strategy.name}' does not work with privacy.`)
+  const paths = [...(job.globalPath === null ? [] : [job.globalPath]), ...updates.map(({ path }) => path)]
+  const total = paths.reduce((sum, path) => sum + sizeOf(path), 0)
+  if (total > MAX_TOTAL_BYTES)
+    throw conflict(`The models of trees have ${total} bytes together; at most ${MAX_TOTAL_BYTES} are combined.`)
+  const model = job.globalPath === null ? null : readOrBlame('model of the round', job.globalPath)
+  const models = updates.map(({ id, path }) => readOrBlame(nameOfUpdate(id), path))
+  const expected = model ?? models[0]!
+  for (const [k, update] of models.entries()) {
+    const difference = treesDiffer(expected, update)
+    if (difference !== null)
+      throw conflict(`The ${nameOfUpdate(updates[k]!.id)} cannot be combined with the others: ${difference}.`)
+  }
+  const { bytes, weights } = strategy({ model, updates: models })
+  writeFileSync(job.outputPath, bytes)
+  return {
+    format: expected.format,
+    tensors: 0,
+    elements: 0,
+    weights: updates.map(({ id }, k) => ({ id, weight: weights[k]! })),
+    state: { written: false },
+    control: { written: false },
+    privacy: null,
+  }
+}

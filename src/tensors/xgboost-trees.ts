@@ -1,0 +1,135 @@
+import { badRequest } from '../domain/errors.ts'
+import { detectFormat } from './detect.ts'
+import { readExactly } from './sources.ts'
+import type { ByteSource } from './weight-file.ts'
+import { XGBOOST_JSON, XGBOOST_UBJ, type XgboostCodec, type XgboostValue } from './xgboost-document.ts'
+
+const MAX_MODEL_BYTES = 256 * 1024 * 1024
+const MAX_TREES = 1_000_000
+/** What models must have in common so that their trees add up. */
+const COMMON = ['learner_model_param', 'objective', 'feature_names', 'feature_types'] as const
+/** They count boosting rounds of one device; predictions would stop at them. */
+const OF_ONE_TRAINING = ['best_iteration', 'best_score', 'best_ntree_limit']
+
+/** The trees of a model of XGBoost (booster gbtree), and the file around them. */
+export interface TreeModel {
+  readonly format: 'xgboost-json' | 'xgboost-ubj'
+  readonly trees: readonly XgboostValue[]
+  /** The class of each tree. */
+  readonly groups: readonly number[]
+  /** Where the trees of each boosting round begin, and where the last ones end; null before version 2. */
+  readonly rounds: readonly number[] | null
+  readonly root: Map<string, XgboostValue>
+}
+
+const CODECS: Readonly<Record<TreeModel['format'], XgboostCodec>> = {
+  'xgboost-json': XGBOOST_JSON,
+  'xgboost-ubj': XGBOOST_UBJ,
+}
+
+const SAVE = 'Save it with booster.save_model("model.json") or "model.ubj".'
+
+const mapIn = (value: XgboostValue | undefined, ...path: readonly string[]): Map<string, XgboostValue> => {
+  let found = value
+  for (const name of path) found = found instanceof Map ? found.get(name) : undefined
+  if (!(found instanceof Map)) throw badRequest(`The XGBoost model has no ${path.join('.') || 'learner'}. ${SAVE}`)
+  return found
+}
+
+const modelIn = (root: Map<string, XgboostValue>) => mapIn(root, 'learner', 'gradient_booster', 'model')
+
+/** Throws bad_request for other content, boosters without trees, and trees that do not add up to what the model says. */
+export const readTrees = (source: ByteSource): TreeModel => {
+  const format = detectFormat(source)
+  if (format !== 'xgboost-json' && format !== 'xgboost-ubj')
+    throw badRequest(`The file is not an XGBoost model in JSON or UBJSON. ${SAVE}`)
+  if (source.size > MAX_MODEL_BYTES)
+    throw badRequest(`The XGBoost model has ${source.size} bytes; at most ${MAX_MODEL_BYTES} are read.`)
+  const codec = CODECS[format]
+  const root = mapIn(codec.read(readExactly(source, 0, source.size, 'the model')))
+  const booster = mapIn(root, 'learner', 'gradient_booster').get('name')
+  if (booster !== 'gbtree')
+    throw badRequest(
+      `The XGBoost model's booster is ${JSON.stringify(booster ?? null)}; only the trees of "gbtree" can be combined.`,
+    )
+  const model = modelIn(root)
+  const trees = model.get('trees')
+  const groups = codec.integers(model.get('tree_info'))
+  const indices = model.get('iteration_indptr')
+  const rounds = indices === undefined ? null : codec.integers(indices)
+  const declared = Number(mapIn(model, 'gbtree_model_param').get('num_trees'))
+  if (!Array.isArray(trees) || trees.length !== groups.length || trees.length !== declared || trees.length > MAX_TREES)
+    throw badRequest(`The XGBoost model is damaged: it does not have the trees that it counts. ${SAVE}`)
+  const isRising = rounds?.every((offset, i) => offset >= (rounds[i - 1] ?? 0)) ?? true
+  if (!trees.every((tree) => tree instanceof Map) || !isRising || (rounds?.at(-1) ?? trees.length) !== trees.length)
+    throw badRequest(`The XGBoost model is damaged: its trees or boosting rounds are malformed. ${SAVE}`)
+  return { format, trees, groups, rounds, root }
+}
+
+const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && a.every((byte, at) => byte === b[at])
+
+const sameValue = (codec: XgboostCodec, a: XgboostValue | undefined, b: XgboostValue | undefined): boolean =>
+  a === undefined || b === undefined ? a === b : sameBytes(codec.write(a), codec.write(b))
+
+const withId = (tree: XgboostValue, id: number): Map<string, XgboostValue> => new Map(mapIn(tree)).set('id', id)
+
+/** What keeps the trees of two models from being added up, as a sentence; null: nothing does. */
+export const treesDiffer = (expected: TreeModel, actual: TreeModel): string | null => {
+  if (expected.format !== actual.format)
+    return `it is ${actual.format === 'xgboost-ubj' ? 'UBJSON' : 'JSON'}, and the other models are not`
+  const codec = CODECS[expected.format]
+  const [one, other] = [mapIn(expected.root, 'learner'), mapIn(actual.root, 'learner')]
+  const parallel = ({ root }: TreeModel) => mapIn(modelIn(root), 'gbtree_model_param').get('num_parallel_tree')
+  const name = COMMON.find((part) => !sameValue(codec, one.get(part), other.get(part)))
+  if (name === 'learner_model_param')
+    return (
+      'its learner_model_param is another one (number of features or classes, or base_score, which XGBoost estimates from ' +
+      'the data: set base_score, or start the round with a model)'
+    )
+  if (name === undefined && parallel(expected) !== parallel(actual)) return 'its num_parallel_tree is another one'
+  return name === undefined ? null : `its ${name} is another one`
+}
+
+/** How many trees `update` begins with that are `model`'s: all of them, where it was trained on, else 0. */
+export const sharedTrees = (model: TreeModel, update: TreeModel): number => {
+  const codec = CODECS[model.format]
+  const isSame = model.trees.every(
+    (tree, i) => i < update.trees.length && sameValue(codec, withId(tree, 0), withId(update.trees[i]!, 0)),
+  )
+  return isSame ? model.trees.length : 0
+}
+
+/** A file with the trees of `first`, then those of each addition from tree `from` on, all else being `first`'s. */
+export const writeTrees = (
+  first: TreeModel,
+  additions: readonly { readonly model: TreeModel; readonly from: number }[],
+): Uint8Array => {
+  const codec = CODECS[first.format]
+  const trees = [...first.trees]
+  const groups = [...first.groups]
+  const rounds = first.rounds === null ? null : [...first.rounds]
+  for (const { model, from } of additions) {
+    const start = trees.length
+    // One by one: a call has a limited number of arguments.
+    for (let i = from; i < model.trees.length; i++) {
+      trees.push(withId(model.trees[i]!, trees.length))
+      groups.push(model.groups[i]!)
+    }
+    const ends = model.rounds?.filter((offset) => offset > from) ?? [model.trees.length]
+    if (trees.length > start) for (const end of ends) rounds?.push(start + end - from)
+  }
+  const root = new Map(first.root)
+  const learner = new Map(mapIn(root, 'learner'))
+  const booster = new Map(mapIn(learner, 'gradient_booster'))
+  const model = new Map(mapIn(booster, 'model'))
+  const parameters = new Map(mapIn(model, 'gbtree_model_param')).set('num_trees', String(trees.length))
+  model.set('gbtree_model_param', parameters).set('trees', trees)
+  model.set('tree_info', codec.listLike(model.get('tree_info')!, groups))
+  if (rounds !== null) model.set('iteration_indptr', codec.listLike(model.get('iteration_indptr')!, rounds))
+  const attributes = learner.get('attributes')
+  if (attributes instanceof Map)
+    learner.set('attributes', new Map([...attributes].filter(([name]) => !OF_ONE_TRAINING.includes(name))))
+  learner.set('gradient_booster', booster.set('model', model))
+  return codec.write(root.set('learner', learner))
+}

@@ -18,6 +18,7 @@ describe('the settings', () => {
       corsOrigins: [],
       publicUrl: null,
       inferenceUrl: null,
+      integrationsPrivate: 'allow',
       trustProxy: [],
       logLevel: 'info',
     })

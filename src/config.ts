@@ -30,6 +30,8 @@ export interface Config {
   readonly publicUrl: string | null
   /** An OpenAI-style inference server (`svc serve`) for the playground, without /v1 at its end; null for none. */
   readonly inferenceUrl: string | null
+  /** Whether integrations may send to private addresses and this machine. */
+  readonly integrationsPrivate: 'allow' | 'refuse'
   /** Addresses and networks of the proxies whose X-Forwarded-For is believed. */
   readonly trustProxy: readonly string[]
   readonly logLevel: (typeof LOG_LEVELS)[number]
@@ -93,13 +95,14 @@ export const readConfig = (environment: Environment): Config => {
       'SERVICE_STORAGE_URL is not supported by this version: weight files live in SERVICE_DATA_DIR. Remove the setting.',
     )
   }
+  const enrollment = oneOf('SERVICE_ENROLLMENT', ['open', 'token'], LOOPBACK.has(host) ? 'open' : 'token')
   const grace = text('SERVICE_STRAGGLER_GRACE_SECONDS')
   const config: Config = {
     host,
     port: number('SERVICE_PORT', { min: 0, max: 65_535 }, 8000),
     dataDir: resolve(text('SERVICE_DATA_DIR') ?? join(home, 'data')),
     databaseUrl: databaseUrlOf(text('SERVICE_DATABASE_URL')),
-    enrollment: oneOf('SERVICE_ENROLLMENT', ['open', 'token'], LOOPBACK.has(host) ? 'open' : 'token'),
+    enrollment,
     rateLimitPerMinute: number('SERVICE_RATE_LIMIT_PER_MINUTE', { min: 1, max: 1_000_000_000 }, 100),
     stragglerGraceSeconds:
       grace === undefined ? null : number('SERVICE_STRAGGLER_GRACE_SECONDS', { min: 0, max: 3600, whole: false }, 0),
@@ -112,6 +115,11 @@ export const readConfig = (environment: Environment): Config => {
     corsOrigins: originsOf(text('SERVICE_CORS_ORIGINS')),
     publicUrl: publicUrlOf(text('SERVICE_PUBLIC_URL')),
     inferenceUrl: inferenceUrlOf(text('SERVICE_INFERENCE_URL')),
+    integrationsPrivate: oneOf(
+      'SERVICE_INTEGRATIONS_PRIVATE',
+      ['allow', 'refuse'],
+      enrollment === 'open' ? 'allow' : 'refuse',
+    ),
     trustProxy: proxiesOf(text('SERVICE_TRUST_PROXY')),
     logLevel: oneOf('SERVICE_LOG_LEVEL', LOG_LEVELS, 'info'),
   }

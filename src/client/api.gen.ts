@@ -1129,6 +1129,73 @@ export interface paths {
          */
         get: operations["streamEvents"];
     };
+    "/api/v1/integrations": {
+        parameters: {
+        };
+        /** List integrations */
+        get: operations["listIntegrations"];
+        /**
+         * Create an integration
+         * @description Send events (logs) or figures (metrics) of the organization to a receiver, from now on.
+         */
+        post: operations["createIntegration"];
+    };
+    "/api/v1/integrations/{integration_id}": {
+        parameters: {
+        };
+        /** Get an integration */
+        get: operations["getIntegration"];
+        /**
+         * Delete an integration
+         * @description Events that wait for it and its dead letters are deleted, too.
+         */
+        delete: operations["deleteIntegration"];
+    };
+    "/api/v1/integrations/{integration_id}/pause": {
+        parameters: {
+        };
+        /**
+         * Pause an integration
+         * @description Events of the last 24 hours wait for an integration that is paused.
+         */
+        post: operations["pauseIntegration"];
+    };
+    "/api/v1/integrations/{integration_id}/resume": {
+        parameters: {
+        };
+        /**
+         * Resume an integration
+         * @description Events of the last 24 hours wait for an integration that is paused.
+         */
+        post: operations["resumeIntegration"];
+    };
+    "/api/v1/integrations/{integration_id}/test": {
+        parameters: {
+        };
+        /**
+         * Send a sample to an integration
+         * @description The response is the receiver's, within 10 seconds.
+         */
+        post: operations["testIntegration"];
+    };
+    "/api/v1/integrations/{integration_id}/dead-letters": {
+        parameters: {
+        };
+        /**
+         * List the dead letters of an integration
+         * @description Events that the receiver refused for good, oldest first, at most 1000.
+         */
+        get: operations["listDeadLetters"];
+    };
+    "/api/v1/integrations/{integration_id}/replay": {
+        parameters: {
+        };
+        /**
+         * Send dead letters again
+         * @description At most 100 of them, oldest first, until one is refused again.
+         */
+        post: operations["replayDeadLetters"];
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1891,6 +1958,61 @@ export interface components {
             model_hash: string | null;
         };
         /**
+         * @description A new integration, with the secret of a webhook
+         * @example {
+         *       "id": "5f0c7f0a-51c6-4b41-9a2f-6f4a1c0f9d11",
+         *       "org_id": "acme",
+         *       "kind": "logs",
+         *       "type": "webhook",
+         *       "name": "Release channel",
+         *       "endpoint": "https://hooks.acme.example/tributary",
+         *       "format": "json",
+         *       "config": {
+         *         "secret": "(secret)"
+         *       },
+         *       "status": "active",
+         *       "pending": 0,
+         *       "oldest_pending_at": null,
+         *       "dead_letters": 0,
+         *       "failures": 0,
+         *       "last_error": null,
+         *       "last_error_at": null,
+         *       "delivered_at": "2026-03-02T09:12:30.000Z",
+         *       "created_at": "2026-03-02T09:00:00.000Z",
+         *       "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+         *     }
+         */
+        CreatedIntegration: {
+            /** Format: uuid */
+            id: string;
+            org_id: string | null;
+            kind: components["schemas"]["IntegrationKind"];
+            type: components["schemas"]["IntegrationType"];
+            name: string;
+            endpoint: string;
+            format: components["schemas"]["LogFormat"] | null;
+            /** @description Without the values of secrets */
+            config: { [key: string]: string; };
+            /** @enum {string} */
+            status: "active" | "paused" | "failing";
+            /** @description Events that wait to be delivered */
+            pending: number;
+            oldest_pending_at: string | null;
+            /** @description Events that the receiver refused for good */
+            dead_letters: number;
+            /** @description Failed deliveries in a row */
+            failures: number;
+            last_error: string | null;
+            last_error_at: string | null;
+            delivered_at: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            secret: string | null;
+        };
+        /**
          * @description A new API key with its secret, which is shown only here
          * @example {
          *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000701",
@@ -1976,6 +2098,46 @@ export interface components {
             /** @description Shown only here; pairs one device within 5 minutes */
             code: string;
         };
+        /** @description An event that was refused for good */
+        DeadLetter: {
+            id: number;
+            type: string;
+            event: { [key: string]: unknown; };
+            reason: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            at: string;
+        };
+        /**
+         * @description Events that were refused for good
+         * @example {
+         *       "dead_letters": [
+         *         {
+         *           "id": 3,
+         *           "type": "rollout.changed",
+         *           "event": {
+         *             "id": "812",
+         *             "type": "rollout.changed",
+         *             "org_id": "acme",
+         *             "subject": {
+         *               "kind": "rollout",
+         *               "id": "c0a8f1d2-3b4e-4f5a-8b6c-7d8e9f0a1b2c"
+         *             },
+         *             "payload": {
+         *               "status": "completed",
+         *               "percentage": 100
+         *             },
+         *             "time": "2026-03-02T09:00:00.000Z"
+         *           },
+         *           "reason": "The receiver answered 400: unknown type",
+         *           "at": "2026-03-02T09:12:30.000Z"
+         *         }
+         *       ]
+         *     }
+         */
+        DeadLetterList: { dead_letters: components["schemas"]["DeadLetter"][]; };
         /** @description The decision of a policy about a round */
         Decision: {
             /** Format: uuid */
@@ -3413,6 +3575,127 @@ export interface components {
             message: string;
         };
         /**
+         * @description A receiver of metrics or logs
+         * @example {
+         *       "id": "5f0c7f0a-51c6-4b41-9a2f-6f4a1c0f9d11",
+         *       "org_id": "acme",
+         *       "kind": "logs",
+         *       "type": "webhook",
+         *       "name": "Release channel",
+         *       "endpoint": "https://hooks.acme.example/tributary",
+         *       "format": "json",
+         *       "config": {
+         *         "secret": "(secret)"
+         *       },
+         *       "status": "active",
+         *       "pending": 0,
+         *       "oldest_pending_at": null,
+         *       "dead_letters": 0,
+         *       "failures": 0,
+         *       "last_error": null,
+         *       "last_error_at": null,
+         *       "delivered_at": "2026-03-02T09:12:30.000Z",
+         *       "created_at": "2026-03-02T09:00:00.000Z"
+         *     }
+         */
+        Integration: {
+            /** Format: uuid */
+            id: string;
+            org_id: string | null;
+            kind: components["schemas"]["IntegrationKind"];
+            type: components["schemas"]["IntegrationType"];
+            name: string;
+            endpoint: string;
+            format: components["schemas"]["LogFormat"] | null;
+            /** @description Without the values of secrets */
+            config: { [key: string]: string; };
+            /** @enum {string} */
+            status: "active" | "paused" | "failing";
+            /** @description Events that wait to be delivered */
+            pending: number;
+            oldest_pending_at: string | null;
+            /** @description Events that the receiver refused for good */
+            dead_letters: number;
+            /** @description Failed deliveries in a row */
+            failures: number;
+            last_error: string | null;
+            last_error_at: string | null;
+            delivered_at: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+        };
+        /**
+         * @description What is sent
+         * @enum {string}
+         */
+        IntegrationKind: "metrics" | "logs";
+        /**
+         * @description Integrations
+         * @example {
+         *       "integrations": [
+         *         {
+         *           "id": "5f0c7f0a-51c6-4b41-9a2f-6f4a1c0f9d11",
+         *           "org_id": "acme",
+         *           "kind": "logs",
+         *           "type": "webhook",
+         *           "name": "Release channel",
+         *           "endpoint": "https://hooks.acme.example/tributary",
+         *           "format": "json",
+         *           "config": {
+         *             "secret": "(secret)"
+         *           },
+         *           "status": "active",
+         *           "pending": 0,
+         *           "oldest_pending_at": null,
+         *           "dead_letters": 0,
+         *           "failures": 0,
+         *           "last_error": null,
+         *           "last_error_at": null,
+         *           "delivered_at": "2026-03-02T09:12:30.000Z",
+         *           "created_at": "2026-03-02T09:00:00.000Z"
+         *         }
+         *       ]
+         *     }
+         */
+        IntegrationList: { integrations: components["schemas"]["Integration"][]; };
+        /**
+         * @description A check that it is the one that was meant
+         * @example {
+         *       "kind": "logs"
+         *     }
+         */
+        IntegrationOfKind: {
+            /**
+             * @description Refused where the integration is of another kind
+             * @enum {string}
+             */
+            kind?: "metrics" | "logs";
+        };
+        /**
+         * @description A receiver's answer to a sample
+         * @example {
+         *       "ok": true,
+         *       "status": 204,
+         *       "response": "",
+         *       "milliseconds": 41
+         *     }
+         */
+        IntegrationTest: {
+            ok: boolean;
+            status: number | null;
+            /** @description The first 500 characters of its answer, or why it could not be reached */
+            response: string;
+            milliseconds: number;
+        };
+        /**
+         * @description prometheus, opentelemetry, datadog and statsd take metrics; otlp, webhook, splunk, elasticsearch and syslog take logs
+         * @enum {string}
+         */
+        IntegrationType: "prometheus" | "opentelemetry" | "datadog" | "statsd" | "otlp" | "webhook" | "splunk" | "elasticsearch" | "syslog";
+        /**
          * @description Organizations to invite
          * @example {
          *       "org_ids": [
@@ -3981,6 +4264,11 @@ export interface components {
             /** @description Names that currently stand for this version */
             aliases: string[];
         };
+        /**
+         * @description How events are written
+         * @enum {string}
+         */
+        LogFormat: "json" | "syslog" | "hec" | "otlp";
         /**
          * @description The address to send the browser to
          * @example {
@@ -4691,6 +4979,26 @@ export interface components {
             /** @description static when absent */
             group_type?: string;
             tags?: string[];
+        };
+        /**
+         * @description A receiver of metrics or logs
+         * @example {
+         *       "kind": "logs",
+         *       "type": "webhook",
+         *       "name": "Release channel",
+         *       "endpoint": "https://hooks.acme.example/tributary"
+         *     }
+         */
+        NewIntegration: {
+            kind: components["schemas"]["IntegrationKind"];
+            type: components["schemas"]["IntegrationType"];
+            /** @description The type's when absent */
+            name?: string;
+            /** @description The receiver's address; datadog has a default */
+            endpoint?: string;
+            format?: components["schemas"]["LogFormat"];
+            /** @description By type: username, password, bearer_token and headers; datadog: api_key; splunk: token; webhook: secret; elasticsearch: api_key, index; statsd: prefix. Stored encrypted */
+            config?: { [key: string]: unknown; };
         };
         /**
          * @description A training job to start
@@ -5726,6 +6034,19 @@ export interface components {
             control_sha256?: string;
             base_model_sha256?: string;
             staleness?: number;
+        };
+        /**
+         * @description What came of sending dead letters again
+         * @example {
+         *       "delivered": 1,
+         *       "remaining": 0,
+         *       "error": null
+         *     }
+         */
+        Redelivery: {
+            delivered: number;
+            remaining: number;
+            error: string | null;
         };
         /**
          * @description Where data is kept
@@ -11125,6 +11446,195 @@ export interface operations {
             204: { headers: { [name: string]: unknown; }; };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listIntegrations: {
+        parameters: { query?: { kind?: "metrics" | "logs"; }; };
+        responses: {
+            /** @description Integrations */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["IntegrationList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createIntegration: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewIntegration"];
+            };
+        };
+        responses: {
+            /** @description A new integration, with the secret of a webhook */
+            201: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["CreatedIntegration"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    getIntegration: {
+        parameters: { path: { integration_id: string; }; };
+        responses: {
+            /** @description A receiver of metrics or logs */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Integration"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteIntegration: {
+        parameters: { path: { integration_id: string; }; };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["IntegrationOfKind"];
+            };
+        };
+        responses: {
+            /** @description A receiver of metrics or logs */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Integration"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    pauseIntegration: {
+        parameters: { path: { integration_id: string; }; };
+        responses: {
+            /** @description A receiver of metrics or logs */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Integration"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resumeIntegration: {
+        parameters: { path: { integration_id: string; }; };
+        responses: {
+            /** @description A receiver of metrics or logs */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Integration"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    testIntegration: {
+        parameters: { path: { integration_id: string; }; };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["IntegrationOfKind"];
+            };
+        };
+        responses: {
+            /** @description A receiver's answer to a sample */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["IntegrationTest"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    listDeadLetters: {
+        parameters: { path: { integration_id: string; }; };
+        responses: {
+            /** @description Events that were refused for good */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["DeadLetterList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    replayDeadLetters: {
+        parameters: { path: { integration_id: string; }; };
+        responses: {
+            /** @description What came of sending dead letters again */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Redelivery"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -124,7 +124,16 @@ export const createControlPlane = async (config: Config, surroundings: Surroundi
     app,
     firstAdminKey,
     async runDueTasks() {
-      for (const name of ['aggregation', 'jobs', 'delivery', 'policies', 'estimates', 'announcements', 'event-hints'])
+      for (const name of [
+        'aggregation',
+        'jobs',
+        'delivery',
+        'policies',
+        'estimates',
+        'announcements',
+        'event-hints',
+        'integrations',
+      ])
         await schedule.wake(name)
     },
     async runRetention() {
@@ -134,6 +143,7 @@ export const createControlPlane = async (config: Config, surroundings: Surroundi
     },
     async close() {
       changes.close()
+      parts.operations.deliveries.close()
       await parts.operations.tail.close()
       await context.closeAccounting()
       parts.catalog.conversionRuns.close()

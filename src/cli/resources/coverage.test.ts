@@ -40,6 +40,7 @@ const COMMANDS_OF: Readonly<Record<string, string>> = {
   'federation show': 'getFederation',
   'federation budget': 'getPrivacyBudget setPrivacyBudget',
   'federation privacy': 'estimatePrivacyCost listPrivacyHistory',
+  'integrations connect-otlp': 'createIntegration testIntegration',
   doctor: 'getHealth',
 }
 

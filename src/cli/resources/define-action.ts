@@ -20,6 +20,14 @@ const toNumber = (text: string): number => {
   throw new InvalidArgumentError('It must be a number.')
 }
 
+const toJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new InvalidArgumentError(`It must be JSON, such as '{"api_key": "..."}': ${(error as Error).message}.`)
+  }
+}
+
 const toLimit = (text: string): number => {
   if (text === 'all') return Number.POSITIVE_INFINITY
   const number = toNumber(text)
@@ -31,6 +39,7 @@ const optionFor = ({ flags, help, parse = 'text', choices, required, conflicts }
   const option = new Option(flags, help)
   if (choices !== undefined) option.choices([...choices])
   if (parse === 'number') option.argParser(toNumber)
+  if (parse === 'json') option.argParser(toJson)
   if (parse === 'pairs') option.argParser(keyValue)
   if (parse === 'each') option.argParser((text: string, before: readonly string[] = []) => [...before, text])
   if (conflicts !== undefined) option.conflicts(conflicts)

@@ -49,6 +49,7 @@ const LISTS: Readonly<Record<Exclude<Kind, 'device'>, Listed>> = {
   deployment: { request: 'GET /api/v1/deployments', field: 'deployments', id: 'deployment_id', name: null },
   experiment: { request: 'GET /api/v1/experiments', field: 'experiments', id: 'id', name: 'name' },
   federation: { request: 'GET /api/v1/federations', field: 'federations', id: 'id', name: 'name' },
+  integration: { request: 'GET /api/v1/integrations', field: 'integrations', id: 'id', name: 'name' },
   job: { request: 'GET /api/v1/training/jobs', field: 'jobs', id: 'id', name: 'name' },
 }
 
@@ -59,7 +60,13 @@ const listOf = async (
 ): Promise<readonly Row[]> => {
   const { request, field } = LISTS[kind]
   const query = kind === 'group' ? { org_id: await orgOf(context) } : {}
-  return (await readPages(context.connection, { ...NOTHING, request, query }, { field, limit, isPaged: true })).rows
+  return (
+    await readPages(
+      context.connection,
+      { ...NOTHING, request, query },
+      { field, limit, isPaged: kind !== 'integration' },
+    )
+  ).rows
 }
 
 /** Names that a text may become: for completion, and for what was meant. */
@@ -89,7 +96,7 @@ export const namesOf = async (
 export const unknown = async (context: FindContext, kind: Kind, text: string, cause?: unknown): Promise<Failure> => {
   const names = await namesOf(context, kind, kind === 'device' ? text.slice(0, 3) : '').catch(() => [])
   const meant = meantBy(text, names)
-  const article = kind === 'experiment' ? 'an' : 'a'
+  const article = kind === 'experiment' || kind === 'integration' ? 'an' : 'a'
   return new Failure(
     `There is no ${kind} '${text}' that this key may see${meant === null ? '.' : `; did you mean '${meant}'?`}`,
     {

@@ -35,6 +35,7 @@ export type Kind =
   | 'experiment'
   | 'job'
   | 'federation'
+  | 'integration'
 
 export interface Argument {
   readonly name: string
@@ -49,7 +50,7 @@ export interface Argument {
   readonly default?: string
 }
 
-export type Parse = 'text' | 'number' | 'list' | 'each' | 'pairs' | 'flag' | 'off'
+export type Parse = 'text' | 'json' | 'number' | 'list' | 'each' | 'pairs' | 'flag' | 'off'
 
 export interface ActionOption {
   /** As commander takes them: `--reason <text>`. */
@@ -57,7 +58,7 @@ export interface ActionOption {
   readonly help: string
   /** Field of the query (GET) or of the body. */
   readonly field: string
-  /** `flag` sends true, `off` false; `each` may be repeated, `pairs` too, as key=value. */
+  /** `json` is parsed; `flag` sends true, `off` false; `each` may be repeated, `pairs` too, as key=value. */
   readonly parse?: Parse
   readonly choices?: readonly string[]
   /** What is sent is the id of what was named. */

@@ -5,6 +5,7 @@ import { devices } from './devices.ts'
 import { experiments } from './experiments.ts'
 import { federations } from './federations.ts'
 import { groups } from './groups.ts'
+import { integrations } from './integrations.ts'
 import { jobActions } from './jobs.ts'
 import { policies } from './policies.ts'
 import type { Action, OwnAction, Resource } from './resource.ts'
@@ -21,6 +22,7 @@ export const RESOURCES: readonly Resource[] = [
   experiments,
   policies,
   analytics,
+  integrations,
 ]
 
 const entryOf = (action: Action | OwnAction): CommandEntry => ({

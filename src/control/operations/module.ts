@@ -10,6 +10,11 @@ import { eventsRoutes } from './events/events.routes.ts'
 import { createEvents } from './events/events.service.ts'
 import { createOutbox } from './events/outbox.service.ts'
 import { createOutboxStore } from './events/outbox.store.ts'
+import { createDeliveries } from './integrations/deliveries.service.ts'
+import { integrationActionsRoutes, integrationsRoutes } from './integrations/integrations.routes.ts'
+import { createIntegrations } from './integrations/integrations.service.ts'
+import { createIntegrationsStore } from './integrations/integrations.store.ts'
+import { createSecrets } from './integrations/secrets.ts'
 import { createStateMetrics } from './metrics/state-metrics.service.ts'
 import { systemRoutes } from './system/system.routes.ts'
 import { createSystemService } from './system/system.service.ts'
@@ -23,31 +28,46 @@ interface Earlier {
   readonly training: Training
 }
 
-const create = ({ database, events: bus, log, now }: Context, { access, catalog, fleet, training }: Earlier) => {
+const create = (context: Context, { access, catalog, fleet, training }: Earlier) => {
+  const { config, database, events: bus, log, now, newId } = context
   const store = createOutboxStore()
+  const metrics = createStateMetrics({ database, now })
+  const receivers = {
+    database,
+    store: createIntegrationsStore(),
+    secrets: createSecrets(config.dataDir),
+    allowPrivate: config.integrationsPrivate === 'allow',
+    now,
+  }
+  const deliveries = createDeliveries({ ...receivers, metrics, log })
   const tail = createEventTail({ database, store, log })
   return {
     system: createSystemService({ devices: fleet.devices, models: catalog.models, rounds: training.rounds }),
-    metrics: createStateMetrics({ database, now }),
+    metrics,
+    deliveries,
+    integrations: createIntegrations({ ...receivers, deliveries, lastEvent: () => store.head(database.sql), newId }),
     outbox: createOutbox({ database, store, events: bus, now }),
     tail,
     events: createEvents({ database, store, tail, isStillIn: access.sessions.isStillIn, now }),
   }
 }
 
-/** Health and status of the service, and the stream of what changes in it. */
+/** Health and status of the service, the stream of what changes in it, and where it is sent to. */
 export type Operations = ReturnType<typeof create>
 
 export const operations: Module<Operations, Earlier> = {
-  description: 'Health, status and the event stream',
-  tables: ['events_outbox'],
+  description: 'Health, status, the event stream and integrations',
+  tables: ['events_outbox', 'integrations', 'integration_dead_letters'],
   create,
-  routes(app, { system, events }, { now }) {
+  routes(app, { system, events, integrations }, { now }) {
     systemRoutes(app, system, { version: VERSION, now })
     eventsRoutes(app, events)
+    integrationsRoutes(app, integrations)
+    integrationActionsRoutes(app, integrations)
   },
-  tasks: (_context, { outbox }) => [
+  tasks: (_context, { outbox, deliveries }) => [
     { name: 'event-hints', everyMs: 1000, run: outbox.flush },
+    { name: 'integrations', everyMs: 1000, run: deliveries.tick },
     { name: 'event-retention', everyMs: HOUR_MS, run: outbox.retire },
   ],
 }

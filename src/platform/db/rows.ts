@@ -1,6 +1,7 @@
 import type { ColumnType, Generated } from 'kysely'
 import type { BenchmarkTables } from './benchmark-rows.ts'
 import type { DeliveryTables } from './delivery-rows.ts'
+import type { IntegrationTables } from './integration-rows.ts'
 import type { RoundTrainingColumns, TrainingTables, UpdateTrainingColumns } from './training-rows.ts'
 
 // Row types, one per table, as the driver returns them: bigint columns are read as numbers (all our sizes and sample
@@ -239,7 +240,7 @@ export interface OutboxRow {
   federation_id: string | null
 }
 
-export interface Tables extends DeliveryTables, BenchmarkTables, TrainingTables {
+export interface Tables extends DeliveryTables, BenchmarkTables, TrainingTables, IntegrationTables {
   orgs: OrgRow
   events_outbox: OutboxRow
   devices: DeviceRow

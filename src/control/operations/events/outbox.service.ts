@@ -3,6 +3,8 @@ import { beforeCommit, onCommit } from '../../../platform/db/transaction-guard.t
 import type { ControlEventBus, ControlEvents, RoundEvent } from '../../events.ts'
 import type { NewEvent, OutboxStore } from './outbox.store.ts'
 
+export type { Position } from './outbox.store.ts'
+
 const RETENTION_MS = 24 * 60 * 60 * 1000
 const RETIRED_AT_ONCE = 1000
 

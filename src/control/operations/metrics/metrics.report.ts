@@ -10,7 +10,10 @@ export interface StateMetric {
   readonly help: string
   /** Columns of its rows beside `value`. */
   readonly labels: readonly string[]
-  readonly rows: (now: Date) => RawBuilder<Row>
+  /** Of one organization, or with null of all of them. */
+  readonly rows: (now: Date, orgId: string | null) => RawBuilder<Row>
+  /** Of the installation as a whole: not sent to an organization's receivers. */
+  readonly isShared?: true
 }
 
 /** Rows of one metric, at most: labels that users choose must not fill a monitoring system. */
@@ -24,47 +27,57 @@ const failureKind = sql`case
   when failure_reason like 'All devices have reported%' or failure_reason like '% failed: %' then 'devices'
   when failure_reason is null then '' else 'other' end`
 
-const latestRounds = sql`(select * from rounds order by created_at desc limit ${sql.lit(LATEST)}) as r`
+const ofOwnRounds = (orgId: string | null): RawBuilder<boolean> =>
+  orgId === null ? sql<boolean>`true` : sql<boolean>`round_id in (select id from rounds where org_id = ${orgId})`
+
+/** Null: of every organization. */
+const isOf = (column: string, orgId: string | null): RawBuilder<boolean> =>
+  orgId === null ? sql<boolean>`true` : sql<boolean>`${sql.ref(column)} = ${orgId}`
+
+const latestRounds = (orgId: string | null) =>
+  sql`(select * from rounds where ${isOf('org_id', orgId)} order by created_at desc limit ${sql.lit(LATEST)}) as r`
 
 export const STATE_METRICS: readonly StateMetric[] = [
   {
     name: 'tributary_devices',
     help: 'Registered devices; active ones sent a heartbeat in the last five minutes',
     labels: ['platform', 'state'],
-    rows: (now) => sql<Row>`
+    rows: (now, orgId) => sql<Row>`
       select platform, case when status = 'active' and last_heartbeat >= ${activeSince(now)} then 'active'
-        else 'inactive' end as state, count(*) as value from devices group by 1, 2`,
+        else 'inactive' end as state, count(*) as value from devices where ${isOf('org_id', orgId)} group by 1, 2`,
   },
   {
     name: 'tributary_rounds',
     help: 'Rounds by status; failed ones by the kind of reason (timed_out, devices, other)',
     labels: ['status', 'reason'],
-    rows: () => sql<Row>`select status, ${failureKind} as reason, count(*) as value from rounds group by 1, 2`,
+    rows: (_now, orgId) => sql<Row>`select status, ${failureKind} as reason, count(*) as value from rounds
+      where ${isOf('org_id', orgId)} group by 1, 2`,
   },
   {
     name: 'tributary_round_overdue_seconds',
     help: 'How long the round that is most overdue should have ended; 0 when none is',
     labels: [],
-    rows: (now) => sql<Row>`
+    rows: (now, orgId) => sql<Row>`
       select coalesce(max(greatest(extract(epoch from ${now}::timestamptz - timeout_at), 0)), 0)::float8 as value
-      from rounds where status = 'active'`,
+      from rounds where status = 'active' and ${isOf('org_id', orgId)}`,
   },
   {
     name: 'tributary_aggregation_oldest_seconds',
     help: 'Age of the oldest round whose updates have arrived and are not aggregated; 0 when there is none',
     labels: [],
-    rows: (now) => sql<Row>`
+    rows: (now, orgId) => sql<Row>`
       select coalesce(max(extract(epoch from ${now}::timestamptz - last_update)), 0)::float8 as value
       from rounds r cross join lateral (
-        select max(created_at) as last_update from updates where round_id = r.id) u where r.status = 'aggregating'`,
+        select max(created_at) as last_update from updates where round_id = r.id) u
+      where r.status = 'aggregating' and ${isOf('r.org_id', orgId)}`,
   },
   {
     name: 'tributary_round_duration_seconds',
     help: `Duration of the latest ${LATEST} completed rounds, by phase: collecting updates, aggregating them`,
     labels: ['phase', 'quantile'],
-    rows: () => sql<Row>`
+    rows: (_now, orgId) => sql<Row>`
       with phases as (
-        select phase, seconds from ${latestRounds}
+        select phase, seconds from ${latestRounds(orgId)}
         cross join lateral (select max(created_at) as at from updates where round_id = r.id) last_update
         cross join lateral (values ('collecting', extract(epoch from last_update.at - r.started_at)::float8),
           ('aggregating', extract(epoch from r.completed_at - last_update.at)::float8)) as p (phase, seconds)
@@ -78,90 +91,102 @@ export const STATE_METRICS: readonly StateMetric[] = [
     name: 'tributary_round_participants',
     help: `Devices selected in the latest ${LATEST} rounds, by what became of them`,
     labels: ['state'],
-    rows: () => sql<Row>`
-      select p.state, count(*) as value from ${latestRounds} join round_participants p on p.round_id = r.id group by 1`,
+    rows: (_now, orgId) => sql<Row>`
+      select p.state, count(*) as value from ${latestRounds(orgId)} join round_participants p on p.round_id = r.id group by 1`,
   },
   {
     name: 'tributary_updates',
     help: 'Accepted updates whose records are kept',
     labels: [],
-    rows: () => sql<Row>`select count(*) as value from updates`,
+    rows: (_now, orgId) => sql<Row>`select count(*) as value from updates
+      where ${ofOwnRounds(orgId)}`,
   },
   {
     name: 'tributary_update_bytes',
     help: 'Bytes of the accepted updates whose records are kept',
     labels: [],
-    rows: () => sql<Row>`select coalesce(sum(size), 0)::float8 as value from updates`,
+    rows: (_now, orgId) => sql<Row>`select coalesce(sum(size), 0)::float8 as value from updates
+      where ${ofOwnRounds(orgId)}`,
   },
   {
     name: 'tributary_jobs',
     help: 'Training jobs by status; ended ones by what ended them',
     labels: ['status', 'ended_by'],
-    rows: () => sql<Row>`
-      select status, coalesce(ended_by, '') as ended_by, count(*) as value from training_jobs group by 1, 2`,
+    rows: (_now, orgId) => sql<Row>`
+      select status, coalesce(ended_by, '') as ended_by, count(*) as value from training_jobs
+      where ${isOf('org_id', orgId)} group by 1, 2`,
   },
   {
     name: 'tributary_rollouts',
     help: 'Rollouts by status',
     labels: ['status'],
-    rows: () => sql<Row>`select status, count(*) as value from rollouts group by 1`,
+    rows: (_now, orgId) => sql<Row>`select status, count(*) as value from rollouts
+      where ${isOf('org_id', orgId)} group by 1`,
   },
   {
     name: 'tributary_rollout_percentage',
     help: `Percentage that an unfinished rollout has reached; the ${MAX_SERIES} latest`,
     labels: ['rollout_id', 'version'],
-    rows: () => sql<Row>`
+    rows: (_now, orgId) => sql<Row>`
       select id as rollout_id, version, percentage::float8 as value from rollouts
-      where status in ('active', 'paused') order by created_at desc limit ${sql.lit(MAX_SERIES)}`,
+      where status in ('active', 'paused') and ${isOf('org_id', orgId)} order by created_at desc limit ${sql.lit(MAX_SERIES)}`,
   },
   {
     name: 'tributary_rollout_reports',
     help: 'Devices in unfinished rollouts by their last report',
     labels: ['state'],
-    rows: () => sql<Row>`
+    rows: (_now, orgId) => sql<Row>`
       select p.state, count(*) as value from plan_reports p
-      join rollouts on rollouts.id = p.plan_id and rollouts.status in ('active', 'paused') group by 1`,
+      join rollouts on rollouts.id = p.plan_id and rollouts.status in ('active', 'paused')
+        and ${isOf('rollouts.org_id', orgId)} group by 1`,
   },
   {
     name: 'tributary_deployments',
     help: 'Deployments by status',
     labels: ['status'],
-    rows: () => sql<Row>`select status, count(*) as value from deployments group by 1`,
+    rows: (_now, orgId) => sql<Row>`select status, count(*) as value from deployments
+      where ${isOf('org_id', orgId)} group by 1`,
   },
   {
     name: 'tributary_privacy_epsilon_spent',
     help: `Epsilon that a federation has spent or reserved; the ${MAX_SERIES} with the latest charges`,
     labels: ['federation_id', 'federation'],
-    rows: () => sql<Row>`
+    rows: (_now, orgId) => sql<Row>`
       select f.id as federation_id, f.name as federation, coalesce(max(l.epsilon_after), 0)::float8 as value
       from federations f join privacy_ledger l on l.federation_id = f.id and l.status <> 'released'
+      where ${isOf('f.org_id', orgId)}
       group by 1, 2 order by max(l.ordinal) desc limit ${sql.lit(MAX_SERIES)}`,
   },
   {
     name: 'tributary_privacy_epsilon_budget',
     help: `Epsilon that a federation may spend; ${MAX_SERIES} of them`,
     labels: ['federation_id', 'federation'],
-    rows: () => sql<Row>`
+    rows: (_now, orgId) => sql<Row>`
       select f.id as federation_id, f.name as federation, b.total_epsilon as value
-      from privacy_budgets b join federations f on f.id = b.federation_id
+      from privacy_budgets b join federations f on f.id = b.federation_id and ${isOf('f.org_id', orgId)}
       order by b.updated_at desc limit ${sql.lit(MAX_SERIES)}`,
   },
   {
     name: 'tributary_models',
     help: 'Models of the catalog; round models are those that a round made',
     labels: ['kind'],
-    rows: () => sql<Row>`
+    rows: (_now, orgId) => sql<Row>`
       select case when round_id is null then 'model' else 'round_model' end as kind, count(*) as value
-      from models group by 1`,
+      from models where ${isOf('org_id', orgId)} group by 1`,
   },
   {
     name: 'tributary_stored_bytes',
     help: 'Bytes of stored files, each counted once',
     labels: [],
+    isShared: true,
     rows: () => sql<Row>`select coalesce(sum(size), 0)::float8 as value from blobs`,
   },
 ]
 
 /** The metric's rows now, no more than `MAX_SERIES`. */
-export const readStateMetric = async (db: Executor, metric: StateMetric, now: Date): Promise<readonly Row[]> =>
-  (await metric.rows(now).execute(db)).rows.slice(0, MAX_SERIES)
+export const readStateMetric = async (
+  db: Executor,
+  metric: StateMetric,
+  now: Date,
+  orgId: string | null = null,
+): Promise<readonly Row[]> => (await metric.rows(now, orgId).execute(db)).rows.slice(0, MAX_SERIES)

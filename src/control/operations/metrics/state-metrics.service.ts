@@ -38,6 +38,20 @@ export const createStateMetrics = (parts: { readonly database: Database; readonl
   }
 
   return {
+    /** Of one organization (null: of all), now. */
+    async samples(orgId: string | null) {
+      const metrics = STATE_METRICS.filter(({ isShared }) => orgId === null || isShared !== true)
+      const samples = []
+      for (const metric of metrics) {
+        const { name, help, labels } = metric
+        for (const row of await readStateMetric(database.sql, metric, now(), orgId)) {
+          const named = Object.fromEntries(labels.map((label) => [label, String(row[label])]))
+          samples.push({ name, help, labels: named, value: row.value })
+        }
+      }
+      return samples
+    },
+
     /** As of at most 15 seconds ago; of a database that does not respond, that alone. */
     async text(): Promise<string> {
       if (performance.now() - readAt > FRESH_MS) {

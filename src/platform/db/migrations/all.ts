@@ -22,6 +22,7 @@ import { modelRetention } from './0019-model-retention.ts'
 import { federationEvents } from './0019b-federation-events.ts'
 import { experimentEstimates } from './0020-experiment-estimates.ts'
 import { conversions } from './0021-conversions.ts'
+import { integrations } from './0023-integrations.ts'
 
 /** Forward only, applied in this order. A published migration is never edited: add the next one. */
 export const MIGRATIONS = [
@@ -49,4 +50,5 @@ export const MIGRATIONS = [
   federationEvents,
   experimentEstimates,
   conversions,
+  integrations,
 ] as const

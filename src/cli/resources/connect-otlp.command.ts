@@ -1,0 +1,59 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { Failure } from '../failure.ts'
+import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import type { Session } from '../session.ts'
+
+interface ConnectOptions extends DataOptions {
+  readonly endpoint: string
+  readonly name: string
+  readonly headersJson?: Readonly<Record<string, string>>
+}
+
+const toHeaders = (text: string): Readonly<Record<string, string>> => {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, string>
+  } catch {
+    // Said below.
+  }
+  throw new InvalidArgumentError('It must be a JSON object, such as \'{"x-api-key": "..."}\'.')
+}
+
+/** Both integrations, then a sample to each: whoever connects wants to know whether it works. */
+export const define = (command: Command, session: Session): void => {
+  command
+    .addOption(new Option('--endpoint <url>', 'OTLP over HTTP, such as http://localhost:4318').makeOptionMandatory())
+    .option('--name <name>', 'name of both integrations', 'OTLP Collector')
+    .addOption(new Option('--headers-json <json>', 'headers of every request').argParser(toHeaders))
+    .addOption(jsonOption())
+    .addOption(apiBaseOption())
+    .action(async ({ endpoint, name, headersJson, apiBase, json }: ConnectOptions) => {
+      const connection = await session.signedIn({ apiBase })
+      const config = headersJson === undefined ? {} : { headers: headersJson }
+      const connected = []
+      for (const [kind, type] of [
+        ['metrics', 'opentelemetry'],
+        ['logs', 'otlp'],
+      ] as const) {
+        const created = await connection.ask((client) =>
+          client.POST('/api/v1/integrations', { body: { kind, type, name: `${name} (${kind})`, endpoint, config } }),
+        )
+        const path = { integration_id: created.id }
+        const test = await connection.ask((client) =>
+          client.POST('/api/v1/integrations/{integration_id}/test', { params: { path } }),
+        )
+        connected.push({ ...created, test })
+      }
+      if (json) session.out.json({ integrations: connected })
+      else {
+        for (const { kind, name: named, id, test } of connected) {
+          session.out.line(`${named} (${id}): ${test.ok ? `a sample of ${kind} was accepted.` : `${test.response}`}`)
+        }
+      }
+      if (connected.some(({ test }) => !test.ok)) {
+        throw new Failure('The receiver did not accept the sample. What happens is kept and sent when it does.', {
+          advice: 'Check the address and the headers, then: svc integrations test <name>',
+        })
+      }
+    })
+}

@@ -1,0 +1,82 @@
+import { INTEGRATION_KINDS, INTEGRATION_TYPES, LOG_FORMATS } from '../../domain/integration.ts'
+import { type ActionOption, action, argument, option, type Resource } from './resource.ts'
+
+const AT = '/api/v1/integrations/{integration_id}'
+const integration = argument('integration', 'an integration, by name or id', { find: 'integration' })
+const KIND: ActionOption = option('--kind <kind>', 'check that it is of this kind', 'kind', {
+  choices: INTEGRATION_KINDS,
+})
+
+export const integrations: Resource = {
+  name: 'integrations',
+  summary: 'send events and metrics to other systems',
+  actions: [
+    action('list', 'list integrations', 'GET /api/v1/integrations', {
+      options: [
+        option('--type <type>', 'metrics, logs or all (default: all)', 'kind', {
+          choices: [...INTEGRATION_KINDS, 'all'],
+        }),
+      ],
+      body: async ({ kind }) => ({ kind: kind === 'all' ? undefined : kind }),
+      rows: 'integrations',
+      paged: false,
+      columns: [
+        ['NAME', 'name'],
+        ['KIND', 'kind'],
+        ['TYPE', 'type'],
+        ['STATUS', 'status'],
+        ['PENDING', 'pending', 'count'],
+        ['DEAD LETTERS', 'dead_letters', 'count'],
+        ['DELIVERED', 'delivered_at', 'ago'],
+        ['ENDPOINT', 'endpoint'],
+        ['ID', 'id', 'id'],
+      ],
+      none: 'No integrations. Create one with: svc integrations create --kind logs --type webhook --endpoint <url>',
+    }),
+    action('show', 'show an integration', `GET ${AT}`, { args: [integration] }),
+    action('create', 'create an integration', 'POST /api/v1/integrations', {
+      options: [
+        option('--kind <kind>', 'what is sent', 'kind', { choices: INTEGRATION_KINDS, required: true }),
+        option('--type <type>', 'receiver', 'type', { choices: Object.keys(INTEGRATION_TYPES), required: true }),
+        option('--name <name>', 'name (default: the type)', 'name'),
+        option('--endpoint <url>', "the receiver's address", 'endpoint'),
+        option('--format <format>', 'how events are written (default: by type)', 'format', { choices: LOG_FORMATS }),
+        option('--config-json <json>', 'settings, such as \'{"token": "..."}\'', 'config', { parse: 'json' }),
+      ],
+      hint: 'Check it with: svc integrations test {id}',
+    }),
+    action('test', "send a sample and show the receiver's answer", `POST ${AT}/test`, {
+      args: [integration],
+      options: [KIND],
+    }),
+    action('pause', 'pause an integration', `POST ${AT}/pause`, { args: [integration], done: 'Paused {name} ({id}).' }),
+    action('resume', 'resume an integration', `POST ${AT}/resume`, {
+      args: [integration],
+      done: 'Resumed {name} ({id}).',
+    }),
+    action('dead-letters', 'list events that were refused for good', `GET ${AT}/dead-letters`, {
+      args: [integration],
+      rows: 'dead_letters',
+      paged: false,
+      columns: [
+        ['ID', 'id'],
+        ['EVENT', 'type'],
+        ['AT', 'at', 'time'],
+        ['REASON', 'reason'],
+      ],
+      none: 'No dead letters.',
+    }),
+    action('replay', 'send dead letters again', `POST ${AT}/replay`, { args: [integration] }),
+    action('delete', 'delete an integration', `DELETE ${AT}`, {
+      args: [integration],
+      options: [KIND],
+      confirm: 'Deleting the integration {integration}',
+      done: 'Deleted {name} ({id}).',
+    }),
+    {
+      name: 'connect-otlp',
+      summary: 'send metrics and logs to an OpenTelemetry Collector',
+      load: () => import('./connect-otlp.command.ts'),
+    },
+  ],
+}

@@ -1,0 +1,75 @@
+import { lookup as lookUp } from 'node:dns'
+import { BlockList, isIP, type LookupFunction } from 'node:net'
+
+const listOf = (subnets: readonly string[]): BlockList => {
+  const list = new BlockList()
+  for (const subnet of subnets) {
+    const [network, bits] = subnet.split('/') as [string, string]
+    list.addSubnet(network, Number(bits), network.includes(':') ? 'ipv6' : 'ipv4')
+  }
+  return list
+}
+
+/** Link-local with the metadata services of clouds, multicast, unspecified and reserved addresses: nobody's receiver. */
+const NEVER = listOf([
+  '169.254.0.0/16',
+  '0.0.0.0/8',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+  '100.100.100.200/32',
+  'fe80::/10',
+  'ff00::/8',
+  '::/128',
+  'fd00:ec2::/32',
+])
+/** RFC 1918, RFC 6598, RFC 4193, and this machine. */
+const PRIVATE = listOf([
+  '10.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '::1/128',
+  'fc00::/7',
+])
+
+export class RefusedAddress extends Error {
+  override readonly name = 'RefusedAddress'
+}
+
+const requireAllowed = (address: string, host: string, allowPrivate: boolean): void => {
+  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+  if (NEVER.check(address, family)) throw new RefusedAddress(`${host} is ${address}, where nothing is sent to.`)
+  if (!allowPrivate && PRIVATE.check(address, family)) {
+    throw new RefusedAddress(
+      `${host} is ${address}, a private address. SERVICE_INTEGRATIONS_PRIVATE=allow lets integrations send there.`,
+    )
+  }
+}
+
+/**
+ * For sockets: looks a name up and refuses addresses that a request from outside must not reach through this service. The socket
+ * connects to the address that was checked, so a name cannot become another one in between.
+ */
+export const guardedLookup =
+  (allowPrivate: boolean): LookupFunction =>
+  (host, options, callback) => {
+    lookUp(host, { ...options, all: true }, (error, found) => {
+      try {
+        if (error !== null) throw error
+        for (const { address } of found) requireAllowed(address, host, allowPrivate)
+      } catch (refused) {
+        callback(refused as Error, '', 0)
+        return
+      }
+      const first = found[0]!
+      if (options.all === true) (callback as (error: null, addresses: typeof found) => void)(null, found)
+      else callback(null, first.address, first.family)
+    })
+  }
+
+/** The same for a host that is an address already, which no socket looks up. */
+export const requireAllowedHost = (hostname: string, allowPrivate: boolean): void => {
+  const host = hostname.replace(/^\[|\]$/g, '')
+  if (isIP(host) !== 0) requireAllowed(host, host, allowPrivate)
+}

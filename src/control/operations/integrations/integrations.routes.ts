@@ -1,0 +1,208 @@
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { optionalBody } from '../../../platform/http/validation.ts'
+import {
+  CreatedIntegration,
+  DeadLetterList,
+  Integration,
+  IntegrationKindBody,
+  IntegrationList,
+  IntegrationParams,
+  IntegrationQuery,
+  IntegrationTest,
+  NewIntegration,
+  Redelivery,
+} from './integrations.schema.ts'
+import type { DeadLetter, Integrations, IntegrationView } from './integrations.service.ts'
+
+const AT = '/api/v1/integrations/:integration_id'
+const ONE = { access: 'admin', errors: ['not_found'] } as const satisfies RouteConfig
+
+export const integrationsRoutes = (app: App, integrations: Integrations): void => {
+  app.post(
+    '/api/v1/integrations',
+    {
+      schema: {
+        operationId: 'createIntegration',
+        summary: 'Create an integration',
+        description: 'Send events (logs) or figures (metrics) of the organization to a receiver, from now on.',
+        'x-extension': true,
+        body: NewIntegration,
+        response: { 201: CreatedIntegration },
+      },
+      config: { access: 'admin', errors: ['conflict'] } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const { kind, type, name, endpoint, format, config = {} } = request.body
+      const created = await integrations.create(callerOf(request), { kind, type, name, endpoint, format, config })
+      return reply.code(201).send({ ...present(created.integration), secret: created.secret })
+    },
+  )
+
+  app.get(
+    '/api/v1/integrations',
+    {
+      schema: {
+        operationId: 'listIntegrations',
+        summary: 'List integrations',
+        'x-extension': true,
+        querystring: IntegrationQuery,
+        response: { 200: IntegrationList },
+      },
+      config: { access: 'admin' } satisfies RouteConfig,
+    },
+    async (request) => ({
+      integrations: (await integrations.list(callerOf(request), request.query.kind ?? null)).map(present),
+    }),
+  )
+
+  app.get(
+    AT,
+    {
+      schema: {
+        operationId: 'getIntegration',
+        summary: 'Get an integration',
+        'x-extension': true,
+        params: IntegrationParams,
+        response: { 200: Integration },
+      },
+      config: ONE,
+    },
+    async (request) => present(await integrations.show(callerOf(request), request.params.integration_id)),
+  )
+
+  app.delete(
+    AT,
+    {
+      schema: {
+        operationId: 'deleteIntegration',
+        summary: 'Delete an integration',
+        description: 'Events that wait for it and its dead letters are deleted, too.',
+        'x-extension': true,
+        params: IntegrationParams,
+        body: optionalBody(IntegrationKindBody),
+        response: { 200: Integration },
+      },
+      config: ONE,
+    },
+    async (request) => {
+      const { integration_id: id } = request.params
+      return present(await integrations.delete(callerOf(request), id, request.body?.kind))
+    },
+  )
+}
+
+/** What is done with one of them. */
+export const integrationActionsRoutes = (app: App, integrations: Integrations): void => {
+  for (const [action, summary, isPaused] of [
+    ['pause', 'Pause an integration', true],
+    ['resume', 'Resume an integration', false],
+  ] as const) {
+    app.post(
+      `${AT}/${action}`,
+      {
+        schema: {
+          operationId: `${action}Integration`,
+          summary,
+          description: 'Events of the last 24 hours wait for an integration that is paused.',
+          'x-extension': true,
+          params: IntegrationParams,
+          response: { 200: Integration },
+        },
+        config: ONE,
+      },
+      async (request) =>
+        present(await integrations.setPaused(callerOf(request), request.params.integration_id, isPaused)),
+    )
+  }
+
+  app.post(
+    `${AT}/test`,
+    {
+      schema: {
+        operationId: 'testIntegration',
+        summary: 'Send a sample to an integration',
+        description: "The response is the receiver's, within 10 seconds.",
+        'x-extension': true,
+        params: IntegrationParams,
+        body: optionalBody(IntegrationKindBody),
+        response: { 200: IntegrationTest },
+      },
+      config: ONE,
+    },
+    async (request) => {
+      const { integration_id: id } = request.params
+      const outcome = await integrations.test(callerOf(request), id, request.body?.kind)
+      const { ok, status, response, milliseconds } = outcome
+      return { ok, status, response, milliseconds }
+    },
+  )
+
+  app.get(
+    `${AT}/dead-letters`,
+    {
+      schema: {
+        operationId: 'listDeadLetters',
+        summary: 'List the dead letters of an integration',
+        description: 'Events that the receiver refused for good, oldest first, at most 1000.',
+        'x-extension': true,
+        params: IntegrationParams,
+        response: { 200: DeadLetterList },
+      },
+      config: ONE,
+    },
+    async (request) => ({
+      dead_letters: (await integrations.deadLetters(callerOf(request), request.params.integration_id)).map(
+        presentLetter,
+      ),
+    }),
+  )
+
+  app.post(
+    `${AT}/replay`,
+    {
+      schema: {
+        operationId: 'replayDeadLetters',
+        summary: 'Send dead letters again',
+        description: 'At most 100 of them, oldest first, until one is refused again.',
+        'x-extension': true,
+        params: IntegrationParams,
+        response: { 200: Redelivery },
+      },
+      config: ONE,
+    },
+    async (request) => integrations.replay(callerOf(request), request.params.integration_id),
+  )
+}
+
+const statusOf = ({ isPaused, failures }: IntegrationView): 'active' | 'paused' | 'failing' =>
+  isPaused ? 'paused' : failures > 0 ? 'failing' : 'active'
+
+const present = (integration: IntegrationView) => ({
+  id: integration.id,
+  org_id: integration.orgId,
+  kind: integration.kind,
+  type: integration.type,
+  name: integration.name,
+  endpoint: integration.endpoint,
+  format: integration.format,
+  config: { ...integration.shownConfig },
+  status: statusOf(integration),
+  pending: integration.backlog.pending,
+  oldest_pending_at: integration.backlog.oldest?.toISOString() ?? null,
+  dead_letters: integration.backlog.deadLetters,
+  failures: integration.failures,
+  last_error: integration.lastError,
+  last_error_at: integration.lastErrorAt?.toISOString() ?? null,
+  delivered_at: integration.deliveredAt?.toISOString() ?? null,
+  created_at: integration.createdAt.toISOString(),
+})
+
+const presentLetter = ({ id, event, reason, at }: DeadLetter) => ({
+  id,
+  type: event.type,
+  event: { ...event },
+  reason,
+  at: at.toISOString(),
+})

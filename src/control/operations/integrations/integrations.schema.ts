@@ -1,0 +1,96 @@
+import { Type } from 'typebox'
+import { INTEGRATION_KINDS, INTEGRATION_TYPES, type IntegrationType, LOG_FORMATS } from '../../../domain/integration.ts'
+import { Body, Count, Nullable, OneOf, Part, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { examples } from '../operations.examples.ts'
+
+const Kind = OneOf(INTEGRATION_KINDS, { title: 'IntegrationKind', description: 'What is sent' })
+const TypeName = OneOf(Object.keys(INTEGRATION_TYPES) as IntegrationType[], {
+  title: 'IntegrationType',
+  description:
+    'prometheus, opentelemetry, datadog and statsd take metrics; otlp, webhook, splunk, elasticsearch and syslog take logs',
+})
+const Format = OneOf(LOG_FORMATS, { title: 'LogFormat', description: 'How events are written' })
+
+export const NewIntegration = Body('NewIntegration', 'A receiver of metrics or logs', examples.newIntegration, {
+  kind: Kind,
+  type: TypeName,
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: "The type's when absent" })),
+  endpoint: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 2048, description: "The receiver's address; datadog has a default" }),
+  ),
+  format: Type.Optional(Format),
+  config: Type.Optional(
+    Type.Record(Type.String(), Type.Unknown(), {
+      maxProperties: 16,
+      description:
+        'By type: username, password, bearer_token and headers; datadog: api_key; splunk: token; webhook: secret; elasticsearch: api_key, index; statsd: prefix. Stored encrypted',
+    }),
+  ),
+})
+
+const fields = {
+  id: Uuid,
+  org_id: Nullable(Type.String()),
+  kind: Kind,
+  type: TypeName,
+  name: Type.String(),
+  endpoint: Type.String(),
+  format: Nullable(Format),
+  config: Type.Record(Type.String(), Type.String(), { description: 'Without the values of secrets' }),
+  status: OneOf(['active', 'paused', 'failing']),
+  pending: Type.Integer({ minimum: 0, description: 'Events that wait to be delivered' }),
+  oldest_pending_at: Nullable(Timestamp),
+  dead_letters: Type.Integer({ minimum: 0, description: 'Events that the receiver refused for good' }),
+  failures: Type.Integer({ minimum: 0, description: 'Failed deliveries in a row' }),
+  last_error: Nullable(Type.String()),
+  last_error_at: Nullable(Timestamp),
+  delivered_at: Nullable(Timestamp),
+  created_at: Timestamp,
+}
+
+export const Integration = Body('Integration', 'A receiver of metrics or logs', examples.integration, fields)
+export const CreatedIntegration = Body(
+  'CreatedIntegration',
+  'A new integration, with the secret of a webhook',
+  examples.createdIntegration,
+  {
+    ...fields,
+    secret: Nullable(Type.String({ description: 'Verifies the signatures of a webhook; shown this once' })),
+  },
+)
+export const IntegrationList = Body('IntegrationList', 'Integrations', examples.integrationList, {
+  integrations: Type.Array(Integration),
+})
+export const IntegrationTest = Body('IntegrationTest', "A receiver's answer to a sample", examples.integrationTest, {
+  ok: Type.Boolean(),
+  status: Nullable(Type.Integer({ description: 'HTTP status; null where there was none' })),
+  response: Type.String({ description: 'The first 500 characters of its answer, or why it could not be reached' }),
+  milliseconds: Count,
+})
+export const DeadLetterList = Body('DeadLetterList', 'Events that were refused for good', examples.deadLetterList, {
+  dead_letters: Type.Array(
+    Part('DeadLetter', 'An event that was refused for good', {
+      id: Type.Integer(),
+      type: Type.String(),
+      event: Type.Record(Type.String(), Type.Unknown()),
+      reason: Type.String(),
+      at: Timestamp,
+    }),
+  ),
+})
+export const Redelivery = Body('Redelivery', 'What came of sending dead letters again', examples.redelivery, {
+  delivered: Count,
+  remaining: Count,
+  error: Nullable(Type.String({ description: 'Why the next one was refused again' })),
+})
+
+export const IntegrationParams = Type.Object({ integration_id: Type.String() })
+export const IntegrationKindBody = Body(
+  'IntegrationOfKind',
+  'A check that it is the one that was meant',
+  { kind: 'logs' },
+  {
+    kind: Type.Optional(OneOf(INTEGRATION_KINDS, { description: 'Refused where the integration is of another kind' })),
+  },
+)
+export const IntegrationQuery = Type.Object({ kind: Type.Optional(OneOf(INTEGRATION_KINDS)) })

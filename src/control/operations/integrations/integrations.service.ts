@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto'
+import { type Caller, homeOf, sees } from '../../../domain/access.ts'
+import { badRequest, conflict, notFound } from '../../../domain/errors.ts'
+import {
+  INTEGRATION_TYPES,
+  type IntegrationKind,
+  type IntegrationType,
+  type LogFormat,
+  readEndpoint,
+  readIntegrationConfig,
+  rulesOf,
+  withoutSecrets,
+} from '../../../domain/integration.ts'
+import { isUuid } from '../../../domain/model.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { Position } from '../events/outbox.service.ts'
+import type { Deliveries } from './deliveries.service.ts'
+import { RefusedAddress, requireAllowedHost } from './guarded-address.ts'
+import type { Backlog, IntegrationsStore, StoredIntegration } from './integrations.store.ts'
+import type { Secrets } from './secrets.ts'
+
+export type { DeadLetter } from './integrations.store.ts'
+
+const MAX_INTEGRATIONS = 50
+const MAX_SHOWN_LETTERS = 1000
+
+export interface RequestedIntegration {
+  readonly kind: IntegrationKind
+  readonly type: IntegrationType
+  readonly name: string | undefined
+  readonly endpoint: string | undefined
+  readonly format: LogFormat | undefined
+  readonly config: Readonly<Record<string, unknown>>
+}
+
+/** An integration as it is shown. */
+export interface IntegrationView extends StoredIntegration {
+  readonly shownConfig: Readonly<Record<string, string>>
+  readonly backlog: Backlog
+}
+
+/** Receivers outside the service that an organization's events and figures go to. */
+export const createIntegrations = (parts: {
+  readonly database: Database
+  readonly store: IntegrationsStore
+  /** Where the events end now. */
+  readonly lastEvent: () => Promise<Position | null>
+  readonly deliveries: Deliveries
+  readonly secrets: Secrets
+  readonly allowPrivate: boolean
+  readonly now: () => Date
+  readonly newId: () => string
+}) => {
+  const { database, store, lastEvent, deliveries, secrets, allowPrivate, now, newId } = parts
+
+  const get = async (caller: Caller, id: string, kind?: IntegrationKind): Promise<StoredIntegration> => {
+    const found = isUuid(id) ? await store.find(database.sql, id) : null
+    if (found === null || !sees(caller, found.orgId)) throw notFound('Integration', id)
+    if (kind !== undefined && found.kind !== kind) {
+      throw badRequest(`kind: the integration '${found.name}' is of the kind ${found.kind}, not ${kind}.`)
+    }
+    return found
+  }
+
+  const view = async (stored: StoredIntegration): Promise<IntegrationView> => {
+    const shown = await secrets.open(stored.config, stored.id).then(
+      (text) => withoutSecrets(stored.type, JSON.parse(text)),
+      () => ({ error: 'cannot be decrypted: secrets.key in the data folder is not the one it was made with' }),
+    )
+    return { ...stored, shownConfig: shown, backlog: await store.backlog(database.sql, stored.id) }
+  }
+
+  const requireSendable = (endpoint: string): void => {
+    try {
+      requireAllowedHost(new URL(endpoint).hostname, allowPrivate)
+    } catch (error) {
+      if (error instanceof RefusedAddress) throw badRequest(`endpoint: ${error.message}`)
+      throw error
+    }
+  }
+
+  const readFormat = ({ type, format }: RequestedIntegration): LogFormat | null => {
+    const { formats } = rulesOf(type)
+    if (format === undefined) return formats[0] ?? null
+    if (formats.includes(format)) return format
+    const known = formats.length === 0 ? 'It has none: leave it out.' : `Use ${formats.join(' or ')}.`
+    throw badRequest(`format: ${type} integrations do not have the format ${format}. ${known}`)
+  }
+
+  return {
+    /** With a new secret, of a webhook that was given none: it is shown this once. */
+    async create(caller: Caller, requested: RequestedIntegration) {
+      const { kind, type } = requested
+      if (rulesOf(type).kind !== kind) {
+        const known = Object.entries(INTEGRATION_TYPES).filter(([, rules]) => rules.kind === kind)
+        throw badRequest(
+          `type: there is no ${kind} integration of type ${type}. Use ${known.map(([name]) => name).join(', ')}.`,
+        )
+      }
+      const endpoint = readEndpoint(type, requested.endpoint)
+      requireSendable(endpoint)
+      const format = readFormat(requested)
+      const given = readIntegrationConfig(type, requested.config)
+      const secret =
+        type === 'webhook' && given.secret === undefined ? `whsec_${randomBytes(24).toString('base64')}` : null
+      const orgId = homeOf(caller)
+      if ((await store.count(database.sql, orgId)) >= MAX_INTEGRATIONS) {
+        throw conflict(`There are ${MAX_INTEGRATIONS} integrations, which is the most. Delete one first.`)
+      }
+      const id = newId()
+      const config = JSON.stringify(secret === null ? given : { ...given, secret })
+      const stored: StoredIntegration = {
+        id,
+        orgId,
+        kind,
+        type,
+        name: requested.name ?? type,
+        endpoint,
+        format,
+        config: await secrets.seal(config, id),
+        isPaused: false,
+        // What happened before is not sent.
+        cursor: kind === 'logs' ? await lastEvent() : null,
+        failures: 0,
+        lastError: null,
+        lastErrorAt: null,
+        deliveredAt: null,
+        createdAt: now(),
+      }
+      await store.insert(database.sql, stored)
+      return { integration: await view(stored), secret }
+    },
+
+    list: async (caller: Caller, kind: IntegrationKind | null): Promise<IntegrationView[]> =>
+      Promise.all((await store.list(database.sql, caller.orgId, kind)).map(view)),
+
+    show: async (caller: Caller, id: string): Promise<IntegrationView> => view(await get(caller, id)),
+
+    /** Events that come while it is paused are delivered when it goes on, of the last 24 hours. */
+    async setPaused(caller: Caller, id: string, isPaused: boolean): Promise<IntegrationView> {
+      const { id: known } = await get(caller, id)
+      await store.setPaused(database.sql, known, isPaused, now())
+      return view(await get(caller, id))
+    },
+
+    async delete(caller: Caller, id: string, kind?: IntegrationKind): Promise<IntegrationView> {
+      const shown = await view(await get(caller, id, kind))
+      await store.delete(database.sql, shown.id)
+      return shown
+    },
+
+    async test(caller: Caller, id: string, kind?: IntegrationKind) {
+      const started = performance.now()
+      const outcome = await deliveries.test(await get(caller, id, kind))
+      return { ...outcome, milliseconds: Math.round(performance.now() - started) }
+    },
+
+    async deadLetters(caller: Caller, id: string) {
+      return store.deadLetters(database.sql, (await get(caller, id)).id, MAX_SHOWN_LETTERS)
+    },
+
+    async replay(caller: Caller, id: string) {
+      const { delivered, outcome } = await deliveries.replay(await get(caller, id))
+      const { deadLetters } = await store.backlog(database.sql, id)
+      return { delivered, remaining: deadLetters, error: outcome === null ? null : deliveries.reasonOf(outcome) }
+    },
+  }
+}
+
+export type Integrations = ReturnType<typeof createIntegrations>

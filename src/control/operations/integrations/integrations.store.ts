@@ -1,0 +1,208 @@
+import { type Selectable, sql } from 'kysely'
+import type { IntegrationKind, IntegrationType, LogFormat } from '../../../domain/integration.ts'
+import type { IntegrationRow } from '../../../platform/db/integration-rows.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { Position } from '../events/outbox.service.ts'
+import type { LogEvent } from './log-messages.ts'
+
+export interface StoredIntegration {
+  readonly id: string
+  readonly orgId: string | null
+  readonly kind: IntegrationKind
+  readonly type: IntegrationType
+  readonly name: string
+  readonly endpoint: string
+  readonly format: LogFormat | null
+  /** Encrypted. */
+  readonly config: string
+  readonly isPaused: boolean
+  /** Of logs: the last event that was delivered. */
+  readonly cursor: Position | null
+  /** Times in a row that nothing could be delivered. */
+  readonly failures: number
+  readonly lastError: string | null
+  readonly lastErrorAt: Date | null
+  readonly deliveredAt: Date | null
+  readonly createdAt: Date
+}
+
+/** How far an integration is behind. */
+export interface Backlog {
+  readonly pending: number
+  readonly oldest: Date | null
+  readonly deadLetters: number
+}
+
+export interface DeadLetter {
+  readonly id: number
+  readonly event: LogEvent
+  readonly reason: string
+  readonly at: Date
+}
+
+/** Events after its cursor that it may see. */
+const waiting = sql`e.tx < pg_snapshot_xmin(pg_current_snapshot())
+  and (i.org_id is null or e.org_id = i.org_id)
+  and (i.cursor_id is null or (e.tx, e.id) > (i.cursor_tx, i.cursor_id))`
+
+export const createIntegrationsStore = () => ({
+  async insert(db: Executor, integration: StoredIntegration): Promise<void> {
+    const { cursor } = integration
+    await sql`
+      insert into integrations (id, org_id, kind, type, name, endpoint, format, config, cursor_tx, cursor_id, next_at, created_at)
+      values (${integration.id}, ${integration.orgId}, ${integration.kind}, ${integration.type}, ${integration.name},
+        ${integration.endpoint}, ${integration.format}, ${integration.config}, ${cursor?.tx ?? null}::xid8,
+        ${cursor?.id ?? null}, ${integration.createdAt}, ${integration.createdAt})`.execute(db)
+  },
+
+  async find(db: Executor, id: string): Promise<StoredIntegration | null> {
+    const { rows } = await sql<Row>`select *, cursor_tx::text as cursor_tx from integrations where id = ${id}`.execute(
+      db,
+    )
+    return rows[0] === undefined ? null : fromRow(rows[0])
+  },
+
+  /** In the order in which they were made. A null organization: of all. */
+  async list(db: Executor, orgId: string | null, kind: IntegrationKind | null): Promise<StoredIntegration[]> {
+    const { rows } = await sql<Row>`
+      select *, cursor_tx::text as cursor_tx from integrations
+      where (${orgId}::text is null or org_id = ${orgId}) and (${kind}::text is null or kind = ${kind})
+      order by ordinal`.execute(db)
+    return rows.map(fromRow)
+  },
+
+  async count(db: Executor, orgId: string | null): Promise<number> {
+    const { rows } = await sql<{ count: number }>`
+      select count(*) as count from integrations where org_id is not distinct from ${orgId}`.execute(db)
+    return rows[0]!.count
+  },
+
+  async setPaused(db: Executor, id: string, isPaused: boolean, now: Date): Promise<void> {
+    await sql`update integrations set paused = ${isPaused}, next_at = ${now}, failures = 0 where id = ${id}`.execute(db)
+  },
+
+  async delete(db: Executor, id: string): Promise<void> {
+    await sql`delete from integrations where id = ${id}`.execute(db)
+  },
+
+  async backlog(db: Executor, id: string): Promise<Backlog> {
+    const { rows } = await sql<{ pending: number; oldest: Date | null; dead_letters: number }>`
+      select count(e.id) as pending, min(e.at) as oldest,
+        (select count(*) from integration_dead_letters where integration_id = ${id}) as dead_letters
+      from integrations i join events_outbox e on i.kind = 'logs' and ${waiting} where i.id = ${id}`.execute(db)
+    const [row] = rows
+    return { pending: row?.pending ?? 0, oldest: row?.oldest ?? null, deadLetters: row?.dead_letters ?? 0 }
+  },
+
+  /** Takes those that are due and have something to send, for this process, until the lease ends. */
+  async claim(db: Executor, now: Date, leaseUntil: Date, limit: number): Promise<StoredIntegration[]> {
+    const { rows } = await sql<Row>`
+      update integrations set lease_until = ${leaseUntil} where id in (
+        select i.id from integrations i
+        where not i.paused and i.next_at <= ${now} and (i.lease_until is null or i.lease_until <= ${now})
+          and (i.kind = 'metrics' or exists (select 1 from events_outbox e where ${waiting}))
+        order by i.next_at limit ${limit} for update skip locked)
+      returning *, cursor_tx::text as cursor_tx`.execute(db)
+    return rows.map(fromRow)
+  },
+
+  /** The next events to deliver, in order, each with its place. */
+  async pendingEvents(db: Executor, id: string, limit: number): Promise<{ event: LogEvent; position: Position }[]> {
+    const { rows } = await sql<EventRow>`
+      select e.id, e.tx::text as tx, e.org_id, e.type, e.subject_kind, e.subject_id, e.payload, e.at
+      from integrations i join events_outbox e on ${waiting} where i.id = ${id} order by e.tx, e.id limit ${limit}`.execute(
+      db,
+    )
+    return rows.map((row) => ({
+      position: { tx: row.tx, id: row.id },
+      event: {
+        id: String(row.id),
+        type: row.type,
+        org_id: row.org_id,
+        subject: { kind: row.subject_kind, id: row.subject_id },
+        payload: row.payload,
+        time: row.at.toISOString(),
+      },
+    }))
+  },
+
+  /** After a delivery: moves the cursor, where there is one to move, and gives the lease back. */
+  async delivered(db: Executor, id: string, cursor: Position | null, now: Date, nextAt: Date): Promise<void> {
+    await sql`
+      update integrations set cursor_tx = coalesce(${cursor?.tx ?? null}::xid8, cursor_tx),
+        cursor_id = coalesce(${cursor?.id ?? null}, cursor_id), delivered_at = ${now}, next_at = ${nextAt},
+        lease_until = null, failures = 0 where id = ${id}`.execute(db)
+  },
+
+  async failed(db: Executor, id: string, why: { error: string; now: Date; nextAt: Date }): Promise<void> {
+    await sql`
+      update integrations set failures = failures + 1, last_error = ${why.error}, last_error_at = ${why.now},
+        next_at = ${why.nextAt}, lease_until = null where id = ${id}`.execute(db)
+  },
+
+  /** Gives up on one event: keeps it aside, with the reason, and goes on behind it. The oldest beyond `keep` are deleted. */
+  async setAside(
+    tx: Executor,
+    id: string,
+    letter: { event: LogEvent; position: Position; reason: string; now: Date; keep: number },
+  ): Promise<void> {
+    await sql`
+      insert into integration_dead_letters (integration_id, event, reason, at)
+      values (${id}, ${JSON.stringify(letter.event)}, ${letter.reason}, ${letter.now})`.execute(tx)
+    await sql`
+      delete from integration_dead_letters where integration_id = ${id} and id in (
+        select id from integration_dead_letters where integration_id = ${id} order by id desc offset ${letter.keep})`.execute(
+      tx,
+    )
+    await sql`
+      update integrations set cursor_tx = ${letter.position.tx}::xid8, cursor_id = ${letter.position.id},
+        last_error = ${letter.reason}, last_error_at = ${letter.now}, next_at = ${letter.now}, lease_until = null
+      where id = ${id}`.execute(tx)
+  },
+
+  /** Oldest first. */
+  async deadLetters(db: Executor, id: string, limit: number): Promise<DeadLetter[]> {
+    const { rows } = await sql<{ id: number; event: LogEvent; reason: string; at: Date }>`
+      select id, event, reason, at from integration_dead_letters where integration_id = ${id} order by id limit ${limit}`.execute(
+      db,
+    )
+    return rows
+  },
+
+  async deleteDeadLetter(db: Executor, id: number): Promise<void> {
+    await sql`delete from integration_dead_letters where id = ${id}`.execute(db)
+  },
+})
+
+type Row = Selectable<IntegrationRow>
+
+interface EventRow {
+  readonly id: number
+  readonly tx: string
+  readonly org_id: string | null
+  readonly type: string
+  readonly subject_kind: string
+  readonly subject_id: string | null
+  readonly payload: Record<string, unknown>
+  readonly at: Date
+}
+
+const fromRow = (row: Row): StoredIntegration => ({
+  id: row.id,
+  orgId: row.org_id,
+  kind: row.kind as IntegrationKind,
+  type: row.type as IntegrationType,
+  name: row.name,
+  endpoint: row.endpoint,
+  format: row.format as LogFormat | null,
+  config: row.config,
+  isPaused: row.paused,
+  cursor: row.cursor_id === null || row.cursor_tx === null ? null : { tx: row.cursor_tx, id: row.cursor_id },
+  failures: row.failures,
+  lastError: row.last_error,
+  lastErrorAt: row.last_error_at,
+  deliveredAt: row.delivered_at,
+  createdAt: row.created_at,
+})
+
+export type IntegrationsStore = ReturnType<typeof createIntegrationsStore>

@@ -1,0 +1,204 @@
+import { createHmac } from 'node:crypto'
+import { createSocket } from 'node:dgram'
+import type { AddressInfo } from 'node:net'
+import { expect, it, onTestFinished } from 'vitest'
+import { hasPostgres } from '../../../../test/databases.ts'
+import { startWorld, type World } from '../../../../test/world.ts'
+import { startReceiver } from './receiver.fixture.ts'
+
+const databases = (['embedded', 'postgres'] as const).filter((kind) => kind === 'embedded' || hasPostgres())
+const AT = '/api/v1/integrations'
+
+interface Integration {
+  readonly id: string
+  readonly status: string
+  readonly pending: number
+  readonly dead_letters: number
+  readonly last_error: string | null
+  readonly secret: string
+  readonly config: object
+}
+
+const start = async (database: 'embedded' | 'postgres' = 'embedded') => {
+  const world = await startWorld({ database })
+  const { key } = await world.register('d')
+  const ask = async <Answer>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<Answer> => {
+    const answer = await world.request(method, path, { key, ...(body === undefined ? {} : { body }) })
+    if (answer.status >= 300) throw new Error(JSON.stringify(answer.body))
+    return answer.body as Answer
+  }
+  const create = (body: object) => ask<Integration>('POST', AT, body)
+  const show = (id: string) => ask<Integration>('GET', `${AT}/${id}`)
+  /** Something happens: a group is created. */
+  const happen = (name: string) => ask('POST', '/api/v1/device-groups', { org_id: 'o', name })
+  return { world, key, ask, create, show, happen }
+}
+
+/** Runs the deliveries until the condition holds, minute by minute of the service's clock. */
+const deliverUntil = async (world: World, isDone: () => boolean | Promise<boolean>): Promise<void> => {
+  for (let minute = 0; minute < 60; minute++) {
+    await world.advance(60)
+    if (await isDone()) return
+  }
+  throw new Error('It was not delivered within an hour.')
+}
+
+it.each(databases)('events go to a webhook once it answers again, in order, each signed (%s)', async (database) => {
+  const { world, create, show, happen } = await start(database)
+  const receiver = await startReceiver()
+  const { id, secret } = await create({ kind: 'logs', type: 'webhook', endpoint: receiver.url })
+  expect(secret).toMatch(/^whsec_/)
+  const faults = [500, 429, 503]
+  receiver.answer = (_request, response) => void response.writeHead(faults.shift() ?? 204).end('not now')
+  for (const name of ['a', 'b', 'c']) await happen(name)
+  await deliverUntil(world, async () => (await show(id)).pending === 0)
+
+  const { path, headers, body } = receiver.received.at(-1)!
+  expect(path).toBe('/')
+  const { events } = JSON.parse(body.toString()) as { events: { type: string; org_id: string }[] }
+  expect(events.filter(({ type }) => type === 'group.changed')).toHaveLength(3)
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+  const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`
+  expect(headers['webhook-signature']).toBe(`v1,${createHmac('sha256', key).update(signed).digest('base64')}`)
+  expect(receiver.received).toHaveLength(4)
+  expect(await show(id)).toMatchObject({
+    status: 'active',
+    failures: 0,
+    last_error: 'The receiver answered 503: not now',
+    config: { secret: '(secret)' },
+  })
+})
+
+it('an event that a receiver refuses for good is set aside, the others go on, and it can be sent again', async () => {
+  const { world, ask, create, show, happen } = await start()
+  const receiver = await startReceiver()
+  const { id } = await create({ kind: 'logs', type: 'webhook', endpoint: receiver.url })
+  let isPicky = true
+  await happen('bad')
+  const groups = await ask<{ groups: { id: string }[] }>('GET', '/api/v1/device-groups?org_id=o')
+  const bad = groups.groups[0]!.id
+  receiver.answer = ({ body }, response) =>
+    void response.writeHead(isPicky && body.includes(bad) ? 422 : 200).end(isPicky ? 'unknown group' : '')
+  await happen('good')
+  await deliverUntil(world, async () => (await show(id)).pending === 0)
+  expect(await show(id)).toMatchObject({ dead_letters: 1, last_error: 'The receiver answered 422: unknown group' })
+  expect(await ask('GET', `${AT}/${id}/dead-letters`)).toMatchObject({
+    dead_letters: [{ type: 'group.changed', event: { subject: { kind: 'group', id: bad } } }],
+  })
+  expect(await ask('POST', `${AT}/${id}/replay`)).toEqual({
+    delivered: 0,
+    remaining: 1,
+    error: 'The receiver answered 422: unknown group',
+  })
+  isPicky = false
+  expect(await ask('POST', `${AT}/${id}/replay`)).toEqual({ delivered: 1, remaining: 0, error: null })
+})
+
+it('a paused integration sends nothing, and what has happened meanwhile when it goes on', async () => {
+  const { world, ask, create, show, happen } = await start()
+  const receiver = await startReceiver()
+  const { id } = await create({ kind: 'logs', type: 'elasticsearch', endpoint: receiver.url, config: { index: 'log' } })
+  expect(await ask('POST', `${AT}/${id}/pause`)).toMatchObject({ status: 'paused' })
+  await happen('a')
+  await world.advance(120)
+  expect(receiver.received).toEqual([])
+  expect((await show(id)).pending).toBeGreaterThan(0)
+  await ask('POST', `${AT}/${id}/resume`)
+  await deliverUntil(world, async () => (await show(id)).pending === 0)
+  expect(receiver.received[0]!.path).toBe('/log/_bulk')
+  expect(receiver.texts()[0]).toMatch(/^(\{"create":\{"_id":"\d+"\}\}\n\{"id":"\d+","type":"\w+\.\w+",.*\}\n)+$/)
+})
+
+it.each([
+  ['otlp', {}, '/v1/logs', (text: string) => JSON.parse(text).resourceLogs[0].scopeLogs[0].logRecords[0].body],
+  ['splunk', { token: 't' }, '/services/collector/event', (text: string) => JSON.parse(text).event.payload],
+] as const)('a sample for %s has its form', async (type, config, path, payloadOf) => {
+  const { ask, create } = await start()
+  const receiver = await startReceiver()
+  const { id } = await create({ kind: 'logs', type, endpoint: receiver.url, config })
+  expect(await ask('POST', `${AT}/${id}/test`)).toMatchObject({ ok: true, status: 204, response: '' })
+  expect(receiver.received[0]!.path).toBe(path)
+  expect(JSON.stringify(payloadOf(receiver.texts()[0]!))).toContain('This is a test.')
+  if (type === 'splunk') expect(receiver.received[0]!.headers.authorization).toBe('Splunk t')
+})
+
+it('figures go to StatsD and to OTLP, of the own organization only', async () => {
+  const { world, create } = await start()
+  const socket = createSocket('udp4')
+  const datagrams: string[] = []
+  socket.on('message', (bytes) => datagrams.push(bytes.toString()))
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
+  onTestFinished(() => void socket.close())
+  const { port } = socket.address() as AddressInfo
+  await create({ kind: 'metrics', type: 'statsd', endpoint: `udp://127.0.0.1:${port}`, config: { prefix: 'edge.' } })
+  const receiver = await startReceiver()
+  await create({ kind: 'metrics', type: 'opentelemetry', endpoint: receiver.url })
+  await deliverUntil(world, () => datagrams.length > 0 && receiver.received.length > 0)
+  expect(datagrams.join('\n')).toMatch(/^edge\.tributary_devices:1\|g\|#platform:\w+,state:\w+$/m)
+  const { metrics } = JSON.parse(receiver.texts()[0]!).resourceMetrics[0].scopeMetrics[0]
+  const devices = metrics.find(({ name }: { name: string }) => name === 'tributary_devices')
+  expect(devices.gauge.dataPoints).toMatchObject([{ asDouble: 1 }])
+})
+
+it.each([
+  [{ kind: 'logs', type: 'statsd', endpoint: 'udp://h:1' }, 'type: there is no logs integration of type statsd'],
+  [{ kind: 'logs', type: 'webhook' }, 'endpoint is missing'],
+  [{ kind: 'logs', type: 'webhook', endpoint: 'ftp://h' }, 'endpoint must begin with http:// or https://'],
+  [{ kind: 'logs', type: 'webhook', endpoint: 'http://a:b@h' }, 'endpoint must not hold a password'],
+  [{ kind: 'logs', type: 'webhook', endpoint: 'http://169.254.169.254/latest' }, 'endpoint: 169.254.169.254 is'],
+  [{ kind: 'logs', type: 'webhook', endpoint: 'http://[::ffff:a9fe:a9fe]/' }, 'where nothing is sent to'],
+  [{ kind: 'logs', type: 'splunk', endpoint: 'http://h' }, 'config.token is missing'],
+  [{ kind: 'logs', type: 'otlp', endpoint: 'http://h', format: 'hec' }, 'format: otlp integrations do not have'],
+  [{ kind: 'logs', type: 'otlp', endpoint: 'http://h', config: { x: '1' } }, 'config.x is not a setting of otlp'],
+  [{ kind: 'logs', type: 'otlp', endpoint: 'http://h', config: { headers: { 'a b': '' } } }, "config.headers: 'a b'"],
+])('%j is refused, naming the field', async (body, message) => {
+  const { world, key } = await start()
+  const answer = await world.request('POST', AT, { key, body })
+  expect(answer).toMatchObject({ status: 400, body: { message: expect.stringContaining(message) } })
+})
+
+it('a name that leads to a forbidden address is not connected to, and a redirect is not followed', async () => {
+  const { ask, create } = await start()
+  const elsewhere = await startReceiver()
+  const receiver = await startReceiver()
+  receiver.answer = (_request, response) => void response.writeHead(302, { location: elsewhere.url }).end()
+  const { id } = await create({ kind: 'logs', type: 'webhook', endpoint: receiver.url })
+  expect(await ask('POST', `${AT}/${id}/test`)).toMatchObject({ ok: false, status: 302 })
+  expect(elsewhere.received).toEqual([])
+})
+
+it('an organization sees, tests and deletes only its own, and gets only its own events', async () => {
+  const { world, key } = await start()
+  const keyOf = async (org_id: string) => {
+    const body = { name: org_id, scopes: ['admin', 'devices:write', 'devices:read'], org_id }
+    return ((await world.request('POST', '/api/v1/keys', { key, body })).body as { api_key: string }).api_key
+  }
+  const [one, other] = [await keyOf('one'), await keyOf('other')]
+  const receiver = await startReceiver()
+  const body = { kind: 'logs', type: 'webhook', endpoint: receiver.url }
+  const { id } = (await world.request('POST', AT, { key: one, body })).body as Integration
+  for (const [method, path] of [
+    ['GET', ''],
+    ['DELETE', ''],
+    ['POST', '/test'],
+    ['POST', '/pause'],
+    ['GET', '/dead-letters'],
+    ['POST', '/replay'],
+  ] as const) {
+    expect((await world.request(method, `${AT}/${id}${path}`, { key: other })).status).toBe(404)
+  }
+  expect((await world.request('GET', AT, { key: other })).body).toEqual({ integrations: [] })
+  for (const [org, name] of [
+    ['other', 'hidden'],
+    ['one', 'seen'],
+  ] as const) {
+    const made = await world.request('POST', '/api/v1/device-groups', {
+      key: org === 'one' ? one : other,
+      body: { org_id: org, name },
+    })
+    expect(made.status).toBeLessThan(300)
+  }
+  await deliverUntil(world, () => receiver.received.length > 0)
+  const { events } = JSON.parse(receiver.texts()[0]!) as { events: { org_id: string }[] }
+  expect(events.map(({ org_id }) => org_id)).toEqual(['one'])
+})

@@ -1,0 +1,33 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+export interface Received {
+  readonly path: string
+  readonly headers: IncomingMessage['headers']
+  readonly body: Buffer
+}
+
+/** A receiver on this machine; `answer` says what becomes of each request. Closed when the test ends. */
+export const startReceiver = async () => {
+  const received: Received[] = []
+  const receiver = {
+    url: '',
+    received,
+    answer: (_request: Received, response: ServerResponse): void => void response.writeHead(204).end(),
+    texts: () => received.map(({ body }) => body.toString('utf8')),
+  }
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const one = { path: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks) }
+    received.push(one)
+    receiver.answer(one, response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return Object.assign(receiver, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
+}

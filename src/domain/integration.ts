@@ -1,0 +1,131 @@
+import { badRequest } from './errors.ts'
+
+export const INTEGRATION_KINDS = ['metrics', 'logs'] as const
+export type IntegrationKind = (typeof INTEGRATION_KINDS)[number]
+export const LOG_FORMATS = ['json', 'syslog', 'hec', 'otlp'] as const
+export type LogFormat = (typeof LOG_FORMATS)[number]
+
+interface TypeRules {
+  readonly kind: IntegrationKind
+  /** Used when none is named; null: it must be named. */
+  readonly endpoint: string | null
+  readonly protocols: readonly string[]
+  /** Fields of `config`; the value says whether it is a secret, or must be there. */
+  readonly config: Readonly<Record<string, 'optional' | 'secret' | 'required secret'>>
+  /** The first is the default. */
+  readonly formats: readonly LogFormat[]
+}
+
+const WEB = ['http:', 'https:'] as const
+const SIGN_IN = { username: 'optional', password: 'secret', bearer_token: 'secret', headers: 'secret' } as const
+
+/** Receivers by their type; each is of one kind. */
+export const INTEGRATION_TYPES = {
+  prometheus: { kind: 'metrics', endpoint: null, protocols: WEB, config: SIGN_IN, formats: [] },
+  opentelemetry: { kind: 'metrics', endpoint: null, protocols: WEB, config: SIGN_IN, formats: [] },
+  datadog: {
+    kind: 'metrics',
+    endpoint: 'https://api.datadoghq.com',
+    protocols: WEB,
+    config: { api_key: 'required secret' },
+    formats: [],
+  },
+  statsd: { kind: 'metrics', endpoint: null, protocols: ['udp:'], config: { prefix: 'optional' }, formats: [] },
+  otlp: { kind: 'logs', endpoint: null, protocols: WEB, config: SIGN_IN, formats: ['otlp'] },
+  webhook: {
+    kind: 'logs',
+    endpoint: null,
+    protocols: WEB,
+    config: { ...SIGN_IN, secret: 'secret' },
+    formats: ['json', 'otlp', 'hec', 'syslog'],
+  },
+  splunk: { kind: 'logs', endpoint: null, protocols: WEB, config: { token: 'required secret' }, formats: ['hec'] },
+  elasticsearch: {
+    kind: 'logs',
+    endpoint: null,
+    protocols: WEB,
+    config: { ...SIGN_IN, api_key: 'secret', index: 'optional' },
+    formats: ['json'],
+  },
+  syslog: { kind: 'logs', endpoint: null, protocols: ['udp:', 'tcp:'], config: {}, formats: ['syslog'] },
+} as const satisfies Record<string, TypeRules>
+
+export type IntegrationType = keyof typeof INTEGRATION_TYPES
+export const rulesOf = (type: IntegrationType): TypeRules => INTEGRATION_TYPES[type]
+
+export type IntegrationConfig = Readonly<Record<string, string | Readonly<Record<string, string>>>>
+
+const LONGEST_VALUE = 4096
+const HEADER = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/
+
+const requireHeaders = (value: unknown): Readonly<Record<string, string>> => {
+  const entries = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : null
+  if (entries === null || entries.length > 32)
+    throw badRequest('config.headers must be an object such as {"x-team": "edge"}.')
+  for (const [name, text] of entries) {
+    if (!HEADER.test(name)) throw badRequest(`config.headers: '${name.slice(0, 100)}' is not a header name.`)
+    if (typeof text !== 'string' || text.length > LONGEST_VALUE || /[\r\n\0]/.test(text)) {
+      throw badRequest(`config.headers.${name} must be text on one line.`)
+    }
+  }
+  return Object.fromEntries(entries) as Record<string, string>
+}
+
+/** What a receiver of this type takes as its settings. @throws bad_request naming the field. */
+export const readIntegrationConfig = (
+  type: IntegrationType,
+  value: Readonly<Record<string, unknown>>,
+): IntegrationConfig => {
+  const { config } = rulesOf(type)
+  const fields = Object.keys(config)
+  const read = Object.entries(value).map(([field, given]) => {
+    if (!Object.hasOwn(config, field)) {
+      const known = fields.length === 0 ? 'It takes none.' : `It takes ${fields.join(', ')}.`
+      throw badRequest(`config.${field.slice(0, 100)} is not a setting of ${type} integrations. ${known}`)
+    }
+    if (field === 'headers') return [field, requireHeaders(given)] as const
+    if (typeof given !== 'string' || given === '' || given.length > LONGEST_VALUE || /[\r\n\0]/.test(given)) {
+      throw badRequest(`config.${field} must be text on one line.`)
+    }
+    return [field, given] as const
+  })
+  const missing = fields.find((field) => config[field] === 'required secret' && !Object.hasOwn(value, field))
+  if (missing !== undefined) throw badRequest(`config.${missing} is missing: a ${type} integration needs it.`)
+  return Object.fromEntries(read)
+}
+
+/** The receiver's address. @throws bad_request where it is missing or not one that the type can use. */
+export const readEndpoint = (type: IntegrationType, given: string | undefined): string => {
+  const { endpoint: usual, protocols } = rulesOf(type)
+  const text = given ?? usual
+  const example = `${protocols[0]}//receiver.example:${protocols[0] === 'udp:' ? 8125 : 4318}`
+  if (text === null) throw badRequest(`endpoint is missing: where a ${type} integration sends to, such as ${example}.`)
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null || !protocols.includes(url.protocol) || url.hostname === '') {
+    throw badRequest(
+      `endpoint must begin with ${protocols.map((each) => `${each}//`).join(' or ')}, such as ${example}.`,
+    )
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw badRequest(
+      'endpoint must not hold a password, which would be shown: use config.username and config.password.',
+    )
+  }
+  return text
+}
+
+/** Settings as they may be shown: secrets only by their names. */
+export const withoutSecrets = (type: IntegrationType, config: IntegrationConfig): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(config).map(([field, value]) => [
+      field,
+      rulesOf(type).config[field] === 'optional' && typeof value === 'string' ? value : '(secret)',
+    ]),
+  )
+
+const FIRST_RETRY_MS = 1000
+const LONGEST_RETRY_MS = 5 * 60_000
+
+/** Doubling from 1 s to 5 min. */
+export const retryAfterMs = (failures: number): number =>
+  Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 20))

@@ -136,6 +136,8 @@ const made = (run: Run, name: string, args: readonly PickleValue[]): PickleValue
     case 'collections.OrderedDict':
     case 'collections.defaultdict':
     case 'collections.Counter':
+    case 'sklearn.utils.Bunch':
+    case 'sklearn.utils._bunch.Bunch':
       return new Map()
     case 'copyreg._reconstructor':
       return {

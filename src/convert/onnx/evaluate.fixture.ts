@@ -1,5 +1,5 @@
 // Runs the operators that the converters of classical models write, in float64: for tests, slow and plain.
-import type { Attribute, OnnxModel, OnnxNode } from './model.ts'
+import type { Attribute, OnnxGraph, OnnxModel, OnnxNode } from './model.ts'
 import { attributeOf } from './model.ts'
 import { numbersOf } from './tensors.ts'
 
@@ -277,6 +277,15 @@ const run = (node: OnnxNode, inputs: readonly Value[]): readonly Value[] => {
         for (const [n, i] of row.entries()) if (n > 0) data[i]! += data[row[n - 1]!]!
       return [{ shape: a.shape, data }]
     }
+    case 'Pad': {
+      // One column of a constant at the end.
+      const column = { shape: [a.shape[0]!, 1], data: Array.from({ length: a.shape[0]! }, () => c.data[0]!) }
+      return [concat([a, column], 1)]
+    }
+    case 'LabelEncoder': {
+      const keys = attributeOf(node, 'keys_strings', 'strings', [])
+      return [{ shape: a.shape, data: a.data.map((value) => keys.indexOf(value as string)) }]
+    }
     case 'TreeEnsembleRegressor':
       return [treeEnsemble(node, a)]
     default:
@@ -284,20 +293,37 @@ const run = (node: OnnxNode, inputs: readonly Value[]): readonly Value[] => {
   }
 }
 
-/** The model's outputs by name. */
-export const evaluate = ({ graph }: OnnxModel, inputs: Readonly<Record<string, Value>>): Record<string, Value> => {
+/** A loop with one value, which ends by a condition or after so many rounds. */
+const runLoop = (node: OnnxNode, values: ReadonlyMap<string, Value>): Value => {
+  const body = attributeOf(node, 'body', 'graph', null)!
+  const [rounds, , start] = node.inputs.map((name) => values.get(name)!)
+  const [, goesOn, next] = [null, ...body.outputs.map(({ name }) => name)]
+  let value = start!
+  for (let round = 0; round < numbers(rounds!)[0]!; round++) {
+    const own = new Map(values).set(body.inputs[2]!.name, value)
+    runGraph(body, own)
+    value = own.get(next!)!
+    if (own.get(goesOn!)!.data[0] === 0) break
+  }
+  return value
+}
+
+const runGraph = (graph: OnnxGraph, values: Map<string, Value>): void => {
   const utf8 = new TextDecoder()
-  const values = new Map(Object.entries(inputs))
   for (const [name, tensor] of graph.initializers) {
     const data = tensor.type === 'string' ? tensor.strings!.map((text) => utf8.decode(text)) : [...numbersOf(tensor)]
     values.set(name, { shape: tensor.shape, data })
   }
   for (const node of graph.nodes) {
-    const outputs = run(
-      node,
-      node.inputs.map((name) => values.get(name)!),
-    )
+    const inputs = node.inputs.map((name) => values.get(name)!)
+    const outputs = node.type === 'Loop' ? [runLoop(node, values)] : run(node, inputs)
     for (const [at, name] of node.outputs.entries()) values.set(name, outputs[at]!)
   }
+}
+
+/** The model's outputs by name. */
+export const evaluate = ({ graph }: OnnxModel, inputs: Readonly<Record<string, Value>>): Record<string, Value> => {
+  const values = new Map(Object.entries(inputs))
+  runGraph(graph, values)
   return Object.fromEntries(graph.outputs.map(({ name }) => [name, values.get(name)!]))
 }

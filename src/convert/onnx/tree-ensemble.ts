@@ -4,18 +4,24 @@ import { floats, int, ints, text, texts } from './model.ts'
 
 export type BranchMode = 'BRANCH_LEQ' | 'BRANCH_LT' | 'BRANCH_EQ'
 
-/** A node of a decision tree: a comparison `x[feature] <mode> threshold`, or the values of a leaf, one a target. */
-export type TreeNode =
-  | {
-      readonly feature: number
-      readonly mode: BranchMode
-      readonly threshold: number
-      readonly whenTrue: number
-      readonly whenFalse: number
-      /** Where rows go whose feature is NaN. */
-      readonly missingTrue: boolean
-    }
-  | { readonly values: readonly number[] /** The target of the first value. */; readonly target: number }
+/** A comparison `x[feature] <mode> threshold`, and the nodes below. */
+export interface Branch {
+  readonly feature: number
+  readonly mode: BranchMode
+  readonly threshold: number
+  readonly whenTrue: number
+  readonly whenFalse: number
+  /** Where rows go whose feature is NaN. */
+  readonly missingTrue: boolean
+}
+
+/** The values that a leaf adds to the targets from `target` on. */
+export interface Leaf {
+  readonly values: readonly number[]
+  readonly target: number
+}
+
+export type TreeNode = Branch | Leaf
 
 /** Nodes of all trees of a model: a bound on memory, about ten times the largest forests in use. */
 const MAX_TREE_NODES = 4_000_000

@@ -1,0 +1,126 @@
+// Estimators of distances: neighbors, KMeans, support vectors.
+import { int } from '../onnx/model.ts'
+import { type Estimator, labelCount } from './estimator.ts'
+import { byProbability, type ClassesResult, type Converter, classesOf, valuesResult } from './result.ts'
+import type { Table, TableGraph } from './table.ts'
+
+/** Coordinates of points to which differences are computed one by one, for each row. */
+const MAX_EXACT = 50_000
+
+const squaredLength = (rows: number, columns: number, data: ArrayLike<number>): Float64Array => {
+  const sums = new Float64Array(rows)
+  for (let at = 0; at < rows * columns; at++) sums[Math.floor(at / columns)]! += data[at]! ** 2
+  return sums
+}
+
+/** Squared Euclidean distances to constant points, [batch, points]: |x|² - 2x·p + |p|², never below 0. */
+export const squaredDistances = (
+  graph: TableGraph,
+  x: string,
+  columns: number,
+  points: number,
+  data: ArrayLike<number>,
+) => {
+  const own = graph.node('ReduceSum', [graph.multiply(x, x), graph.integers([1])], { keepdims: int(1) })
+  const doubled = Float64Array.from({ length: points * columns }, (_, at) => -2 * data[at]!)
+  const mixed = graph.timesTransposed(x, points, columns, doubled)
+  const sum = graph.add(graph.add(mixed, graph.vector(squaredLength(points, columns, data))), own)
+  return graph.node('Max', [sum, graph.scalar(0)])
+}
+
+/** Differences to constant points, [batch, points, columns]: for metrics that are no scalar product. */
+const differences = (
+  graph: TableGraph,
+  x: string,
+  columns: number,
+  points: number,
+  data: ArrayLike<number>,
+): string => {
+  const row = graph.node('Unsqueeze', [x, graph.integers([1])])
+  return graph.subtract(row, graph.matrix(points, columns, data, 'points'))
+}
+
+const distancesTo = (estimator: Estimator, x: Table, graph: TableGraph): { distances: string; points: number } => {
+  const { rows: points, data } = estimator.matrix('_fit_X', x.columns)
+  const metric = estimator.text('effective_metric_')
+  const name = graph.as(x, 'f64')
+  if (metric === 'euclidean' || metric === 'sqeuclidean') {
+    // Exact where it is cheap: equal distances are then as equal as in scikit-learn.
+    const exact = () => graph.node('Pow', [differences(graph, name, x.columns, points, data), graph.scalar(2)])
+    const squared =
+      data.length <= MAX_EXACT ? graph.sum(exact(), 2, false) : squaredDistances(graph, name, x.columns, points, data)
+    return { distances: metric === 'euclidean' ? graph.node('Sqrt', [squared]) : squared, points }
+  }
+  const apart = () => graph.node('Abs', [differences(graph, name, x.columns, points, data)])
+  if (metric === 'manhattan') return { distances: graph.sum(apart(), 2, false), points }
+  if (metric === 'chebyshev')
+    return { distances: graph.node('ReduceMax', [apart(), graph.integers([2])], { keepdims: int(0) }), points }
+  return estimator.refuse(`the metric '${metric}' cannot be converted; euclidean, manhattan and chebyshev can.`)
+}
+
+/** The nearest points' rows of `values`, [batch, neighbors, width], and their weights, [batch, neighbors, 1]. */
+const neighbors = (
+  estimator: Estimator,
+  x: Table,
+  graph: TableGraph,
+  width: number,
+  valuesOf: (points: number) => ArrayLike<number>,
+) => {
+  const { distances, points } = distancesTo(estimator, x, graph)
+  const count = estimator.number('n_neighbors')
+  if (!(count >= 1 && count <= points)) estimator.refuse(`n_neighbors is ${count}, but it has ${points} points.`)
+  const [nearest, index] = graph.graph.nodes('TopK', [distances, graph.integers([count])], ['nearest', 'index'], {
+    largest: int(0),
+    axis: int(1),
+  })
+  const values = graph.matrix(points, width, valuesOf(points), 'targets')
+  const own = graph.node('Gather', [values, index!], { axis: int(0) })
+  const kind = estimator.get('weights') ?? 'uniform'
+  if (kind !== 'uniform' && kind !== 'distance') estimator.refuse('a function for weights cannot be converted.')
+  if (kind === 'uniform') return { sum: graph.sum(own, 1, false), total: graph.scalar(count) }
+  // Points at no distance at all count alone.
+  const isSame = graph.node('Equal', [nearest!, graph.scalar(0)])
+  const same = graph.indicator(isSame)
+  const hasSame = graph.node('Greater', [graph.sum(same, 1), graph.scalar(0)])
+  const inverse = graph.divide(graph.scalar(1), graph.node('Where', [isSame, graph.scalar(1), nearest!]))
+  const weights = graph.node('Where', [hasSame, same, inverse])
+  const column = graph.node('Unsqueeze', [weights, graph.integers([2])])
+  return { sum: graph.sum(graph.multiply(own, column), 1, false), total: graph.sum(weights, 1) }
+}
+
+export const neighborsClassifier: Converter = (estimator, x, graph) => {
+  const classes = classesOf(estimator)
+  const width = labelCount(classes)
+  const { sum, total } = neighbors(estimator, x, graph, width, (points) => {
+    const labels = estimator.vector('_y', points)
+    return Float64Array.from({ length: points * width }, (_, at) =>
+      Number(labels[Math.floor(at / width)] === at % width),
+    )
+  })
+  return byProbability(graph, classes, graph.divide(sum, total))
+}
+
+export const neighborsRegressor: Converter = (estimator, x, graph) => {
+  const { shape } = estimator.numbers('_y')
+  const width = shape[1] ?? 1
+  const { sum, total } = neighbors(estimator, x, graph, width, (points) => {
+    const { data } = estimator.matrix('_y', width)
+    return data.length === points * width ? data : estimator.refuse('_y does not have a row for each point.')
+  })
+  return valuesResult(graph.divide(sum, total), width)
+}
+
+/** The nearest center as `label`, and the distances as `scores`. */
+export const kMeans: Converter = (estimator, x, graph) => {
+  const { rows, data } = estimator.matrix('cluster_centers_', x.columns)
+  const squared = squaredDistances(graph, graph.as(x, 'f64'), x.columns, rows, data)
+  const result: ClassesResult = {
+    kind: 'classes',
+    classes: { numbers: Array.from({ length: rows }, (_, at) => at) },
+    index: graph.argMax(graph.node('Neg', [squared])),
+    probabilities: null,
+    scores: graph.node('Sqrt', [squared]),
+    scoreColumns: rows,
+  }
+  return result
+}

@@ -1,0 +1,215 @@
+import { badRequest } from '../../domain/errors.ts'
+import {
+  isArray,
+  type NumpyArray,
+  readArrayField,
+  readArrayNumbers,
+  readArrayTexts,
+} from '../../tensors/numpy-pickle.ts'
+import type { PickleValue } from '../../tensors/pickle-value.ts'
+import { isObject, type PickledFile, type PickledObject } from '../../tensors/sklearn-objects.ts'
+
+/** Numbers that one model may have: an array can be referred to many times. */
+const MAX_NUMBERS = 64_000_000
+
+export interface Numbers {
+  readonly shape: readonly number[]
+  readonly data: ArrayLike<number>
+}
+
+/** Class labels or categories: all numbers or all texts. */
+export type Labels = { readonly numbers: readonly number[] } | { readonly texts: readonly string[] }
+
+export const labelCount = (labels: Labels): number => ('texts' in labels ? labels.texts : labels.numbers).length
+
+/** What one conversion shares: the file, and how much was read from it. */
+export interface Reading {
+  readonly file: PickledFile
+  numbersLeft: number
+}
+
+export const readingOf = (file: PickledFile): Reading => ({ file, numbersLeft: MAX_NUMBERS })
+
+/** A fitted estimator, or another object of its pickle. All methods throw bad_request that names class and attribute. */
+export class Estimator {
+  /** The name of its class, without modules. */
+  readonly type: string
+  readonly #object: PickledObject
+  readonly #reading: Reading
+  readonly #attributes: ReadonlyMap<PickleValue, PickleValue>
+
+  constructor(object: PickledObject, reading: Reading) {
+    this.#object = object
+    this.#reading = reading
+    this.type = object.type.split('.').at(-1)!
+    this.#attributes = object.state instanceof Map ? object.state : new Map()
+  }
+
+  /** The estimator in a value, such as a member of a list. */
+  static of(value: PickleValue | undefined, reading: Reading, what: string): Estimator {
+    if (!isObject(value)) throw badRequest(`${what} is not an estimator of scikit-learn.`)
+    return new Estimator(value, reading)
+  }
+
+  get reading(): Reading {
+    return this.#reading
+  }
+
+  get args(): readonly PickleValue[] {
+    return this.#object.args
+  }
+
+  refuse(reason: string): never {
+    throw badRequest(`${this.type}: ${reason}`)
+  }
+
+  get(name: string): PickleValue {
+    return this.#attributes.get(name) ?? null
+  }
+
+  has(name: string): boolean {
+    return this.get(name) !== null
+  }
+
+  text(name: string, absent?: string): string {
+    const value = this.get(name) ?? absent
+    return typeof value === 'string' ? value : this.refuse(`the attribute ${name} is not a text. Is it fitted?`)
+  }
+
+  number(name: string, absent?: number): number {
+    const value = this.get(name) ?? absent
+    if (typeof value === 'number') return value
+    if (typeof value === 'boolean' || typeof value === 'bigint') return Number(value)
+    const { data } = this.numbers(name)
+    return data.length === 1 ? data[0]! : this.refuse(`the attribute ${name} is not a number. Is it fitted?`)
+  }
+
+  flag(name: string, absent = false): boolean {
+    return (this.get(name) ?? absent) === true
+  }
+
+  /** An attribute of numbers: an array, a list or a single one. */
+  numbers(name: string): Numbers {
+    const value = this.get(name)
+    return this.asNumbers(value, name)
+  }
+
+  /** A matrix of so many columns (a vector is one row, unless columns are 1). */
+  matrix(name: string, columns: number): { rows: number; data: ArrayLike<number> } {
+    const { shape, data } = this.numbers(name)
+    const rows = data.length / columns
+    if (shape.length > 2 || !Number.isInteger(rows) || rows === 0 || (shape.length === 2 && shape[1] !== columns))
+      this.refuse(`${name} of shape [${shape.join(', ')}] does not fit ${columns} columns.`)
+    return { rows, data }
+  }
+
+  /** So many numbers; a single one stands for all. */
+  vector(name: string, length: number): number[] {
+    const { data } = this.numbers(name)
+    if (data.length === 1) return Array<number>(length).fill(data[0]!)
+    if (data.length !== length) this.refuse(`${name} has ${data.length} numbers where ${length} are expected.`)
+    return Array.from(data)
+  }
+
+  asNumbers(value: PickleValue, name: string): Numbers {
+    if (typeof value === 'number' || typeof value === 'boolean') return { shape: [], data: [Number(value)] }
+    if (Array.isArray(value) && value.every((item) => typeof item === 'number'))
+      return { shape: [value.length], data: value as number[] }
+    if (!isArray(value)) this.refuse(`the attribute ${name} is not an array. Is it fitted?`)
+    this.spend(value.shape.reduce((product, size) => product * size, 1))
+    if (value.bytes !== null) return { shape: value.shape, data: readArrayNumbers(this.#reading.file.source, value) }
+    const data = value.items.map(Number)
+    return { shape: value.shape, data }
+  }
+
+  /** A field of an array of records. */
+  field(array: NumpyArray, name: string): ArrayLike<number> {
+    this.spend(array.shape.reduce((product, size) => product * size, 1))
+    return readArrayField(this.#reading.file.source, array, name)
+  }
+
+  hasField(array: NumpyArray, name: string): boolean {
+    return array.type?.fields?.has(name) === true
+  }
+
+  array(name: string): NumpyArray {
+    const value = this.get(name)
+    return isArray(value) ? value : this.refuse(`the attribute ${name} is not an array. Is it fitted?`)
+  }
+
+  labels(name: string): Labels {
+    return this.asLabels(this.get(name), name)
+  }
+
+  asLabels(value: PickleValue, name: string): Labels {
+    if (!isArray(value) || value.shape.length !== 1) this.refuse(`${name} is not a list of labels.`)
+    this.spend(value.shape[0]!)
+    if (value.type?.type === 'U' || value.type?.type === 'S')
+      return { texts: readArrayTexts(this.#reading.file.source, value) }
+    const items = value.items
+    if (value.bytes === null && items.length > 0 && items.every((item) => typeof item === 'string'))
+      return { texts: items }
+    const { data } = this.asNumbers(value, name)
+    if (!Array.from(data).every(Number.isFinite))
+      this.refuse(`${name} holds missing values, or texts and numbers together, which cannot be converted.`)
+    return { numbers: Array.from(data) }
+  }
+
+  estimator(name: string): Estimator {
+    return Estimator.of(this.get(name) ?? undefined, this.#reading, `${this.type}.${name}`)
+  }
+
+  /** The items of a list, a tuple or an array of objects. */
+  list(name: string): readonly PickleValue[] {
+    const value = this.get(name)
+    const items = isArray(value) ? value.items : value
+    if (!Array.isArray(items)) return this.refuse(`the attribute ${name} is not a list. Is it fitted?`)
+    this.spend(items.length)
+    return items
+  }
+
+  estimators(name: string): Estimator[] {
+    const list = this.list(name).map((item) => Estimator.of(item, this.#reading, `A member of ${this.type}.${name}`))
+    return list.length > 0 ? list : this.refuse(`${name} is empty. Is it fitted?`)
+  }
+
+  /** Columns of the input that the estimator was fitted to. */
+  features(): number {
+    const inner = this.has('n_features_in_') ? null : this.#first()
+    if (inner !== null) return inner.features()
+    const features = this.number('n_features_in_', 0)
+    if (!Number.isInteger(features) || features < 1 || features > 1_000_000)
+      this.refuse('it is not fitted, or was saved by scikit-learn before 0.24: n_features_in_ is missing.')
+    return features
+  }
+
+  /** Names of the columns that it was fitted to, or none. Pipelines do not keep them, but their first step does. */
+  columnNames(): readonly string[] {
+    if (this.has('feature_names_in_')) {
+      const names = this.labels('feature_names_in_')
+      return 'texts' in names ? names.texts : []
+    }
+    return this.#first()?.columnNames() ?? []
+  }
+
+  /** The first estimator inside of a pipeline, a union, a vote or a search, which gets the same columns. */
+  #first(): Estimator | null {
+    const list = ['steps', 'transformer_list', 'estimators_'].find((name) => this.has(name))
+    const steps = list === undefined ? [] : this.list(list).map((step) => (Array.isArray(step) ? step[1] : step))
+    const inner = [...steps, this.get('best_estimator_')].find(isObject)
+    return inner === undefined ? null : new Estimator(inner, this.#reading)
+  }
+
+  /** Of the scikit-learn that saved it, such as 1.2; 0 where it does not say. */
+  version(): number {
+    const [major, minor] = this.text('_sklearn_version', '0.0').split('.').map(Number)
+    return (major ?? 0) + (minor ?? 0) / 100
+  }
+
+  /** Counts what is read and made, against files that refer to the same thing again and again. */
+  spend(count: number): void {
+    this.#reading.numbersLeft -= count
+    if (!(this.#reading.numbersLeft >= 0))
+      this.refuse(`the model has more than ${MAX_NUMBERS} numbers, which is too large to convert.`)
+  }
+}

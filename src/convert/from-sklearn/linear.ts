@@ -1,0 +1,123 @@
+import type { Estimator } from './estimator.ts'
+import { labelCount } from './estimator.ts'
+import { byProbability, byScores, type Converter, classesOf, valuesResult } from './result.ts'
+import type { Table, TableGraph } from './table.ts'
+
+/** X · coefᵀ + intercept: [batch, rows of coef_]. */
+const linear = (estimator: Estimator, x: Table, graph: TableGraph): { name: string; outputs: number } => {
+  const { rows, data } = estimator.matrix('coef_', x.columns)
+  const product = graph.timesTransposed(graph.as(x, 'f64'), rows, x.columns, data)
+  return { name: graph.add(product, graph.vector(estimator.vector('intercept_', rows), 'intercept')), outputs: rows }
+}
+
+export const linearRegressor: Converter = (estimator, x, graph) => {
+  const { name, outputs } = linear(estimator, x, graph)
+  return valuesResult(name, outputs)
+}
+
+/** Generalized linear models with a logarithmic link. */
+export const logLinearRegressor: Converter = (estimator, x, graph) => {
+  const link = estimator.text('link', 'auto')
+  const isLog =
+    estimator.type !== 'TweedieRegressor' || link === 'log' || (link === 'auto' && estimator.number('power') > 0)
+  const { name, outputs } = linear(estimator, x, graph)
+  return valuesResult(isLog ? graph.node('Exp', [name]) : name, outputs)
+}
+
+/** Each class against the others, normalized; rows without any probability get equal ones. */
+const normalized = (graph: TableGraph, each: string, classes: number): string => {
+  const total = graph.sum(each, 1)
+  const none = graph.node('Equal', [total, graph.scalar(0)])
+  const divided = graph.divide(each, graph.node('Where', [none, graph.scalar(1), total]))
+  return graph.node('Where', [none, graph.scalar(1 / classes), divided])
+}
+
+const sigmoids = (graph: TableGraph, scores: string, classes: number): string => {
+  const each = graph.node('Sigmoid', [scores])
+  return classes === 2 ? graph.twoClasses(each) : normalized(graph, each, classes)
+}
+
+/** Source: LogisticRegression.predict_proba; `multi_class` decided it until scikit-learn 1.8. */
+const isOneVersusRest = (estimator: Estimator, classes: number): boolean => {
+  const asked = estimator.text('multi_class', 'auto')
+  const solver = estimator.text('solver', 'lbfgs')
+  if (asked === 'ovr' || asked === 'warn') return true
+  if (asked === 'multinomial') return false
+  return classes === 2 || solver === 'liblinear' || (solver === 'newton-cholesky' && estimator.version() < 1.06)
+}
+
+export const logisticRegression: Converter = (estimator, x, graph) => {
+  const classes = classesOf(estimator)
+  const count = labelCount(classes)
+  const { name } = linear(estimator, x, graph)
+  if (isOneVersusRest(estimator, count)) return byScores(graph, classes, name, sigmoids(graph, name, count))
+  const scores = count === 2 ? graph.concat([graph.node('Neg', [name]), name]) : name
+  return { ...byScores(graph, classes, name, graph.softmax(scores)) }
+}
+
+/** Classifiers whose `decision_function` is linear, and which have no probabilities. */
+export const linearClassifier: Converter = (estimator, x, graph) =>
+  byScores(graph, classesOf(estimator), linear(estimator, x, graph).name, null)
+
+export const sgdClassifier: Converter = (estimator, x, graph) => {
+  const classes = classesOf(estimator)
+  const count = labelCount(classes)
+  const scores = linear(estimator, x, graph).name
+  const loss = estimator.text('loss')
+  if (loss === 'log_loss' || loss === 'log') return byScores(graph, classes, scores, sigmoids(graph, scores, count))
+  if (loss !== 'modified_huber') return byScores(graph, classes, scores, null)
+  const clipped = graph.node('Max', [graph.node('Min', [scores, graph.scalar(1)]), graph.scalar(-1)])
+  const each = graph.multiply(graph.add(clipped, graph.scalar(1)), graph.scalar(0.5))
+  return byScores(graph, classes, scores, count === 2 ? graph.twoClasses(each) : normalized(graph, each, count))
+}
+
+export const linearDiscriminant: Converter = (estimator, x, graph) => {
+  const classes = classesOf(estimator)
+  const scores = linear(estimator, x, graph).name
+  const isBinary = labelCount(classes) === 2
+  return byScores(graph, classes, scores, isBinary ? sigmoids(graph, scores, 2) : graph.softmax(scores))
+}
+
+const ACTIVATIONS: Readonly<Record<string, (graph: TableGraph, x: string) => string>> = {
+  identity: (_, x) => x,
+  logistic: (graph, x) => graph.node('Sigmoid', [x]),
+  tanh: (graph, x) => graph.node('Tanh', [x]),
+  relu: (graph, x) => graph.node('Relu', [x]),
+  softmax: (graph, x) => graph.softmax(x),
+  exp: (graph, x) => graph.node('Exp', [x]),
+}
+
+const layers = (estimator: Estimator, x: Table, graph: TableGraph): { name: string; outputs: number } => {
+  const coefs = estimator.list('coefs_')
+  const intercepts = estimator.list('intercepts_')
+  let name = graph.as(x, 'f64')
+  let inputs = x.columns
+  for (const [at, coef] of coefs.entries()) {
+    const { shape, data } = estimator.asNumbers(coef, `coefs_[${at}]`)
+    const bias = estimator.asNumbers(intercepts[at] ?? null, `intercepts_[${at}]`)
+    const outputs = shape[1] ?? 0
+    if (shape[0] !== inputs || bias.data.length !== outputs)
+      estimator.refuse(`layer ${at} of shape [${shape.join(', ')}] does not fit ${inputs} inputs.`)
+    const product = graph.node('MatMul', [name, graph.matrix(inputs, outputs, data, 'weights')])
+    const activation = estimator.text(at === coefs.length - 1 ? 'out_activation_' : 'activation')
+    const activate = Object.hasOwn(ACTIVATIONS, activation) ? ACTIVATIONS[activation] : undefined
+    if (activate === undefined) estimator.refuse(`the activation '${activation}' cannot be converted.`)
+    name = activate(graph, graph.add(product, graph.vector(bias.data, 'intercept')))
+    inputs = outputs
+  }
+  return { name, outputs: inputs }
+}
+
+export const mlpRegressor: Converter = (estimator, x, graph) => {
+  const { name, outputs } = layers(estimator, x, graph)
+  return valuesResult(name, outputs)
+}
+
+export const mlpClassifier: Converter = (estimator, x, graph) => {
+  const classes = classesOf(estimator)
+  const { name, outputs } = layers(estimator, x, graph)
+  if (outputs === labelCount(classes) && estimator.text('out_activation_') === 'softmax')
+    return byProbability(graph, classes, name)
+  if (outputs !== 1 || labelCount(classes) !== 2) estimator.refuse('several labels a row cannot be converted.')
+  return byProbability(graph, classes, graph.twoClasses(name))
+}

@@ -1,0 +1,101 @@
+import { badRequest } from '../../domain/errors.ts'
+import { int } from '../onnx/model.ts'
+import { scalarOf, stringTensorOf, tensorOf } from '../onnx/tensors.ts'
+import { type Estimator, type Labels, labelCount } from './estimator.ts'
+import type { Table, TableGraph } from './table.ts'
+
+/** What an estimator computes: a table, values, or classes with the index of each row's class, [batch]. */
+export type Result =
+  | { readonly kind: 'table'; readonly table: Table }
+  | { readonly kind: 'values'; readonly values: string; readonly columns: number }
+  | {
+      readonly kind: 'classes'
+      readonly classes: Labels
+      readonly index: string
+      /** [batch, classes], float64. */
+      readonly probabilities: string | null
+      /** Of `decision_function`: [batch, classes], or [batch, 1] where there are two classes. */
+      readonly scores: string | null
+      readonly scoreColumns: number
+    }
+
+export type ClassesResult = Extract<Result, { kind: 'classes' }>
+
+/** Converts what comes after an estimator's own inputs. `convert` is for estimators inside of it. */
+export type Converter = (estimator: Estimator, x: Table, graph: TableGraph, convert: Converter) => Result
+
+export const tableResult = (graph: TableGraph, name: string, columns: number): Result => ({
+  kind: 'table',
+  table: graph.table(name, 'f64', columns),
+})
+
+export const valuesResult = (values: string, columns: number): Result => ({ kind: 'values', values, columns })
+
+/** Classes by their probabilities: the most probable one. */
+export const byProbability = (graph: TableGraph, classes: Labels, probabilities: string): ClassesResult => ({
+  kind: 'classes',
+  classes,
+  index: graph.argMax(probabilities),
+  probabilities,
+  scores: null,
+  scoreColumns: 0,
+})
+
+/** Classes by scores: where the only score is positive, or the largest of several; with probabilities if there are any. */
+export const byScores = (
+  graph: TableGraph,
+  classes: Labels,
+  scores: string,
+  probabilities: string | null,
+): ClassesResult => {
+  const scoreColumns = labelCount(classes) === 2 ? 1 : labelCount(classes)
+  const positive = () => graph.flat(graph.cast(graph.node('Greater', [scores, graph.scalar(0)]), 'i64'))
+  const index = scoreColumns === 1 ? positive() : graph.argMax(scores)
+  return { kind: 'classes', classes, index, probabilities, scores, scoreColumns }
+}
+
+/** The classes of a classifier with one output. */
+export const classesOf = (estimator: Estimator): Labels => {
+  if (Array.isArray(estimator.get('classes_'))) estimator.refuse('several outputs cannot be converted.')
+  // Of classifiers whose `classes_` is computed, such as RidgeClassifier.
+  const holder = estimator.has('_label_binarizer') && !estimator.has('classes_') ? '_label_binarizer' : null
+  const classes = (holder === null ? estimator : estimator.estimator(holder)).labels('classes_')
+  return labelCount(classes) > 1 ? classes : estimator.refuse('it knows a single class only.')
+}
+
+const labelOf = (graph: TableGraph, { classes, index }: ClassesResult) => {
+  if ('texts' in classes) {
+    const texts = graph.graph.constant('classes', stringTensorOf([classes.texts.length], classes.texts))
+    return { label: graph.node('Gather', [texts, index], { axis: int(0) }), type: 'string' } as const
+  }
+  const type = classes.numbers.every(Number.isInteger) ? 'i64' : 'f32'
+  const numbers = graph.graph.constant('classes', tensorOf(type, [classes.numbers.length], classes.numbers))
+  return { label: graph.node('Gather', [numbers, index], { axis: int(0) }), type } as const
+}
+
+/** The graph's outputs: `label` with `probabilities` or `scores`, else `variable`. */
+export const addOutputs = (graph: TableGraph, result: Result, notes: string[]): void => {
+  const batch = 'batch'
+  if (result.kind !== 'classes') {
+    const [name, columns] =
+      result.kind === 'values' ? [result.values, result.columns] : [graph.as(result.table, 'f64'), result.table.columns]
+    if (result.kind === 'table' && result.table.whole?.type === 'string')
+      throw badRequest('The model gives texts only, and no numbers: there is nothing to convert.')
+    graph.graph.output('variable', graph.cast(name, 'f32'), 'f32', [batch, columns])
+    return
+  }
+  const { label, type } = labelOf(graph, result)
+  graph.graph.output('label', label, type, [batch])
+  if (result.probabilities !== null) {
+    const probabilities = graph.cast(result.probabilities, 'f32')
+    graph.graph.output('probabilities', probabilities, 'f32', [batch, labelCount(result.classes)])
+  } else if (result.scores !== null) {
+    graph.graph.output('scores', graph.cast(result.scores, 'f32'), 'f32', [batch, result.scoreColumns])
+    notes.push('The model has no probabilities: beside the label, the scores of its decision function are given.')
+  }
+}
+
+/** A truth value for each row, [batch, 1], as the index of one of two classes. */
+export const indexOf = (graph: TableGraph, condition: string): string => graph.flat(graph.cast(condition, 'i64'))
+
+export const half = (graph: TableGraph): string => graph.graph.constant('half', scalarOf('f64', 0.5))

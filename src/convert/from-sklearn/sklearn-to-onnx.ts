@@ -1,0 +1,152 @@
+import { badRequest, ServiceError } from '../../domain/errors.ts'
+import { type PickledFile, readPickledFile } from '../../tensors/sklearn-objects.ts'
+import type { ByteSource } from '../../tensors/weight-file.ts'
+import { graphBuilder } from '../onnx/graph-builder.ts'
+import type { OnnxModel } from '../onnx/model.ts'
+import * as bayes from './bayes.ts'
+import * as boosting from './boosting.ts'
+import * as compose from './compose.ts'
+import * as distances from './distances.ts'
+import * as encoders from './encoders.ts'
+import { Estimator, readingOf } from './estimator.ts'
+import { textColumns } from './inputs.ts'
+import * as linear from './linear.ts'
+import * as preprocessing from './preprocessing.ts'
+import { addOutputs, type Converter } from './result.ts'
+import * as svm from './svm.ts'
+import { type Table, TableGraph } from './table.ts'
+import * as trees from './trees.ts'
+
+/** Converters by the classes that they convert. */
+const TABLE: readonly (readonly [Converter, string])[] = [
+  [
+    linear.linearRegressor,
+    'LinearRegression Ridge RidgeCV Lasso LassoCV ElasticNet ElasticNetCV Lars LarsCV LassoLars LassoLarsCV LassoLarsIC BayesianRidge ARDRegression HuberRegressor TheilSenRegressor QuantileRegressor OrthogonalMatchingPursuit SGDRegressor PassiveAggressiveRegressor LinearSVR MultiTaskLasso MultiTaskElasticNet',
+  ],
+  [linear.logLinearRegressor, 'PoissonRegressor GammaRegressor TweedieRegressor'],
+  [linear.logisticRegression, 'LogisticRegression LogisticRegressionCV'],
+  [linear.linearClassifier, 'LinearSVC RidgeClassifier RidgeClassifierCV Perceptron PassiveAggressiveClassifier'],
+  [linear.sgdClassifier, 'SGDClassifier'],
+  [linear.linearDiscriminant, 'LinearDiscriminantAnalysis'],
+  [linear.mlpRegressor, 'MLPRegressor'],
+  [linear.mlpClassifier, 'MLPClassifier'],
+  [trees.treeClassifier, 'DecisionTreeClassifier ExtraTreeClassifier RandomForestClassifier ExtraTreesClassifier'],
+  [trees.treeRegressor, 'DecisionTreeRegressor ExtraTreeRegressor RandomForestRegressor ExtraTreesRegressor'],
+  [trees.gradientBoostingClassifier, 'GradientBoostingClassifier'],
+  [trees.gradientBoostingRegressor, 'GradientBoostingRegressor'],
+  [trees.histClassifier, 'HistGradientBoostingClassifier'],
+  [trees.histRegressor, 'HistGradientBoostingRegressor'],
+  [boosting.adaBoostClassifier, 'AdaBoostClassifier'],
+  [boosting.adaBoostRegressor, 'AdaBoostRegressor'],
+  [boosting.isolationForest, 'IsolationForest'],
+  [svm.supportVectorClassifier, 'SVC NuSVC'],
+  [svm.supportVectorRegressor, 'SVR NuSVR'],
+  [svm.oneClassSvm, 'OneClassSVM'],
+  [distances.neighborsClassifier, 'KNeighborsClassifier'],
+  [distances.neighborsRegressor, 'KNeighborsRegressor'],
+  [distances.kMeans, 'KMeans MiniBatchKMeans'],
+  [bayes.gaussianBayes, 'GaussianNB'],
+  [bayes.multinomialBayes, 'MultinomialNB ComplementNB'],
+  [bayes.bernoulliBayes, 'BernoulliNB'],
+  [preprocessing.components, 'PCA IncrementalPCA TruncatedSVD'],
+  [preprocessing.standardScaler, 'StandardScaler'],
+  [preprocessing.minMaxScaler, 'MinMaxScaler'],
+  [preprocessing.maxAbsScaler, 'MaxAbsScaler'],
+  [preprocessing.robustScaler, 'RobustScaler'],
+  [preprocessing.normalizer, 'Normalizer'],
+  [preprocessing.binarizer, 'Binarizer'],
+  [preprocessing.simpleImputer, 'SimpleImputer'],
+  [preprocessing.polynomialFeatures, 'PolynomialFeatures'],
+  [preprocessing.functionTransformer, 'FunctionTransformer'],
+  [encoders.oneHotEncoder, 'OneHotEncoder'],
+  [encoders.ordinalEncoder, 'OrdinalEncoder'],
+  [encoders.labelEncoder, 'LabelEncoder'],
+  [compose.pipeline, 'Pipeline'],
+  [compose.featureUnion, 'FeatureUnion'],
+  [compose.columnTransformer, 'ColumnTransformer'],
+  [compose.search, 'GridSearchCV RandomizedSearchCV HalvingGridSearchCV HalvingRandomSearchCV'],
+  [compose.votingClassifier, 'VotingClassifier'],
+  [compose.votingRegressor, 'VotingRegressor'],
+  [compose.calibratedClassifier, 'CalibratedClassifierCV'],
+  [compose.oneVersusRest, 'OneVsRestClassifier'],
+]
+
+const CONVERTERS = new Map(
+  TABLE.flatMap(([converter, names]) => names.split(' ').map((name) => [name, converter] as const)),
+)
+
+/** Estimators inside of each other, and nodes of the graph: a file can refer to one estimator again and again. */
+const MAX_DEPTH = 16
+const MAX_ESTIMATORS = 2000
+
+const converterFor = (estimator: Estimator): Converter => {
+  const converter = CONVERTERS.get(estimator.type)
+  if (converter !== undefined) return converter
+  throw badRequest(
+    `${estimator.type} cannot be converted. Convertible are linear models, support vector machines, MLPs, trees and ` +
+      'their ensembles, neighbors, naive Bayes, KMeans, PCA, scalers, encoders, imputers, and pipelines of these.',
+  )
+}
+
+/** Converts estimators and those inside of them, within the limits. */
+const boundedConverter = (): Converter => {
+  let depth = 0
+  let count = 0
+  const convert: Converter = (estimator, x, graph) => {
+    const converter = converterFor(estimator)
+    if (++depth > MAX_DEPTH || ++count > MAX_ESTIMATORS)
+      estimator.refuse(`the model has more than ${MAX_DEPTH} levels or ${MAX_ESTIMATORS} estimators.`)
+    const fitted = estimator.number('n_features_in_', x.columns)
+    if (fitted !== x.columns) estimator.refuse(`it was fitted to ${fitted} columns, but gets ${x.columns}.`)
+    const result = converter(estimator, x, graph, convert)
+    depth--
+    return result
+  }
+  return convert
+}
+
+/** `X` of numbers or of texts; where columns differ, one input for each, named as the columns were. */
+const addInputs = (estimator: Estimator, graph: TableGraph): Table => {
+  const columns = estimator.type === 'LabelEncoder' ? 1 : estimator.features()
+  const isText = textColumns(estimator, columns)
+  if (isText.every((text) => text === isText[0])) {
+    const type = isText[0] === true ? 'string' : 'f32'
+    return graph.table(graph.graph.input('X', type, ['batch', columns]), type, columns)
+  }
+  const names = estimator.columnNames()
+  const each = isText.map((text, at) => {
+    const type = text ? 'string' : 'f32'
+    return { name: graph.graph.input(names[at] ?? `X${at}`, type, ['batch', 1]), type } as const
+  })
+  return { columns, whole: null, each }
+}
+
+const convertFile = (file: PickledFile): { model: OnnxModel; notes: string[] } => {
+  const estimator = Estimator.of(file.value, readingOf(file), 'The object in the file')
+  const notes: string[] = []
+  converterFor(estimator)
+  const version = estimator.text('_sklearn_version', 'unknown')
+  const builder = graphBuilder('scikit-learn', { estimator: estimator.type, 'scikit-learn': version })
+  const graph = new TableGraph(builder)
+  const x = addInputs(estimator, graph)
+  const convert = boundedConverter()
+  addOutputs(graph, convert(estimator, x, graph, convert), notes)
+  if (x.whole === null) notes.push(`The columns are inputs of their own: ${x.each.map(({ name }) => name).join(', ')}.`)
+  return { model: builder.build(), notes }
+}
+
+/**
+ * A fitted estimator of scikit-learn 0.24 or newer, from a pickle or joblib file, as ONNX: from `X`, float32 [batch,
+ * features], `label` with `probabilities` (or `scores`), or `variable`. Nothing in the file is run. Inside, numbers are
+ * float64 as in scikit-learn, so that results differ by the rounding of float32 only. Throws bad_request that names the
+ * estimator.
+ */
+export const sklearnToOnnx = (source: ByteSource): { model: OnnxModel; notes: string[] } => {
+  try {
+    return convertFile(readPickledFile(source))
+  } catch (error) {
+    if (error instanceof ServiceError) throw error
+    if (!(error instanceof TypeError || error instanceof RangeError)) throw error
+    throw badRequest(`The scikit-learn model is damaged: ${error.message}. Save it again.`)
+  }
+}

@@ -1,0 +1,203 @@
+import { graphBuilder } from '../onnx/graph-builder.ts'
+import { int } from '../onnx/model.ts'
+import { scalarOf, tensorOf } from '../onnx/tensors.ts'
+import { squaredDistances } from './distances.ts'
+import { type Estimator, labelCount } from './estimator.ts'
+import { byScores, type Converter, classesOf, indexOf, valuesResult } from './result.ts'
+import { type Table, TableGraph } from './table.ts'
+
+/** The kernel of the rows and the support vectors, [batch, vectors]. Source: libsvm, Kernel::k_function. */
+const kernel = (estimator: Estimator, x: Table, graph: TableGraph): { name: string; vectors: number } => {
+  const { rows: vectors, data } = estimator.matrix('support_vectors_', x.columns)
+  const input = graph.as(x, 'f64')
+  const gamma = graph.scalar(estimator.number('_gamma'))
+  const product = () => graph.timesTransposed(input, vectors, x.columns, data)
+  const affine = () => graph.add(graph.multiply(product(), gamma), graph.scalar(estimator.number('coef0')))
+  switch (estimator.text('kernel')) {
+    case 'linear':
+      return { name: product(), vectors }
+    case 'poly':
+      return { name: graph.node('Pow', [affine(), graph.scalar(estimator.number('degree'))]), vectors }
+    case 'sigmoid':
+      return { name: graph.node('Tanh', [affine()]), vectors }
+    case 'rbf': {
+      const squared = squaredDistances(graph, input, x.columns, vectors, data)
+      return { name: graph.node('Exp', [graph.node('Neg', [graph.multiply(squared, gamma)])]), vectors }
+    }
+    default:
+      return estimator.refuse(
+        `the kernel '${estimator.text('kernel')}' cannot be converted; linear, poly, rbf and sigmoid can.`,
+      )
+  }
+}
+
+/** One decision, [batch, 1]. */
+const decision = (estimator: Estimator, x: Table, graph: TableGraph): string => {
+  const { name, vectors } = kernel(estimator, x, graph)
+  const { data } = estimator.matrix('_dual_coef_', vectors)
+  const sum = graph.timesTransposed(name, 1, vectors, data)
+  return graph.add(sum, graph.scalar(estimator.number('_intercept_')))
+}
+
+export const supportVectorRegressor: Converter = (estimator, x, graph) => valuesResult(decision(estimator, x, graph), 1)
+
+export const oneClassSvm: Converter = (estimator, x, graph) => {
+  const scores = decision(estimator, x, graph)
+  const index = indexOf(graph, graph.node('Greater', [scores, graph.scalar(0)]))
+  return { kind: 'classes', classes: { numbers: [-1, 1] }, index, probabilities: null, scores, scoreColumns: 1 }
+}
+
+/** Pairs of classes (i, j), i < j, in the order of libsvm. */
+const pairsOf = (classes: number): [number, number][] =>
+  Array.from({ length: classes }, (_, i) => i).flatMap((i) =>
+    Array.from({ length: classes - 1 - i }, (_, k): [number, number] => [i, i + 1 + k]),
+  )
+
+/** The decision of each pair, [batch, pairs]: positive for the first class. Source: libsvm, svm_predict_values. */
+const pairDecisions = (estimator: Estimator, x: Table, graph: TableGraph, classes: number): string => {
+  const { name, vectors } = kernel(estimator, x, graph)
+  const { data } = estimator.matrix('_dual_coef_', vectors)
+  const counts = estimator.vector('_n_support', classes)
+  const pairs = pairsOf(classes)
+  if (data.length !== (classes - 1) * vectors || counts.reduce((sum, count) => sum + count, 0) !== vectors)
+    estimator.refuse(`its coefficients do not fit ${vectors} support vectors of ${classes} classes.`)
+  const owner = counts.flatMap((count, own) => Array<number>(count).fill(own))
+  estimator.spend(pairs.length * vectors)
+  const rows = pairs.flatMap(([i, j]) =>
+    owner.map((own, at) => (own === i ? data[(j - 1) * vectors + at]! : own === j ? data[i * vectors + at]! : 0)),
+  )
+  const sum = graph.timesTransposed(name, pairs.length, vectors, rows)
+  return graph.add(sum, graph.vector(estimator.vector('_intercept_', pairs.length)))
+}
+
+/** A matrix [pairs, classes] with the value of `entry` for each. */
+const perPair = (
+  graph: TableGraph,
+  classes: number,
+  entry: (pair: readonly [number, number], own: number) => number,
+): string => {
+  const pairs = pairsOf(classes)
+  const values = pairs.flatMap((pair) => Array.from({ length: classes }, (_, own) => entry(pair, own)))
+  return graph.matrix(pairs.length, classes, values, 'pairs')
+}
+
+const votesOf = (graph: TableGraph, decisions: string, classes: number): string => {
+  const first = graph.indicator(graph.node('Greater', [decisions, graph.scalar(0)]))
+  const second = graph.subtract(graph.scalar(1), first)
+  const forFirst = graph.node('MatMul', [first, perPair(graph, classes, ([i], own) => Number(own === i))])
+  return graph.add(forFirst, graph.node('MatMul', [second, perPair(graph, classes, ([, j], own) => Number(own === j))]))
+}
+
+/** Votes, and ties decided by the sums of decisions. Source: sklearn.utils.multiclass._ovr_decision_function. */
+const oneVersusRest = (graph: TableGraph, decisions: string, votes: string, classes: number): string => {
+  const signs = perPair(graph, classes, ([i, j], own) => Number(own === i) - Number(own === j))
+  const sums = graph.node('MatMul', [decisions, signs])
+  const scale = graph.multiply(graph.add(graph.node('Abs', [sums]), graph.scalar(1)), graph.scalar(3))
+  return graph.add(votes, graph.divide(sums, scale))
+}
+
+/** One round of the iteration that couples the pairs' probabilities, as the body of a loop. */
+const couplingStep = (classes: number, q: string, rowsOfQ: readonly string[], diagonal: readonly string[]) => {
+  const body = graphBuilder('coupling')
+  const graph = new TableGraph(body, 'loop_')
+  body.input('loop_round', 'i64', [])
+  body.input('loop_before', 'bool', [])
+  const p = body.input('loop_p', 'f64', ['batch', classes])
+  let product = graph.sum(graph.multiply(q, graph.node('Unsqueeze', [p, graph.integers([1])])), 2, false)
+  let total = graph.sum(graph.multiply(p, product), 1)
+  const apart = graph.node('Abs', [graph.subtract(product, total)])
+  const error = graph.node('ReduceMax', [apart, graph.integers([1])], { keepdims: int(1) })
+  const goesOn = graph.node('GreaterOrEqual', [error, graph.scalar(0.005 / classes)])
+  let next = p
+  for (let t = 0; t < classes; t++) {
+    const own = graph.gather(product, [t])
+    const step = graph.divide(graph.subtract(total, own), diagonal[t]!)
+    const grown = graph.add(step, graph.scalar(1))
+    const change = graph.multiply(step, graph.add(graph.multiply(step, diagonal[t]!), graph.add(own, own)))
+    total = graph.divide(graph.divide(graph.add(total, change), grown), grown)
+    product = graph.divide(graph.add(product, graph.multiply(step, rowsOfQ[t]!)), grown)
+    const unit = graph.vector(
+      Array.from({ length: classes }, (_, at) => Number(at === t)),
+      'loop_unit',
+    )
+    next = graph.divide(graph.add(next, graph.multiply(step, unit)), grown)
+  }
+  const any = graph.node('ReduceMax', [graph.flat(graph.cast(goesOn, 'i64')), graph.integers([0])], {
+    keepdims: int(0),
+  })
+  body.output('loop_goes_on', graph.node('Cast', [any], { to: int(9) }), 'bool', [])
+  body.output('loop_next', graph.node('Where', [goesOn, next, p]), 'f64', ['batch', classes])
+  return body.build().graph
+}
+
+/**
+ * Probabilities of the classes from those of the pairs, by the iteration of libsvm, which ends before it has converged.
+ * Source: libsvm, multiclass_probability (Wu, Lin and Weng, 2004).
+ */
+const coupled = (graph: TableGraph, pairs: string, classes: number): string => {
+  const to = (entry: (i: number, j: number, row: number, column: number) => boolean) =>
+    graph.matrix(
+      pairsOf(classes).length,
+      classes ** 2,
+      pairsOf(classes).flatMap(([i, j]) =>
+        Array.from({ length: classes ** 2 }, (_, at) => Number(entry(i, j, Math.floor(at / classes), at % classes))),
+      ),
+      'pairs',
+    )
+  const upper = graph.node('MatMul', [pairs, to((i, j, row, column) => row === i && column === j)])
+  const others = graph.subtract(graph.scalar(1), pairs)
+  const lower = graph.node('MatMul', [others, to((i, j, row, column) => row === j && column === i)])
+  const shape = graph.integers([-1, classes, classes])
+  const r = graph.node('Reshape', [graph.add(upper, lower), shape])
+  const transposed = graph.node('Transpose', [r], { perm: { kind: 'ints', value: [0, 2, 1] } })
+  const sums = graph.sum(graph.multiply(r, r), 1)
+  const identity = Array.from({ length: classes ** 2 }, (_, at) => Number(at % (classes + 1) === 0))
+  const diagonal = graph.multiply(sums, graph.matrix(classes, classes, identity, 'identity'))
+  const q = graph.subtract(diagonal, graph.multiply(r, transposed))
+  const rows = Array.from({ length: classes }, (_, t) =>
+    graph.node('Reshape', [graph.gather(q, [t]), graph.integers([-1, classes])]),
+  )
+  const own = rows.map((row, t) => graph.gather(row, [t]))
+  const start = graph.add(graph.multiply(rows[0]!, graph.scalar(0)), graph.scalar(1 / classes))
+  const rounds = graph.graph.constant('rounds', scalarOf('i64', Math.max(100, classes)))
+  const begin = graph.graph.constant('begin', tensorOf('bool', [], [1]))
+  return graph.node('Loop', [rounds, begin, start], {
+    body: { kind: 'graph', value: couplingStep(classes, q, rows, own) },
+  })
+}
+
+const probabilitiesOf = (
+  estimator: Estimator,
+  graph: TableGraph,
+  decisions: string,
+  classes: number,
+): string | null => {
+  const pairs = pairsOf(classes).length
+  if (!estimator.has('_probA') || estimator.numbers('_probA').data.length !== pairs) return null
+  const scaled = graph.multiply(decisions, graph.vector(estimator.vector('_probA', pairs)))
+  const exponent = graph.add(scaled, graph.vector(estimator.vector('_probB', pairs)))
+  const each = graph.node('Sigmoid', [graph.node('Neg', [exponent])])
+  const inside = graph.node('Min', [graph.node('Max', [each, graph.scalar(1e-7)]), graph.scalar(1 - 1e-7)])
+  return coupled(graph, inside, classes)
+}
+
+export const supportVectorClassifier: Converter = (estimator, x, graph) => {
+  const classes = classesOf(estimator)
+  const count = labelCount(classes)
+  if (count > 50) estimator.refuse('more than 50 classes cannot be converted.')
+  const decisions = pairDecisions(estimator, x, graph, count)
+  const probabilities = probabilitiesOf(estimator, graph, decisions, count)
+  if (count === 2) return byScores(graph, classes, graph.node('Neg', [decisions]), probabilities)
+  const votes = votesOf(graph, decisions, count)
+  const scores = oneVersusRest(graph, decisions, votes, count)
+  const isOvo = estimator.text('decision_function_shape', 'ovr') === 'ovo'
+  const index = graph.argMax(estimator.flag('break_ties') && !isOvo ? scores : votes)
+  return {
+    kind: 'classes',
+    classes,
+    index,
+    probabilities,
+    scores: isOvo ? decisions : scores,
+    scoreColumns: isOvo ? pairsOf(count).length : count,
+  }
+}

@@ -1,0 +1,187 @@
+import { floatAtMost, TreeEnsemble, type TreeNode } from '../onnx/tree-ensemble.ts'
+import { Estimator, labelCount } from './estimator.ts'
+import { byProbability, type Converter, classesOf, valuesResult } from './result.ts'
+import type { Table, TableGraph } from './table.ts'
+
+/** A fitted tree of sklearn.tree: the columns of its nodes, and the values of each node, one row a node. */
+export interface FittedTree {
+  readonly left: ArrayLike<number>
+  readonly right: ArrayLike<number>
+  readonly feature: ArrayLike<number>
+  readonly threshold: ArrayLike<number>
+  readonly missingLeft: ArrayLike<number> | null
+  readonly samples: ArrayLike<number>
+  readonly values: ArrayLike<number>
+  /** Values that a node has. */
+  readonly width: number
+}
+
+/** The `tree_` of a decision tree. Source: sklearn/tree/_tree.pyx, Tree.__reduce__. */
+export const fittedTree = (estimator: Estimator): FittedTree => {
+  const tree = estimator.estimator('tree_')
+  const nodes = tree.array('nodes')
+  const values = tree.numbers('values')
+  const left = tree.field(nodes, 'left_child')
+  const width = values.data.length / left.length
+  if (!Number.isInteger(width) || width === 0) tree.refuse('its values are not as many as its nodes.')
+  return {
+    left,
+    right: tree.field(nodes, 'right_child'),
+    feature: tree.field(nodes, 'feature'),
+    threshold: tree.field(nodes, 'threshold'),
+    missingLeft: tree.hasField(nodes, 'missing_go_to_left') ? tree.field(nodes, 'missing_go_to_left') : null,
+    samples: tree.field(nodes, 'n_node_samples'),
+    values: values.data,
+    width,
+  }
+}
+
+/** Rows are compared as float32, so a threshold is the largest float32 that is not above it. */
+export const addFittedTree = (
+  ensemble: TreeEnsemble,
+  tree: FittedTree,
+  leaf: (values: number[], node: number) => number[],
+  target = 0,
+): void => {
+  const { left, right, feature, threshold, missingLeft, values, width } = tree
+  const nodeOf = (node: number): TreeNode => {
+    if (!(node >= 0 && node < left.length)) return { values: [], target }
+    if (left[node] === -1) {
+      const own = Array.from({ length: width }, (_, at) => values[node * width + at]!)
+      return { values: leaf(own, node), target }
+    }
+    return {
+      feature: feature[node]!,
+      mode: 'BRANCH_LEQ',
+      threshold: floatAtMost(threshold[node]!),
+      whenTrue: left[node]!,
+      whenFalse: right[node]!,
+      missingTrue: missingLeft?.[node] === 1,
+    }
+  }
+  ensemble.add(0, nodeOf, left.length)
+}
+
+const asIs = (values: number[]): number[] => values
+
+/** Trees of scikit-learn before 1.3 hold the number of samples of each class. */
+const asProbabilities = (values: number[]): number[] => {
+  const total = values.reduce((sum, value) => sum + value, 0)
+  return values.map((value) => (total === 0 ? 0 : value / total))
+}
+
+const sumOf = (ensemble: TreeEnsemble, x: Table, graph: TableGraph, base: readonly number[] = []): string =>
+  graph.cast(ensemble.build(graph.graph, graph.as(x, 'f32'), base), 'f64')
+
+/** The mean of the trees' leaves. */
+const meanOf = (trees: readonly Estimator[], x: Table, graph: TableGraph, width: number, leaf: typeof asIs): string => {
+  const ensemble = new TreeEnsemble(x.columns, width)
+  for (const tree of trees) addFittedTree(ensemble, fittedTree(tree), leaf)
+  const sum = sumOf(ensemble, x, graph)
+  return trees.length === 1 ? sum : graph.divide(sum, graph.scalar(trees.length))
+}
+
+const treesOf = (estimator: Estimator): Estimator[] =>
+  estimator.has('tree_') ? [estimator] : estimator.estimators('estimators_')
+
+/** A decision tree, or the mean of a forest: random forests and extra trees. */
+export const treeClassifier: Converter = (estimator, x, graph) => {
+  const classes = classesOf(estimator)
+  const probabilities = meanOf(treesOf(estimator), x, graph, labelCount(classes), asProbabilities)
+  return byProbability(graph, classes, probabilities)
+}
+
+export const treeRegressor: Converter = (estimator, x, graph) => {
+  const outputs = estimator.number('n_outputs_', 1)
+  return valuesResult(meanOf(treesOf(estimator), x, graph, outputs, asIs), outputs)
+}
+
+const EPSILON = 2 ** -23
+const logit = (probability: number): number => {
+  const inside = Math.min(Math.max(probability, EPSILON), 1 - EPSILON)
+  return Math.log(inside / (1 - inside))
+}
+
+/** What gradient boosting adds its trees to, one value an output. Source: BaseGradientBoosting._init_state. */
+const startOf = (estimator: Estimator, outputs: number, isExponential: boolean): number[] => {
+  if (!estimator.has('init_') || estimator.get('init_') === 'zero') return Array<number>(outputs).fill(0)
+  const init = estimator.estimator('init_')
+  if (init.type === 'DummyRegressor') return init.vector('constant_', outputs)
+  if (init.type !== 'DummyClassifier' || init.text('strategy') !== 'prior')
+    return estimator.refuse(`the initial estimator ${init.type} cannot be converted. Train with init=None or "zero".`)
+  if (outputs === 1) return [logit(init.vector('class_prior_', 2)[1]!) * (isExponential ? 0.5 : 1)]
+  return init.vector('class_prior_', outputs).map((prior) => Math.log(Math.min(Math.max(prior, EPSILON), 1 - EPSILON)))
+}
+
+const boosted = (estimator: Estimator, x: Table, graph: TableGraph, outputs: number): string => {
+  const rate = estimator.number('learning_rate')
+  const isExponential = estimator.text('loss') === 'exponential'
+  const ensemble = new TreeEnsemble(x.columns, outputs)
+  for (const [at, tree] of estimator.estimators('estimators_').entries())
+    addFittedTree(ensemble, fittedTree(tree), (values) => values.map((value) => value * rate), at % outputs)
+  return sumOf(ensemble, x, graph, startOf(estimator, outputs, isExponential))
+}
+
+const byMargins = (graph: TableGraph, margins: string, outputs: number): string =>
+  outputs === 1 ? graph.twoClasses(graph.node('Sigmoid', [margins])) : graph.softmax(margins)
+
+export const gradientBoostingRegressor: Converter = (estimator, x, graph) =>
+  valuesResult(boosted(estimator, x, graph, 1), 1)
+
+export const gradientBoostingClassifier: Converter = (estimator, x, graph) => {
+  const classes = classesOf(estimator)
+  const outputs = labelCount(classes) === 2 ? 1 : labelCount(classes)
+  const margins = boosted(estimator, x, graph, outputs)
+  const isExponential = estimator.text('loss') === 'exponential'
+  const scaled = isExponential ? graph.multiply(margins, graph.scalar(2)) : margins
+  return byProbability(graph, classes, byMargins(graph, scaled, outputs))
+}
+
+/** Source: sklearn/ensemble/_hist_gradient_boosting/predictor.py, PREDICTOR_RECORD_DTYPE. */
+const addHistTree = (ensemble: TreeEnsemble, predictor: Estimator, target: number): void => {
+  const nodes = predictor.array('nodes')
+  const field = (name: string) => predictor.field(nodes, name)
+  const [value, isLeaf, left, right] = [field('value'), field('is_leaf'), field('left'), field('right')]
+  const [feature, threshold, missing] = [field('feature_idx'), field('num_threshold'), field('missing_go_to_left')]
+  const isCategorical = field('is_categorical')
+  if (Array.from(isCategorical).some((flag) => flag !== 0))
+    predictor.refuse('splits by categories cannot be converted. Encode categories first, with OneHotEncoder.')
+  const nodeOf = (node: number): TreeNode => {
+    if (!(node >= 0 && node < value.length)) return { values: [], target }
+    if (isLeaf[node] === 1) return { values: [value[node]!], target }
+    return {
+      feature: feature[node]!,
+      mode: 'BRANCH_LEQ',
+      threshold: floatAtMost(threshold[node]!),
+      whenTrue: left[node]!,
+      whenFalse: right[node]!,
+      missingTrue: missing[node] === 1,
+    }
+  }
+  ensemble.add(0, nodeOf, value.length)
+}
+
+const histBoosted = (estimator: Estimator, x: Table, graph: TableGraph): { margins: string; outputs: number } => {
+  if (estimator.has('_preprocessor'))
+    estimator.refuse('features of categories cannot be converted. Encode categories first, with OneHotEncoder.')
+  const outputs = estimator.number('n_trees_per_iteration_')
+  const ensemble = new TreeEnsemble(x.columns, outputs)
+  for (const iteration of estimator.list('_predictors')) {
+    if (!Array.isArray(iteration) || iteration.length !== outputs)
+      return estimator.refuse('an iteration does not have one tree for each output.')
+    for (const [target, item] of iteration.entries())
+      addHistTree(ensemble, Estimator.of(item, estimator.reading, 'A tree'), target)
+  }
+  return { margins: sumOf(ensemble, x, graph, estimator.vector('_baseline_prediction', outputs)), outputs }
+}
+
+export const histRegressor: Converter = (estimator, x, graph) => {
+  const { margins } = histBoosted(estimator, x, graph)
+  const isLog = ['poisson', 'gamma'].includes(estimator.text('loss'))
+  return valuesResult(isLog ? graph.node('Exp', [margins]) : margins, 1)
+}
+
+export const histClassifier: Converter = (estimator, x, graph) => {
+  const { margins, outputs } = histBoosted(estimator, x, graph)
+  return byProbability(graph, classesOf(estimator), byMargins(graph, margins, outputs))
+}

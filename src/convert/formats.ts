@@ -2,7 +2,9 @@
 import { badRequest, type ServiceError } from '../domain/errors.ts'
 import { type DetectedFormat, detectFormat } from '../tensors/detect.ts'
 import { isWeightFormat, titleOf } from '../tensors/formats.ts'
+import { isZlibOrGzip } from '../tensors/sklearn-objects.ts'
 import type { ByteSource } from '../tensors/weight-file.ts'
+import { sklearnToOnnx } from './from-sklearn/sklearn-to-onnx.ts'
 import { xgboostToOnnx } from './from-xgboost/xgboost-to-onnx.ts'
 import type { OnnxModel } from './onnx/model.ts'
 import { readOnnx } from './onnx/read-onnx.ts'
@@ -52,6 +54,10 @@ export interface TargetFormat {
   ): { readonly bytes: Uint8Array; readonly notes: readonly string[] }
 }
 
+/** joblib compresses with zlib or gzip: what is in such a file, only its name tells before it is read. */
+const isCompressedPickle = (source: ByteSource, fileName: string): boolean =>
+  /\.(pkl|pickle|joblib)(\.(z|gz))?$/i.test(fileName) && isZlibOrGzip(source.read(0, Math.min(2, source.size)))
+
 /** In the order of the checks. */
 export const SOURCES: readonly SourceFormat[] = [
   {
@@ -68,6 +74,13 @@ export const SOURCES: readonly SourceFormat[] = [
     endings: ['ubj', 'json'],
     recognize: ({ detected }) => detected === 'xgboost-ubj' || detected === 'xgboost-json',
     toOnnx: xgboostToOnnx,
+  },
+  {
+    name: 'sklearn',
+    title: 'a scikit-learn model',
+    endings: ['pkl', 'joblib'],
+    recognize: ({ source, detected, fileName }) => detected === 'pickle' || isCompressedPickle(source, fileName),
+    toOnnx: sklearnToOnnx,
   },
 ]
 

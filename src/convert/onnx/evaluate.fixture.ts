@@ -283,7 +283,7 @@ const run = (node: OnnxNode, inputs: readonly Value[]): readonly Value[] => {
       return [concat([a, column], 1)]
     }
     case 'LabelEncoder': {
-      const keys = attributeOf(node, 'keys_strings', 'strings', [])
+      const keys: readonly string[] = attributeOf(node, 'keys_strings', 'strings', [])
       return [{ shape: a.shape, data: a.data.map((value) => keys.indexOf(value as string)) }]
     }
     case 'TreeEnsembleRegressor':

@@ -2432,6 +2432,7 @@ export interface components {
             model_name: string;
             /** @description A version of it, an alias, or latest */
             model_version: string;
+            /** @description Only these, by their ids; all that may have it when absent */
             devices?: string[];
             /** @description Id or name of a device group */
             group?: string;
@@ -3408,7 +3409,9 @@ export interface components {
         GroupChanges: {
             /** @description Unique in the organization */
             name?: string;
+            /** @description For people */
             description?: string;
+            /** @description Labels to search by */
             tags?: string[];
         };
         /** @description A device in a group */
@@ -4796,8 +4799,12 @@ export interface components {
          *     }
          */
         NewBudget: {
+            /** @description Epsilon that all rounds together may spend */
             total_epsilon_budget: number;
-            /** @default 0.00001 */
+            /**
+             * @description The delta at which epsilon is accounted
+             * @default 0.00001
+             */
             total_delta_budget?: number;
         };
         /**
@@ -4831,6 +4838,7 @@ export interface components {
             model_name: string;
             /** @description A version of it, an alias, or latest */
             model_version: string;
+            /** @description Only these, by their ids; all that may have it when absent */
             devices?: string[];
             /** @description Id or name of a device group */
             group?: string;
@@ -4902,6 +4910,7 @@ export interface components {
          *     }
          */
         NewEvaluation: {
+            /** @description Samples that the model was evaluated on */
             num_samples?: number;
             /** @description A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
             metrics?: { [key: string]: unknown; };
@@ -4975,9 +4984,11 @@ export interface components {
             org_id: string;
             /** @description Unique in the organization */
             name: string;
+            /** @description For people */
             description?: string;
             /** @description static when absent */
             group_type?: string;
+            /** @description Labels to search by */
             tags?: string[];
         };
         /**
@@ -5018,6 +5029,7 @@ export interface components {
         NewJob: {
             /** @description Id or name of a model with an uploaded version; my-model@production begins from that one */
             model: string;
+            /** @description For people; the id names the job too */
             name?: string;
             /** @description For keys without an org_id */
             org_id?: string;
@@ -5031,6 +5043,7 @@ export interface components {
             target_devices?: number;
             /** @description Multiple of target_devices to select; the round closes with the first target_devices updates */
             over_selection?: number;
+            /** @description Seconds until a round ends, whatever has arrived; 300 when absent */
             timeout_seconds?: number;
             /** @description How long to wait for stragglers once min_devices updates have arrived */
             report_window_seconds?: number;
@@ -5085,10 +5098,13 @@ export interface components {
          *     }
          */
         NewKey: {
+            /** @description What the key is for */
             name: string;
+            /** @description All but admin when absent */
             scopes?: components["schemas"]["Scope"][];
             /** @description For keys without an org_id */
             org_id?: string;
+            /** @description Never when absent */
             expires_in_days?: number;
         };
         /**
@@ -5105,8 +5121,11 @@ export interface components {
             /** @description Unique in the organization, usable as model_id */
             name?: string;
             framework?: components["schemas"]["Framework"];
+            /** @description Such as 2.4.1 */
             framework_version?: string;
+            /** @description For people */
             description?: string;
+            /** @description What others are compared with; false when absent */
             is_baseline?: boolean;
         };
         /**
@@ -5136,6 +5155,7 @@ export interface components {
              * @description SCAFFOLD only, and required there: the change of the device's control variate, with the model's layout
              */
             control?: string;
+            /** @description Samples that the device trained on: the weight of its update */
             num_samples: number;
             /** @description A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
             local_loss?: number;
@@ -5308,7 +5328,9 @@ export interface components {
          *     }
          */
         NewRound: {
+            /** @description Devices to select */
             target_devices: number;
+            /** @description Updates without which the round fails */
             min_devices: number;
             timeout_seconds?: number;
             /** @description Id or name, or name@version; the latest aggregated model when absent */
@@ -5394,6 +5416,7 @@ export interface components {
             /** Format: binary */
             file?: string;
             format?: components["schemas"]["VersionFormat"];
+            /** @description For people */
             description?: string;
             /** @description Semantic version; n.0.0 when absent */
             version_label?: string;
@@ -5951,7 +5974,10 @@ export interface components {
          *       "reason": "Battery use went up on the beta testers"
          *     }
          */
-        Reason: { reason?: string; };
+        Reason: {
+            /** @description For people */
+            reason?: string;
+        };
         /**
          * @description What a round aggregated, and the result
          * @example {

@@ -48,8 +48,10 @@ const target_delta = Type.Optional(
 )
 
 export const BudgetBody = Body('NewBudget', 'A privacy budget to set', examples.newBudget, {
-  total_epsilon_budget: Type.Number({ exclusiveMinimum: 0 }),
-  total_delta_budget: Type.Optional(Type.Number({ ...Delta, default: 1e-5 })),
+  total_epsilon_budget: Type.Number({ exclusiveMinimum: 0, description: 'Epsilon that all rounds together may spend' }),
+  total_delta_budget: Type.Optional(
+    Type.Number({ ...Delta, default: 1e-5, description: 'The delta at which epsilon is accounted' }),
+  ),
 })
 
 export const PrivacyBudget = Body(

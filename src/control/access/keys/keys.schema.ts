@@ -4,15 +4,16 @@ import { Body, Nullable, OneOf, Timestamp, Uuid } from '../../../platform/http/w
 import { examples } from '../access.examples.ts'
 
 const Scopes = Type.Array(OneOf(SCOPES, { title: 'Scope', description: 'What a key may do' }), {
+  description: 'All but admin when absent',
   minItems: 1,
   uniqueItems: true,
 })
 
 export const CreateKeyBody = Body('NewKey', 'An API key to create', examples.newKey, {
-  name: Type.String({ minLength: 1, maxLength: 128 }),
+  name: Type.String({ minLength: 1, maxLength: 128, description: 'What the key is for' }),
   scopes: Type.Optional(Scopes),
   org_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'For keys without an org_id' })),
-  expires_in_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3650 })),
+  expires_in_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3650, description: 'Never when absent' })),
 })
 
 const keyFields = {

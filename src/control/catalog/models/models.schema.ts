@@ -24,7 +24,7 @@ import { examples } from '../catalog.examples.ts'
 
 const Framework = OneOf(FRAMEWORKS, { title: 'Framework', description: 'The framework of a model' })
 const Format = OneOf(VERSION_FORMATS, { title: 'VersionFormat', description: "The format of a version's file" })
-const Description = Type.String({ maxLength: MODEL_DESCRIPTION_MAX })
+const Description = Type.String({ maxLength: MODEL_DESCRIPTION_MAX, description: 'For people' })
 
 export const CreateModelBody = Body('NewModel', 'A model to create', examples.newModel, {
   name: Type.Optional(
@@ -35,9 +35,9 @@ export const CreateModelBody = Body('NewModel', 'A model to create', examples.ne
     }),
   ),
   framework: Type.Optional(Framework),
-  framework_version: Type.Optional(Type.String({ maxLength: 100 })),
+  framework_version: Type.Optional(Type.String({ maxLength: 100, description: 'Such as 2.4.1' })),
   description: Type.Optional(Description),
-  is_baseline: Type.Optional(Type.Boolean()),
+  is_baseline: Type.Optional(Type.Boolean({ description: 'What others are compared with; false when absent' })),
 })
 
 const modelFields = {

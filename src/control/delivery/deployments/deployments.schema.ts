@@ -26,7 +26,12 @@ const aim = {
     description: 'Name or id of a model of the catalog, or name@version',
   }),
   model_version: Type.String({ minLength: 1, maxLength: 200, description: 'A version of it, an alias, or latest' }),
-  devices: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 255 }), { maxItems: MAX_DEVICES })),
+  devices: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
+      maxItems: MAX_DEVICES,
+      description: 'Only these, by their ids; all that may have it when absent',
+    }),
+  ),
   group: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Id or name of a device group' })),
   platform: Type.Optional(OneOf(PLATFORMS, { 'x-extension': true, description: 'Only devices of this platform' })),
 }
@@ -119,7 +124,7 @@ export const PromoteBody = Body('Promotion', 'How many more targets to activate'
   rollout_percentage: Type.Integer({ minimum: 1, maximum: 100, description: 'Higher than the current percentage' }),
 })
 export const ReasonBody = Body('Reason', 'A reason, stored in the history', examples.reason, {
-  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })),
+  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000, description: 'For people' })),
 })
 
 export const DeploymentDevices = Body(

@@ -61,7 +61,7 @@ export const CreateExperimentBody = Body('NewExperiment', 'An experiment to crea
 const ExperimentId = Parameter('ExperimentId', Type.String({ description: 'Id of an experiment' }))
 export const ExperimentParams = Type.Object({ experiment_id: ExperimentId })
 export const ReasonBody = Body('Reason', 'A reason, stored in the history', examples.reason, {
-  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })),
+  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000, description: 'For people' })),
 })
 export const ListExperimentsQuery = Type.Object({
   status: Type.Optional(Status),

@@ -131,7 +131,7 @@ export const RolloutParams = Type.Object({ ...ModelParams.properties, rollout_id
 export const PageQuery = Type.Object(Page({ max: 1000, default: 100 }))
 
 export const ReasonBody = Body('Reason', 'A reason, stored in the history', examples.reason, {
-  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })),
+  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000, description: 'For people' })),
 })
 export const PercentageBody = Body('RolloutPercentage', 'The percentage of devices to reach', examples.percentage, {
   percentage: Type.Integer({ minimum: 0, maximum: 100, description: 'Above the target, it becomes the target' }),

@@ -16,8 +16,11 @@ import { examples } from '../fleet.examples.ts'
 const MAX_BATCH = 1000
 
 const Name = Type.String({ minLength: 1, maxLength: 255, description: 'Unique in the organization' })
-const Description = Type.String({ maxLength: 1000 })
-const Tags = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { maxItems: 100 })
+const Description = Type.String({ maxLength: 1000, description: 'For people' })
+const Tags = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
+  maxItems: 100,
+  description: 'Labels to search by',
+})
 const DeviceIds = Type.Array(Type.String(), { maxItems: MAX_BATCH, description: 'User-chosen ids' })
 
 export const ListGroupsQuery = Type.Object({ org_id: OrgIdQuery, ...Page({ max: 1000, default: 100 }) })

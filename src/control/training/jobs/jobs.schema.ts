@@ -77,7 +77,9 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
     minLength: 1,
     description: 'Id or name of a model with an uploaded version; my-model@production begins from that one',
   }),
-  name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  name: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 200, description: 'For people; the id names the job too' }),
+  ),
   org_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'For keys without an org_id' })),
   strategy: StrategyField,
   strategy_options: StrategyOptionsField,
@@ -99,7 +101,13 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
       description: 'Multiple of target_devices to select; the round closes with the first target_devices updates',
     }),
   ),
-  timeout_seconds: Type.Optional(Type.Integer({ minimum: TIMEOUT_SECONDS.min, maximum: TIMEOUT_SECONDS.max })),
+  timeout_seconds: Type.Optional(
+    Type.Integer({
+      minimum: TIMEOUT_SECONDS.min,
+      maximum: TIMEOUT_SECONDS.max,
+      description: `Seconds until a round ends, whatever has arrived; ${TIMEOUT_SECONDS.default} when absent`,
+    }),
+  ),
   report_window_seconds: Type.Optional(
     Type.Number({
       minimum: 0,

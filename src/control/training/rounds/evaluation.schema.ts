@@ -25,7 +25,13 @@ export const EvaluationPlan = Body(
 )
 
 export const NewEvaluation = Body('NewEvaluation', 'What a device found, or why nothing', examples.newEvaluation, {
-  num_samples: Type.Optional(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+  num_samples: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Samples that the model was evaluated on',
+    }),
+  ),
   metrics: Type.Optional(ReportedValues),
   failure_reason: Type.Optional(
     Type.String({

@@ -75,8 +75,8 @@ const Sampling = {
 }
 
 export const StartRoundBody = Body('NewRound', 'A training round to start', examples.newRound, {
-  target_devices: Type.Integer({ minimum: 1, maximum: MAX_DEVICES }),
-  min_devices: Type.Integer({ minimum: 1, maximum: MAX_DEVICES }),
+  target_devices: Type.Integer({ minimum: 1, maximum: MAX_DEVICES, description: 'Devices to select' }),
+  min_devices: Type.Integer({ minimum: 1, maximum: MAX_DEVICES, description: 'Updates without which the round fails' }),
   timeout_seconds: Type.Optional(Type.Integer({ minimum: TIMEOUT_SECONDS.min, maximum: TIMEOUT_SECONDS.max })),
   global_model_id: Type.Optional(
     Type.String({ description: 'Id or name, or name@version; the latest aggregated model when absent' }),
@@ -167,7 +167,11 @@ export const MAX_TRAINING_SECONDS = 2_147_483_647
 
 /** The fields beside `file` in the multipart body. */
 export const UpdateFields = Body('NewModelUpdate', "A device's update to submit", examples.newUpdate, {
-  num_samples: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+  num_samples: Type.Integer({
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'Samples that the device trained on: the weight of its update',
+  }),
   local_loss: Type.Optional(Type.Number({ description: REPORTED_RANGE })),
   local_accuracy: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
   training_time_seconds: Type.Optional(

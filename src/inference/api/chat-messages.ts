@@ -120,3 +120,11 @@ export const readMessages = (given: readonly Static<typeof Message>[]): readonly
   checkResults(messages, (index) => `messages[${index}].tool_call_id`)
   return messages
 }
+
+/** Templates take one system message, at the beginning; agents send several, also later. */
+export const withOneSystem = (instructions: string, messages: readonly ChatMessage[]): readonly ChatMessage[] => {
+  const isSystem = ({ role }: ChatMessage): boolean => role === 'system'
+  const texts = [instructions, ...messages.filter(isSystem).map(({ content }) => content)].filter(Boolean)
+  const rest = messages.filter((message) => !isSystem(message))
+  return texts.length === 0 ? rest : [{ role: 'system', content: texts.join('\n\n') }, ...rest]
+}

@@ -2,10 +2,10 @@ import { type Static, Type } from 'typebox'
 import type { ChatMessage, ToolCall, ToolUse } from '../engines/engine.ts'
 import type { ChatOrder } from './chat.schema.ts'
 import { formatBeside } from './chat.schema.ts'
-import { checkResults, readTexts } from './chat-messages.ts'
+import { checkResults, readTexts, withOneSystem } from './chat-messages.ts'
 import { anything, empty, is, never, refuseForeign } from './foreign-fields.ts'
 import { bodyReader, invalid, isObject, unsupported } from './request-body.ts'
-import { readResponseFormat } from './response-format.ts'
+import { readFormatAt } from './response-format.ts'
 import { checkNames, readTool, toolUseOf } from './tools.schema.ts'
 
 const Content = Type.Union([Type.String(), Type.Array(Type.Unknown())])
@@ -104,7 +104,7 @@ const readMessages = ({ system, messages }: CountBody): readonly ChatMessage[] =
   const places = read.flatMap((each, index) => each.map(() => `messages[${index}].content`))
   checkResults(read.flat(), (index) => places[index]!)
   const first = system === undefined ? '' : Array.isArray(system) ? systemText(system) : readTexts(system, 'system')
-  return first === '' ? read.flat() : [{ role: 'system', content: first }, ...read.flat()]
+  return withOneSystem(first, read.flat())
 }
 
 /** Its blocks are paragraphs. */
@@ -135,8 +135,8 @@ const readFormat = ({ output_config: config }: CountBody) => {
   if (!isObject(format)) return { type: 'text' } as const
   const { type, schema } = format
   if (type === 'json_schema')
-    return readResponseFormat({ type, json_schema: { name: 'output', schema, strict: true } } as { type: string }, {
-      type: 'text',
+    return readFormatAt('output_config.format', { type, json_schema: { name: 'output', schema, strict: true } } as {
+      type: string
     })
   throw unsupported("output_config.format.type must be 'json_schema'.", 'output_config')
 }

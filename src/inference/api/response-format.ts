@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import type { RequestedFormat } from '../engines/engine.ts'
+import { InferenceError } from '../errors.ts'
 import { bodyReader, invalid, isObject, unsupported } from './request-body.ts'
 
 const JsonSchemaFormat = Type.Object({
@@ -73,4 +74,15 @@ export const readResponseFormat = (
     `response_format.type must be one of text, json_object and json_schema, got '${type.slice(0, 100)}'.`,
     'response_format.type',
   )
+}
+
+/** The same for an API in which the format stands elsewhere: errors name its place there. */
+export const readFormatAt = (place: string, format: { readonly type: string }): RequestedFormat => {
+  const renamed = (text: string): string => text.replaceAll(/response_format(\.json_schema)?/g, place)
+  try {
+    return readResponseFormat(format, { type: 'text' })
+  } catch (error) {
+    if (!(error instanceof InferenceError) || error.param === null) throw error
+    throw new InferenceError(error.code, renamed(error.message), { param: renamed(error.param) })
+  }
 }

@@ -3,7 +3,7 @@ import type { Finished } from '../engines/engine.ts'
 import { answerWithChat, type ChatRoutes, newId, type ReplyStyle } from './chat.routes.ts'
 import type { Frames } from './chat-stream.ts'
 import type { Reply } from './replies.ts'
-import { type ResponsesBody, readResponsesOrder } from './responses.schema.ts'
+import { type QualifiedName, type ResponsesBody, readResponsesOrder } from './responses.schema.ts'
 import type { Tally } from './usage.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -14,6 +14,7 @@ interface Identity {
   readonly created: number
   readonly model: string
   readonly body: ResponsesBody
+  readonly namespaces: ReadonlyMap<string, QualifiedName>
 }
 
 const textPart = (text: string): Json => ({ type: 'output_text', text, annotations: [], logprobs: [] })
@@ -26,12 +27,22 @@ const messageItem = (id: string, status: Status, content: readonly Json[]): Json
   content,
 })
 
-const callItem = (id: string, status: Status, callId: string, name: string, given: string): Json => ({
+const callItem = (
+  { namespaces }: Identity,
+  {
+    id,
+    status,
+    callId,
+    name,
+    given,
+  }: Readonly<Record<'id' | 'callId' | 'name' | 'given', string>> & { readonly status: Status },
+): Json => ({
   id,
   type: 'function_call',
   status,
   call_id: callId,
   name,
+  ...namespaces.get(name),
   arguments: given,
 })
 
@@ -80,7 +91,9 @@ const present = (identity: Identity, { text, calls, result }: Reply, tally: Tall
   const status = statusOf(result)
   const output = [
     ...(text === '' && calls.length > 0 ? [] : [messageItem(newId('msg_'), status, [textPart(text)])]),
-    ...calls.map(({ id, name, arguments: given }) => callItem(newId('fc_'), status, id, name, given)),
+    ...calls.map(({ id, name, arguments: given }) =>
+      callItem(identity, { id: newId('fc_'), status, callId: id, name, given }),
+    ),
   ]
   return responseOf(identity, status, output, tally)
 }
@@ -133,7 +146,7 @@ const responseFrames = (identity: Identity): Frames => {
     let given = ''
     const begin = event('response.output_item.added', {
       output_index,
-      item: callItem(id, 'in_progress', callId, name, ''),
+      item: callItem(identity, { id, status: 'in_progress', callId, name, given: '' }),
     })
     const opened: OpenItem = {
       add(delta) {
@@ -141,9 +154,9 @@ const responseFrames = (identity: Identity): Frames => {
         return event('response.function_call_arguments.delta', { ...place, delta })
       },
       end(status) {
-        const ended = callItem(id, status, callId, name, given)
+        const ended = callItem(identity, { id, status, callId, name, given })
         const frames =
-          event('response.function_call_arguments.done', { ...place, name, arguments: given }) +
+          event('response.function_call_arguments.done', { ...place, name: ended.name, arguments: given }) +
           event('response.output_item.done', { output_index, item: ended })
         return [frames, ended]
       },
@@ -204,11 +217,11 @@ const responseFrames = (identity: Identity): Frames => {
 /** POST /v1/responses */
 export const responsesRoutes = (app: App, deps: Omit<ChatRoutes, 'defaultFormat'>): void =>
   answerWithChat(app, '/v1/responses', deps, (given) => {
-    const { order, body } = readResponsesOrder(given)
+    const { order, body, namespaces } = readResponsesOrder(given)
     return {
       order,
       style: (model, created): ReplyStyle => {
-        const identity = { id: newId('resp_'), created, model, body }
+        const identity = { id: newId('resp_'), created, model, body, namespaces }
         return {
           whole: (replies, tally) => present(identity, replies[0]!, tally),
           frames: () => responseFrames(identity),

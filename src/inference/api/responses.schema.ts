@@ -1,11 +1,11 @@
 import { type Static, Type } from 'typebox'
-import type { ChatMessage, ToolCall } from '../engines/engine.ts'
+import type { ChatMessage, Tool, ToolCall } from '../engines/engine.ts'
 import type { ChatOrder } from './chat.schema.ts'
 import { formatBeside } from './chat.schema.ts'
-import { checkResults, readArguments, readTexts } from './chat-messages.ts'
+import { checkResults, readArguments, readTexts, withOneSystem } from './chat-messages.ts'
 import { anything, is, never, refuseForeign } from './foreign-fields.ts'
 import { bodyReader, invalid, isObject, unsupported } from './request-body.ts'
-import { readResponseFormat } from './response-format.ts'
+import { readFormatAt } from './response-format.ts'
 import { readTool, TOOL_FIELDS, toolUseOf } from './tools.schema.ts'
 
 const ResponsesBody = Type.Object({
@@ -64,7 +64,8 @@ const readItem = (item: unknown, index: number): ChatMessage | null => {
     }
     case 'function_call': {
       const id = textOf(item.call_id, `${at}.call_id`)
-      const name = textOf(item.name, `${at}.name`)
+      const own = textOf(item.name, `${at}.name`)
+      const name = typeof item.namespace === 'string' ? qualified({ namespace: item.namespace, name: own }) : own
       return {
         role: 'assistant',
         content: '',
@@ -99,14 +100,6 @@ const withCallsJoined = (messages: readonly ChatMessage[]): readonly ChatMessage
   return joined
 }
 
-/** Templates take one system message, at the beginning. */
-const withOneSystem = (instructions: string, messages: readonly ChatMessage[]): readonly ChatMessage[] => {
-  const isSystem = ({ role }: ChatMessage): boolean => role === 'system'
-  const texts = [instructions, ...messages.filter(isSystem).map(({ content }) => content)].filter(Boolean)
-  const rest = messages.filter((message) => !isSystem(message))
-  return texts.length === 0 ? rest : [{ role: 'system', content: texts.join('\n\n') }, ...rest]
-}
-
 const readMessages = ({ input, instructions = '' }: ResponsesBody): readonly ChatMessage[] => {
   if (typeof input === 'string') return withOneSystem(instructions, [{ role: 'user', content: input }])
   const messages = input.map(readItem)
@@ -129,14 +122,42 @@ const readChoice = (given: string | object | undefined): Parameters<typeof toolU
   )
 }
 
-const readTools = (tools: readonly unknown[] = []) =>
-  tools.map((tool, index) => {
-    const at = `tools[${index}]`
+/** A function of a namespace, which models know by both names in one. */
+export interface QualifiedName {
+  readonly namespace: string
+  readonly name: string
+}
+
+const qualified = ({ namespace, name }: QualifiedName): string => `${namespace}__${name}`
+
+interface ReadTools {
+  readonly tools: readonly Tool[]
+  readonly namespaces: ReadonlyMap<string, QualifiedName>
+}
+
+/** Functions, and those in namespaces, by which agents group them. */
+const readTools = (given: readonly unknown[] = []): ReadTools => {
+  const namespaces = new Map<string, QualifiedName>()
+  const readOne = (tool: unknown, at: string, namespace: string | null): Tool => {
     const { type, name, description, parameters, strict } = isObject(tool) ? tool : {}
-    if (type === 'function') return readTool({ name, description, parameters, strict }, at)
-    const shown = String(type).slice(0, 100)
-    throw unsupported(`${at}: tools of type '${shown}' do not run here, only functions.`, `${at}.type`)
+    if (type !== 'function') {
+      const shown = String(type).slice(0, 100)
+      throw unsupported(`${at}: tools of type '${shown}' do not run here, only functions.`, `${at}.type`)
+    }
+    if (namespace === null) return readTool({ name, description, parameters, strict }, at)
+    const whole = { namespace, name: textOf(name, `${at}.name`) }
+    namespaces.set(qualified(whole), whole)
+    return readTool({ name: qualified(whole), description, parameters, strict }, at)
+  }
+  const tools = given.flatMap((tool, index) => {
+    const at = `tools[${index}]`
+    if (!isObject(tool) || tool.type !== 'namespace') return [readOne(tool, at, null)]
+    const namespace = textOf(tool.name, `${at}.name`)
+    if (!Array.isArray(tool.tools)) throw invalid(`${at}.tools must be an array of functions.`, `${at}.tools`)
+    return tool.tools.map((inner: unknown, position) => readOne(inner, `${at}.tools[${position}]`, namespace))
   })
+  return { tools, namespaces }
+}
 
 const readFormat = ({ text }: ResponsesBody) => {
   const { format, ...rest } = (text ?? {}) as Readonly<Record<string, unknown>>
@@ -147,19 +168,23 @@ const readFormat = ({ text }: ResponsesBody) => {
   }
   if (!isObject(format) || format.type === 'text') return { type: 'text' } as const
   const { type, ...schema } = format
-  return readResponseFormat(
-    { type: String(type), ...(type === 'json_schema' && { json_schema: schema }) },
-    { type: 'text' },
-  )
+  return readFormatAt('text.format', { type: String(type), ...(type === 'json_schema' && { json_schema: schema }) })
+}
+
+export interface ResponsesOrder extends Pick<ReadTools, 'namespaces'> {
+  readonly order: ChatOrder
+  readonly body: ResponsesBody
 }
 
 /** What a request to the Responses API asks for. @throws InferenceError with the field as `param` */
-export const readResponsesOrder = (body: unknown): { readonly order: ChatOrder; readonly body: ResponsesBody } => {
+export const readResponsesOrder = (body: unknown): ResponsesOrder => {
   const read = readBody(body)
   refuseForeign(read, KNOWN, FOREIGN)
-  const toolUse = toolUseOf(readTools(read.tools), readChoice(read.tool_choice), read.parallel_tool_calls ?? true)
+  const { tools, namespaces } = readTools(read.tools)
+  const toolUse = toolUseOf(tools, readChoice(read.tool_choice), read.parallel_tool_calls ?? true)
   return {
     body: read,
+    namespaces,
     order: {
       model: read.model,
       messages: readMessages(read),

@@ -119,6 +119,25 @@ test('a call is an item of its own, whole and streamed, and its result goes back
   expect((next as { object: string }).object).toBe('response')
 })
 
+test('functions of a namespace are called by both of their names', async () => {
+  const namespace = { type: 'namespace', name: 'agents', description: '', tools: [{ ...tool, description: 'x' }] }
+  const { output } = (await server.client.responses.create({
+    ...base,
+    input: QUESTION,
+    tools: [namespace],
+    tool_choice: 'required',
+    parallel_tool_calls: false,
+  } as never)) as { output: readonly { readonly call_id: string }[] }
+  expect(output).toMatchObject([{ type: 'function_call', name: 'get_weather', namespace: 'agents' }])
+  const next = await server.client.responses.create({
+    ...base,
+    tools: [namespace],
+    max_output_tokens: 3,
+    input: [...output, { type: 'function_call_output', call_id: output[0]!.call_id, output: 'sunny' }],
+  } as never)
+  expect(next).toMatchObject({ object: 'response' })
+})
+
 test('what is not done here is refused by its name', async () => {
   const fault = (fields: object) =>
     server.client.responses.create({ ...base, input: 'x', ...fields } as never).catch((error: unknown) => error)

@@ -2,7 +2,7 @@ import { InferenceError } from '../errors.ts'
 import { constantsNode } from './constant-grammar.ts'
 import { choice, type GrammarNode, optional, repeat, rule, sequence, text } from './grammar.ts'
 import { anyObject, JSON_RULES } from './json-nodes.ts'
-import type { Schema } from './schema-fault.ts'
+import { below, isSchema, type Schema, schemaFault } from './schema-fault.ts'
 import { type SchemaGrammar, schemaGrammar } from './schema-grammar.ts'
 import type { ToolSyntax } from './tool-syntax.ts'
 
@@ -52,14 +52,14 @@ export const toolGrammar = ({ syntax, tools, required, parallel }: ToolOrder): S
       ? repeat(sequence(text(between), text(beforeName), rule('call')), 0, MAX_CALLS - 1)
       : text('')
   const gap = optional(constantsNode([' ', '\n']))
-  rules.set('calls', sequence(gap, text(beforeName), rule('call'), more, text(end)))
+  rules.set('calls', sequence(gap, text(syntax.open), text(beforeName), rule('call'), more, text(end)))
   if (required) return { root: sequence(text(trigger), rule('calls')), rules, places }
   return { root: textWithout(syntax, rules), rules, places }
 }
 
 const argumentsGrammar = ({ name, parameters, strict }: GrammarTool, index: number): SchemaGrammar => {
   try {
-    return schemaGrammar({ type: 'object', ...parameters })
+    return schemaGrammar(asObject(parameters, ''))
   } catch (error) {
     if (!(error instanceof InferenceError)) throw error
     if (!strict) return { root: anyObject, rules: JSON_RULES, places: new Map() }
@@ -67,6 +67,20 @@ const argumentsGrammar = ({ name, parameters, strict }: GrammarTool, index: numb
       param: `tools[${index}].function.parameters`,
     })
   }
+}
+
+/** Arguments are an object, whichever of its alternatives they are. */
+const asObject = (schema: Schema, place: string): Schema => {
+  const alternatives = (['anyOf', 'oneOf'] as const).find((keyword) => Array.isArray(schema[keyword]))
+  if (alternatives !== undefined && schema.type === undefined) {
+    const each = (schema[alternatives] as unknown[]).map((one, index) =>
+      isSchema(one) ? asObject(one, below(below(place, alternatives), index)) : one,
+    )
+    return { ...schema, [alternatives]: each }
+  }
+  const { type = 'object' } = schema
+  if (type !== 'object') throw schemaFault(below(place, 'type'), `must be 'object': arguments are one.`)
+  return { ...schema, type }
 }
 
 const lower = (sentence: string): string => sentence.charAt(0).toLowerCase() + sentence.slice(1)

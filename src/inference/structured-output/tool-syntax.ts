@@ -3,7 +3,9 @@ export interface ToolSyntax {
   /** What a call begins with. No other text of a reply has it in it, or, where not `anywhere`, begins with it. */
   readonly trigger: string
   readonly anywhere: boolean
-  /** What follows in the first call: these, with its name and its arguments as JSON after the first two. */
+  /** Follows the trigger, once. */
+  readonly open: string
+  /** What each call is: these, with its name and its arguments as JSON after the first two. */
   readonly beforeName: string
   readonly beforeArguments: string
   readonly afterArguments: string
@@ -17,6 +19,7 @@ export interface ToolSyntax {
 export const HERMES: ToolSyntax = {
   trigger: '<tool_call>',
   anywhere: true,
+  open: '',
   beforeName: '{"name": "',
   beforeArguments: '", "arguments": ',
   afterArguments: '}',
@@ -28,6 +31,7 @@ export const HERMES: ToolSyntax = {
 const LLAMA: ToolSyntax = {
   trigger: '{"name"',
   anywhere: false,
+  open: '',
   beforeName: ': "',
   beforeArguments: '", "parameters": ',
   afterArguments: '}',
@@ -39,7 +43,8 @@ const LLAMA: ToolSyntax = {
 const MISTRAL: ToolSyntax = {
   trigger: '[TOOL_CALLS]',
   anywhere: true,
-  beforeName: '[{"name": "',
+  open: '[',
+  beforeName: '{"name": "',
   beforeArguments: '", "arguments": ',
   afterArguments: '}',
   between: ', ',

@@ -1,0 +1,129 @@
+import { expect, it } from 'vitest'
+import { compileTools } from './compile-schema.ts'
+import { readGrammar } from './grammar.ts'
+import { schemaResponse } from './response-grammar.ts'
+import type { ToolOrder } from './tool-grammar.ts'
+import { createToolReader, type ReplyPart } from './tool-reader.ts'
+import { type ToolSyntax, templateTools } from './tool-syntax.ts'
+import { Walk } from './walk.ts'
+
+const HERMES = templateTools('tools <tool_call>').syntax
+const LLAMA = templateTools('tools {"name": "x", "parameters": y}').syntax
+const MISTRAL = templateTools('tools [TOOL_CALLS]').syntax
+
+const tools = [
+  {
+    name: 'get',
+    strict: true,
+    parameters: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] },
+  },
+  { name: 'get_all', strict: true, parameters: { type: 'object', properties: {} } },
+]
+const order = (syntax: ToolSyntax, more: Partial<ToolOrder> = {}): ToolOrder => ({
+  syntax,
+  tools,
+  required: false,
+  parallel: true,
+  ...more,
+})
+
+/** Whether a text is whole under the grammar. */
+const isWhole = (text: string, given: ToolOrder): boolean => {
+  const { grammar, costs } = readGrammar(compileTools(given, '').grammar)
+  const walk = new Walk(grammar, costs)
+  return walk.after(walk.start, text).has(null)
+}
+
+/** What a reader makes of a text that comes in pieces of that size, neighbors joined. */
+const read = (syntax: ToolSyntax, text: string, size: number): readonly ReplyPart[] => {
+  const reader = createToolReader(syntax)
+  const pieces = text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? []
+  const joined: ReplyPart[] = []
+  for (const part of [...pieces.flatMap((piece) => reader.push(piece)), ...reader.end()]) {
+    const last = joined.at(-1)
+    if (last !== undefined && part.type !== 'call' && last.type === part.type)
+      joined[joined.length - 1] = { type: part.type, text: last.text + part.text }
+    else joined.push(part)
+  }
+  return joined
+}
+
+const get: readonly ReplyPart[] = [
+  { type: 'call', name: 'get' },
+  { type: 'arguments', text: '{"n": 1}' },
+]
+const getAll: readonly ReplyPart[] = [
+  { type: 'call', name: 'get_all' },
+  { type: 'arguments', text: '{}' },
+]
+
+const REPLIES: readonly (readonly [ToolSyntax, string, readonly ReplyPart[]])[] = [
+  [HERMES, '<tool_call>\n{"name": "get", "arguments": {"n": 1}}\n</tool_call>', get],
+  [
+    HERMES,
+    'Let me <see> <tool_cal.\n<tool_call>\n{"name": "get", "arguments": {"n": 1}}\n</tool_call>\n<tool_call>\n{"name": "get_all", "arguments": {}}\n</tool_call>',
+    [{ type: 'text', text: 'Let me <see> <tool_cal.' }, ...get, ...getAll],
+  ],
+  [HERMES, 'No <<tool_call', [{ type: 'text', text: 'No <<tool_call' }]],
+  [LLAMA, '{"name": "get", "parameters": {"n": 1}}', get],
+  [LLAMA, '{"n": 1}, or {"name": 2}', [{ type: 'text', text: '{"n": 1}, or {"name": 2}' }]],
+  [
+    MISTRAL,
+    '[TOOL_CALLS] [{"name": "get", "arguments": {"n": 1}}, {"name": "get_all", "arguments": {}}]',
+    [...get, ...getAll],
+  ],
+]
+
+it('the grammar has texts and calls in the syntax of each template, and they are read from pieces of any size', () => {
+  for (const [syntax, text, parts] of REPLIES) {
+    expect([text, isWhole(text, order(syntax))]).toEqual([text, true])
+    for (const size of [1, 2, 3, 7, 1000]) expect(read(syntax, text, size)).toEqual(parts)
+  }
+})
+
+it('a call is whole or not there, has valid arguments, and is one where only one may be', () => {
+  const two = REPLIES[1]![1]
+  expect([
+    isWhole(two, order(HERMES, { parallel: false })),
+    isWhole('Hello.', order(HERMES, { required: true })),
+    isWhole('<tool_call>\n{"name": "get", "arguments": {"n": "1"}}\n</tool_call>', order(HERMES)),
+    isWhole('<tool_call>\n{"name": "other", "arguments": {}}\n</tool_call>', order(HERMES)),
+    isWhole('say <tool_call>', order(HERMES)),
+    isWhole('{"name": "get"', order(LLAMA)),
+  ]).toEqual([false, false, false, false, false, false])
+})
+
+it('a call that is cut is closed with the least that is valid', () => {
+  const following = schemaResponse(compileTools(order(HERMES), '')).follow()
+  expect(following.take('Well, <tool_call>\n{"name": "get"')).toBe(true)
+  expect(following.ending()).toBe(', "arguments": {"n":0}}\n</tool_call>')
+})
+
+it('a strict schema that cannot be kept is refused with the function and the reason; another takes any object', () => {
+  const parameters = { type: 'object', properties: { a: { not: {} } } }
+  const strange = { name: 'strange', parameters, strict: true }
+  expect(() => compileTools(order(HERMES, { tools: [...tools, strange] }), '')).toThrow(
+    "The function 'strange' is strict, and the JSON schema cannot be used: at '#/properties/a/not'",
+  )
+  const lax = order(HERMES, { tools: [{ ...strange, strict: false }] })
+  expect(isWhole('<tool_call>\n{"name": "strange", "arguments": {"b": [1]}}\n</tool_call>', lax)).toBe(true)
+})
+
+it('arguments may be one of several objects, and nothing else', () => {
+  const kind = (k: string) => ({ type: 'object', properties: { k: { const: k } }, required: ['k'] })
+  const choosing = (anyOf: readonly object[]) =>
+    order(HERMES, { required: true, tools: [{ name: 'f', strict: true, parameters: { anyOf } }] })
+  const called = (given: string) => `<tool_call>\n{"name": "f", "arguments": ${given}}\n</tool_call>`
+  const two = choosing([kind('a'), kind('b')])
+  expect([isWhole(called('{"k": "b"}'), two), isWhole(called('{"k": "c"}'), two)]).toEqual([true, false])
+  expect(() => compileTools(choosing([kind('a'), { type: 'null' }]), '')).toThrow(
+    "at '#/anyOf/1/type' must be 'object'",
+  )
+})
+
+it('the syntax is that of the template, and ours where it has none that is known', () => {
+  expect(templateTools(null)).toEqual({ syntax: HERMES, native: false, shortIds: false })
+  expect(templateTools('{{ tools }} <tool_call> <function=')).toMatchObject({ native: false })
+  expect(templateTools('{{ tools }} [TOOL_CALLS]x[ARGS]')).toMatchObject({ native: false })
+  expect([HERMES, LLAMA, MISTRAL].map(({ trigger }) => trigger)).toEqual(['<tool_call>', '{"name"', '[TOOL_CALLS]'])
+})

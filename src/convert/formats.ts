@@ -10,6 +10,7 @@ import type { OnnxModel } from './onnx/model.ts'
 import { readOnnx } from './onnx/read-onnx.ts'
 import { onnxWithWeights } from './onnx/with-weights.ts'
 import { writeOnnx } from './onnx/write-onnx.ts'
+import { onnxToTflite } from './to-tflite/onnx-to-tflite.ts'
 
 export interface ConverterOptions {
   /** Of the first input, the batch included. */
@@ -90,6 +91,12 @@ export const TARGETS = [
     title: 'ONNX',
     endings: ['onnx'],
     fromOnnx: (model) => ({ bytes: writeOnnx(model), notes: [] }),
+  },
+  {
+    name: 'tflite',
+    title: 'TFLite',
+    endings: ['tflite', 'litert'],
+    fromOnnx: onnxToTflite,
   },
 ] as const satisfies readonly TargetFormat[]
 

@@ -49,6 +49,8 @@ export interface TfliteModel {
   readonly subgraphs?: readonly SubGraph[]
   readonly description?: string
   readonly buffers?: readonly { readonly data?: Uint8Array; readonly offset?: number }[]
+  readonly metadataBuffer?: readonly number[]
+  readonly metadata?: readonly { readonly buffer?: number }[]
 }
 
 /** TensorType by number. */

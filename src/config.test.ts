@@ -12,6 +12,8 @@ describe('the settings', () => {
       rateLimitPerMinute: 100,
       stragglerGraceSeconds: null,
       maxUploadBytes: 16 * 1024 ** 3,
+      conversions: 'on',
+      maxConversionBytes: 2 ** 30,
       updateRetentionDays: 7,
       roundModelsKept: 100,
       jobStateRetentionDays: 90,

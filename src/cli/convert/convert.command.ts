@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { apiBaseOption, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
-import type { ConvertOptions } from './convert.ts'
+import type { ConvertOptions } from './convert-options.ts'
 
 const FORMATS = ['onnx', 'coreml', 'tflite', 'gguf']
 
@@ -45,7 +45,8 @@ export const define = (command: Command, session: Session): void => {
       parseShape,
     )
     .option('--architecture <file>', 'the model (.pt2, .onnx, .keras) whose graph takes the weights of <model_path>')
-    .option('--push', 'upload the model to the catalog, with these formats')
+    .option('--base <model>', 'of a LoRA adapter: the base model, a Hugging Face folder or a GGUF file')
+    .option('--push', 'upload the model to the catalog as its next version, in these formats too')
     .option('--validate', 'compare the outputs of source and result', true)
     .option('--no-validate', 'do not compare outputs')
     .addOption(jsonOption())

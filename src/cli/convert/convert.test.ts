@@ -52,7 +52,9 @@ it.each([
   [['linear.onnx', '--input-shape', '1,0'], 2, 'whole numbers from 1'],
   [['linear.onnx', '--input-shape', '1,,2'], 2, 'whole numbers from 1'],
   [['linear.onnx', '-o', '.'], 2, 'would replace linear.onnx'],
-  [['linear.onnx', '--formats', 'gguf'], 2, 'Hugging Face folders'],
+  [['linear.onnx', '--formats', 'gguf,onnx'], 2, 'Hugging Face folders'],
+  [['missing', '--formats', 'gguf'], 1, 'There is no file or folder missing.'],
+  [['linear.onnx', '--push', '--architecture', 'a.onnx'], 2, '--push takes no --architecture.'],
 ])('%j ends with %i', async (argv, exitCode, message) => {
   const { run } = await withModel()
   expect(await run(argv)).toEqual({ exitCode, stdout: '', stderr: expect.stringContaining(message) })

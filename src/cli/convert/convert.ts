@@ -1,23 +1,22 @@
 import { mkdir, stat, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
-import { reportOf, reportText, type Validation, validationText } from '../../convert/conversion-report.ts'
+import {
+  type ConversionReport,
+  reportOf,
+  reportText,
+  type Validation,
+  validationText,
+} from '../../convert/conversion-report.ts'
 import type { Conversion } from '../../convert/convert.ts'
 import { runConversion } from '../../convert/run-conversion.ts'
 import { enginesFolder } from '../../inference/engines/parts/part.ts'
 import { Failure, wrongUsage } from '../failure.ts'
-import type { DataOptions } from '../options.ts'
 import type { Session } from '../session.ts'
 import { sizeWords } from '../sizes.ts'
+import { convertGguf } from './convert-gguf.ts'
+import type { ConvertOptions } from './convert-options.ts'
+import { pushConverted } from './push-converted.ts'
 import { TOLERANCE, validate } from './validate.ts'
-
-export interface ConvertOptions extends DataOptions {
-  readonly formats: readonly string[]
-  readonly output: string
-  readonly inputShape?: readonly number[]
-  readonly architecture?: string
-  readonly validate: boolean
-  readonly push?: true
-}
 
 const fileAt = async (text: string, cwd: string): Promise<{ path: string; fileName: string }> => {
   const path = resolve(cwd, text)
@@ -55,52 +54,77 @@ const validateAll = async (
 const isWrong = (validation: Validation | null): boolean =>
   validation?.state === 'different' || validation?.state === 'fails'
 
-/** Converts, validates, and writes files and reports. @throws Failure where a format failed or differs, after writing */
-export const convert = async (modelPath: string, options: ConvertOptions, session: Session): Promise<void> => {
+const write = async (folder: string, { files }: Conversion, report: ConversionReport): Promise<void> => {
+  await mkdir(folder, { recursive: true })
+  for (const { fileName, bytes } of files) await writeFile(join(folder, fileName), bytes)
+  await writeFile(join(folder, 'report.json'), `${JSON.stringify(report, null, 2)}\n`)
+  await writeFile(join(folder, 'report.txt'), reportText(report))
+}
+
+const print = (report: ConversionReport, { output, json }: ConvertOptions, { out }: Session): void => {
+  if (json) {
+    out.json(report)
+    return
+  }
+  const rows = report.files.map(({ format, file, size_bytes, validation }) => [
+    format,
+    join(output, file),
+    sizeWords(size_bytes),
+    validationText(validation),
+  ])
+  if (rows.length > 0) out.table(['FORMAT', 'FILE', 'SIZE', 'VALIDATION'], rows)
+  for (const note of new Set([...report.notes, ...report.files.flatMap(({ notes }) => notes)])) out.note(note)
+}
+
+/** @throws Failure where a format could not be made, or its outputs are others */
+const requireAllRight = ({ failed, files }: ConversionReport, { output }: ConvertOptions): void => {
+  const wrong = files.filter(({ validation }) => isWrong(validation)).map(({ format }) => format)
+  if (failed.length > 0) {
+    throw new Failure(failed.map(({ format, reason }) => `Not converted to ${format}: ${reason}`).join('\n'))
+  }
+  if (wrong.length > 0) {
+    throw new Failure(`${wrong.join(', ')}: the outputs are not those of the source, within ${TOLERANCE}.`, {
+      advice: `${join(output, 'report.txt')} has the figures. To go on all the same: --no-validate.`,
+    })
+  }
+}
+
+const convertThroughOnnx = async (modelPath: string, options: ConvertOptions, session: Session): Promise<void> => {
   const { io, out } = session
   const { formats, inputShape } = options
-  if (formats.includes('gguf')) {
-    throw wrongUsage('gguf is a target for Hugging Face folders and LoRA adapters alone.')
-  }
   const source = await fileAt(modelPath, io.cwd)
   const architecture = options.architecture === undefined ? undefined : await fileAt(options.architecture, io.cwd)
   const conversion = await runConversion(
     { ...source, formats, ...(inputShape && { inputShape }), ...(architecture && { architecture }) },
     { ...(io.signal && { signal: io.signal }), onStep: out.note },
   )
-  const validations = options.validate ? await validateAll(source.path, conversion, options, session) : {}
-  const report = reportOf(source.fileName, conversion, validations)
   const folder = resolve(io.cwd, options.output)
   if (conversion.files.some(({ fileName }) => join(folder, fileName) === source.path)) {
     throw wrongUsage(`The result would replace ${modelPath}.`, 'Choose another folder with --output.')
   }
-  await mkdir(folder, { recursive: true })
-  for (const { fileName, bytes } of conversion.files) await writeFile(join(folder, fileName), bytes)
-  await writeFile(join(folder, 'report.json'), `${JSON.stringify(report, null, 2)}\n`)
-  await writeFile(join(folder, 'report.txt'), reportText(report))
+  const validations = options.validate ? await validateAll(source.path, conversion, options, session) : {}
+  const report = reportOf(source.fileName, conversion, validations)
+  await write(folder, conversion, report)
+  print(report, options, session)
+  requireAllRight(report, options)
+}
 
-  if (options.json) out.json(report)
-  else {
-    out.table(
-      ['FORMAT', 'FILE', 'SIZE', 'VALIDATION'],
-      report.files.map(({ format, file, size_bytes, validation }) => [
-        format,
-        join(options.output, file),
-        sizeWords(size_bytes),
-        validationText(validation),
-      ]),
-    )
-    for (const note of new Set([...conversion.notes, ...conversion.files.flatMap(({ notes }) => notes)])) out.note(note)
+/** Converts, validates, and writes files and reports. @throws Failure where a format failed or differs, after writing */
+export const convert = async (modelPath: string, options: ConvertOptions, session: Session): Promise<void> => {
+  const { formats } = options
+  const isGguf = formats.includes('gguf')
+  if (isGguf && formats.length > 1) {
+    throw wrongUsage('gguf is made of Hugging Face folders and LoRA adapters, of which no other format is.')
   }
-  const wrong = report.files.filter(({ validation }) => isWrong(validation)).map(({ format }) => format)
-  if (conversion.refused.length > 0) {
-    throw new Failure(
-      conversion.refused.map(({ format, reason }) => `Not converted to ${format}: ${reason}`).join('\n'),
+  if (options.push && options.architecture !== undefined) {
+    throw wrongUsage(
+      '--push takes no --architecture.',
+      'Push the architecture once, then weights: the service puts them together (svc push).',
     )
   }
-  if (wrong.length > 0) {
-    throw new Failure(`The outputs of ${wrong.join(', ')} differ by more than the tolerance of ${TOLERANCE}.`, {
-      advice: `${join(options.output, 'report.txt')} has the figures. To keep the files all the same: --no-validate.`,
-    })
-  }
+  // Before the work: whoever is not signed in should hear it first.
+  const connection = options.push ? await session.signedIn({ apiBase: options.apiBase }) : null
+  const made = isGguf ? await convertGguf(modelPath, options, session) : modelPath
+  if (!isGguf) await convertThroughOnnx(modelPath, options, session)
+  if (connection !== null) await pushConverted(made, formats, connection, session)
 }

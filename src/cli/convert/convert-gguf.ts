@@ -1,0 +1,56 @@
+import { mkdir, stat, writeFile } from 'node:fs/promises'
+import { basename, join, resolve } from 'node:path'
+import { convertHuggingFaceToGguf } from '../../convert/gguf/convert-hugging-face.ts'
+import { convertLoraToGguf } from '../../convert/gguf/convert-lora.ts'
+import { Failure } from '../failure.ts'
+import { showProgress } from '../progress.ts'
+import type { Session } from '../session.ts'
+import { sizeWords } from '../sizes.ts'
+import type { ConvertOptions } from './convert-options.ts'
+
+const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => null)) !== null
+
+/** A Hugging Face folder or a LoRA adapter becomes a GGUF file, with two reports beside it. Returns its path. */
+export const convertGguf = async (modelPath: string, options: ConvertOptions, session: Session): Promise<string> => {
+  const { io, out } = session
+  const source = resolve(io.cwd, modelPath)
+  const found = await stat(source).catch(() => null)
+  if (found === null) throw new Failure(`There is no file or folder ${modelPath}.`)
+  const isAdapter = found.isFile() || (await exists(join(source, 'adapter_config.json')))
+  const folder = resolve(io.cwd, options.output)
+  const fileName = `${basename(source).replace(/\.safetensors$/, '')}.gguf`
+  const target = join(folder, fileName)
+  await mkdir(folder, { recursive: true })
+  const bar = showProgress(io, `Writing ${fileName}`)
+  const common = { onProgress: bar.update, ...(io.signal && { signal: io.signal }) }
+  const base = options.base === undefined ? {} : { base: resolve(io.cwd, options.base) }
+  const conversion = await (isAdapter
+    ? convertLoraToGguf(source, target, { ...common, ...base })
+    : convertHuggingFaceToGguf(source, target, common)
+  ).finally(bar.end)
+  const report = {
+    model: basename(source),
+    source_format: isAdapter ? 'lora' : 'huggingface',
+    architecture: conversion.architecture,
+    parameters: conversion.parameters,
+    tensors: conversion.tensors,
+    files: [{ format: 'gguf', file: fileName, size_bytes: conversion.bytes, validation: null }],
+  }
+  const lines: [string, string][] = [
+    ['File', target],
+    ['Architecture', conversion.architecture],
+    ['Parameters', String(conversion.parameters)],
+    [
+      'Tensors',
+      Object.entries(conversion.tensors)
+        .map(([type, count]) => `${type} ${count}`)
+        .join(', '),
+    ],
+    ['Size', sizeWords(conversion.bytes)],
+  ]
+  await writeFile(join(folder, 'report.json'), `${JSON.stringify(report, null, 2)}\n`)
+  await writeFile(join(folder, 'report.txt'), lines.map(([name, value]) => `${name}: ${value}\n`).join(''))
+  if (options.json) out.json(report)
+  else out.fields(lines)
+  return target
+}

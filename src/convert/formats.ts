@@ -4,13 +4,16 @@ import { type DetectedFormat, detectFormat } from '../tensors/detect.ts'
 import { isWeightFormat, titleOf } from '../tensors/formats.ts'
 import { isZlibOrGzip } from '../tensors/sklearn-objects.ts'
 import type { ByteSource } from '../tensors/weight-file.ts'
+import { readZip, startsLikeZip } from '../tensors/zip.ts'
 import { sklearnToOnnx } from './from-sklearn/sklearn-to-onnx.ts'
+import { looksExported } from './from-torch/read-archive.ts'
+import { torchToOnnx } from './from-torch/torch-to-onnx.ts'
 import { xgboostToOnnx } from './from-xgboost/xgboost-to-onnx.ts'
 import type { OnnxModel } from './onnx/model.ts'
 import { readOnnx } from './onnx/read-onnx.ts'
-import { onnxWithWeights } from './onnx/with-weights.ts'
 import { writeOnnx } from './onnx/write-onnx.ts'
 import { onnxToTflite } from './to-tflite/onnx-to-tflite.ts'
+import { onnxWithWeights, weightsNamed } from './replaced-weights.ts'
 
 export interface ConverterOptions {
   /** Of the first input, the batch included. */
@@ -21,6 +24,8 @@ export interface ConverterOptions {
 export interface Sample {
   readonly source: ByteSource
   readonly detected: DetectedFormat | null
+  /** Names of the members of a zip archive; empty for other files. */
+  readonly members: readonly string[]
   readonly fileName: string
 }
 
@@ -58,6 +63,9 @@ export interface TargetFormat {
 /** joblib compresses with zlib or gzip: what is in such a file, only its name tells before it is read. */
 const isCompressedPickle = (source: ByteSource, fileName: string): boolean =>
   /\.(pkl|pickle|joblib)(\.(z|gz))?$/i.test(fileName) && isZlibOrGzip(source.read(0, Math.min(2, source.size)))
+/** It is refused with what to export instead. */
+const looksLikeTorchScript = (members: readonly string[]): boolean =>
+  members.some((name) => /^[^/]+\/(constants\.pkl$|code\/)/.test(name))
 
 /** In the order of the checks. */
 export const SOURCES: readonly SourceFormat[] = [
@@ -68,6 +76,16 @@ export const SOURCES: readonly SourceFormat[] = [
     recognize: ({ detected }) => detected === 'onnx',
     toOnnx: (source) => ({ model: readOnnx(source.read(0, source.size)), notes: [] }),
     withWeights: (source, weights) => onnxWithWeights(readOnnx(source.read(0, source.size)), weights),
+  },
+  {
+    name: 'pytorch',
+    title: 'an exported PyTorch program',
+    endings: ['pt2'],
+    recognize: ({ members }) => looksExported(members) || looksLikeTorchScript(members),
+    toOnnx: torchToOnnx,
+    withWeights: (source, weights, options) => {
+      return torchToOnnx(source, { ...options, weights: weightsNamed(weights) })
+    },
   },
   {
     name: 'xgboost',
@@ -110,8 +128,10 @@ const endingsOf = (formats: readonly { readonly endings: readonly string[] }[]):
 
 /** What the file is, by its content; null: no model that can be converted by itself. */
 export const sourceFormatOf = (source: ByteSource, fileName: string): SourceFormat | null => {
-  const detected = detectFormat(source)
-  return SOURCES.find(({ recognize }) => recognize({ source, detected, fileName })) ?? null
+  const head = source.read(0, Math.min(4, source.size))
+  const members = startsLikeZip(head) ? readZip(source).map(({ name }) => name) : []
+  const sample = { source, detected: detectFormat(source), members, fileName }
+  return SOURCES.find(({ recognize }) => recognize(sample)) ?? null
 }
 
 /** Why a file that is no source cannot be converted, and what would work. */

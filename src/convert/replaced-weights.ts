@@ -1,9 +1,9 @@
 // The graph of one file with the tensors of another: how the result of a federated round becomes a model again.
 import { badRequest } from '../domain/errors.ts'
-import { readTensorBytes } from '../tensors/elements.ts'
+import { encodeElements, readTensorBytes, readTensorFloats } from '../tensors/elements.ts'
 import { readWeights } from '../tensors/read-weights.ts'
 import { showShape } from '../tensors/shape.ts'
-import type { ByteSource } from '../tensors/weight-file.ts'
+import type { ByteSource, DType } from '../tensors/weight-file.ts'
 import type { OnnxModel, OnnxTensor } from './onnx/model.ts'
 
 /** The tensors of a weight file (.pt, .safetensors, .npz, .h5) by name, each read when it is asked for. */
@@ -16,28 +16,40 @@ export const weightsNamed = (source: ByteSource): ((name: string) => OnnxTensor 
   }
 }
 
+const FLOATS: ReadonlySet<string> = new Set<DType>(['f32', 'f64', 'f16', 'bf16'])
+
 /**
- * The model with the weight file's tensors in place of the initializers of their names. Throws bad_request where none of
- * them is there, or one has another shape or type.
+ * The model with the weights of another file in place of its constants of the same names, in the constants' types. Counters
+ * that the graph has not (num_batches_tracked) are left out. Throws bad_request where a weight fits no constant.
  */
-export const onnxWithWeights = (model: OnnxModel, weights: ByteSource): OnnxModel => {
-  const weightOf = weightsNamed(weights)
+export const onnxWithWeights = (
+  model: OnnxModel,
+  weights: ByteSource,
+): { readonly model: OnnxModel; readonly notes: readonly string[] } => {
+  const initializers = new Map(model.graph.initializers)
   let replaced = 0
-  const initializers = new Map(
-    [...model.graph.initializers].map(([name, tensor]) => {
-      const found = weightOf(name)
-      if (found === undefined) return [name, tensor]
-      if (found.type !== tensor.type || showShape(found.shape) !== showShape(tensor.shape)) {
-        throw badRequest(
-          `The weight '${name}' is ${found.type} ${showShape(found.shape)}, but the model has ${tensor.type} ${showShape(tensor.shape)}.`,
-        )
-      }
-      replaced++
-      return [name, found]
-    }),
-  )
-  if (replaced === 0) {
-    throw badRequest('None of the weights has the name of an initializer of the model. Are they of another model?')
+  for (const tensor of readWeights(weights).tensors) {
+    if (!FLOATS.has(tensor.dtype)) continue
+    const { name, shape } = tensor
+    const constant = initializers.get(name)
+    if (constant === undefined || !FLOATS.has(constant.type)) {
+      throw badRequest(
+        `The weights have '${name}', which the graph has not: its exporter has renamed or merged it. Export the ` +
+          'architecture without constant folding, or as .pt2: torch.export.save(torch.export.export(model, (x,)), path).',
+      )
+    }
+    if (shape.length !== constant.shape.length || shape.some((size, axis) => size !== constant.shape[axis])) {
+      throw badRequest(
+        `The weights' '${name}' has the shape ${showShape(shape)}, that of the graph ${showShape(constant.shape)}: they ` +
+          'are of another architecture.',
+      )
+    }
+    const data = encodeElements(readTensorFloats(weights, tensor), constant.type as DType)
+    initializers.set(name, { ...constant, data } satisfies OnnxTensor)
+    replaced++
   }
-  return { ...model, graph: { ...model.graph, initializers } }
+  const kept = [...initializers.values()].filter(({ type }) => FLOATS.has(type)).length - replaced
+  const notes =
+    kept === 0 ? [] : [`${kept} constants keep the values of the architecture's file: the weights have none of them.`]
+  return { model: { ...model, graph: { ...model.graph, initializers } }, notes }
 }

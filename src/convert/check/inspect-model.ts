@@ -4,7 +4,7 @@ import { detectFormat } from '../../tensors/detect.ts'
 import { isWeightFormat, titleOf } from '../../tensors/formats.ts'
 import { readWeights } from '../../tensors/read-weights.ts'
 import { type ByteSource, byteLength, elementCount } from '../../tensors/weight-file.ts'
-import { SOURCES } from '../formats.ts'
+import { sourceFormatOf } from '../formats.ts'
 import { ggufProfile } from './gguf-profile.ts'
 import type { ModelProfile } from './model-profile.ts'
 import { onnxProfile } from './onnx-profile.ts'
@@ -48,11 +48,11 @@ const inspect = (
   inputShape: readonly number[] | undefined,
 ): ModelProfile => {
   const detected = detectFormat(source)
-  const from = SOURCES.find(({ recognize }) => recognize({ source, detected, fileName: path }))
-  if ((isLite || from !== undefined) && source.size > MAX_GRAPH_BYTES)
+  const from = sourceFormatOf(source, path)
+  if ((isLite || from !== null) && source.size > MAX_GRAPH_BYTES)
     throw badRequest(`'${path}' has ${source.size} bytes; models of up to ${MAX_GRAPH_BYTES} are read.`)
   if (isLite) return tfliteProfile(source.read(0, source.size))
-  if (from !== undefined) {
+  if (from !== null) {
     const { model, notes } = toOnnx(() => from.toOnnx(source, inputShape === undefined ? {} : { inputShape }), path)
     const how = from.name === 'onnx' ? [] : ['Operators are those of the model as svc convert makes it an ONNX model.']
     return onnxProfile(from.title, model, inputShape, [...notes, ...how])

@@ -62,9 +62,11 @@ it.each([
   expect(() => convertModel(source, { fileName, formats: ['onnx'] })).toThrow(message)
 })
 
-it('an unknown target is refused', () => {
+it('an unknown target keeps no other from being made', () => {
   const source = bytesSource(writeOnnx(linear()))
-  expect(() => convertModel(source, { fileName: 'm', formats: ['jax'] })).toThrow("not to 'jax'")
+  const { files, refused } = convertModel(source, { fileName: 'm', formats: ['jax', 'onnx', 'tflite'] })
+  expect(files.map(({ fileName }) => fileName)).toEqual(['m.onnx', 'm.tflite'])
+  expect(refused).toEqual([{ format: 'jax', reason: expect.stringContaining("not to 'jax'") }])
 })
 
 it('weights alone are refused with what they need', async () => {

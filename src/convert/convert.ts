@@ -1,6 +1,6 @@
 import { badRequest, ServiceError } from '../domain/errors.ts'
 import type { ByteSource } from '../tensors/weight-file.ts'
-import { notASource, sourceFormatOf, type TargetFormat, targetFormatOf } from './formats.ts'
+import { notASource, sourceFormatOf, targetFormatOf } from './formats.ts'
 import { elementCount, type OnnxModel, type OnnxValue } from './onnx/model.ts'
 
 export interface ConversionRequest {
@@ -88,35 +88,33 @@ const readModel = (source: ByteSource, { fileName, architecture, inputShape }: C
 }
 
 const attempt = (
-  to: TargetFormat,
+  format: string,
   model: OnnxModel,
-  { fileName, shape }: { readonly fileName: string; readonly shape: readonly number[] | undefined },
+  { fileName, shape, onStep = () => undefined }: ConversionRequest & { readonly shape: readonly number[] | undefined },
 ): ConvertedFile | { readonly format: string; readonly reason: string } => {
   try {
+    const to = targetFormatOf(format)
+    onStep(`converting to ${to.title}`)
     const { bytes, notes } = guarded(fileName, () =>
       to.fromOnnx(model, shape === undefined ? {} : { inputShape: shape }),
     )
     const name = `${fileName.replace(/\.[A-Za-z0-9]+$/, '')}.${to.endings[0]!}`
-    return { format: to.name, fileName: name, bytes, notes }
+    return { format, fileName: name, bytes, notes }
   } catch (error) {
-    return { format: to.name, reason: (error as Error).message }
+    return { format, reason: (error as Error).message }
   }
 }
 
 /**
  * Converts the model in a file to each of the formats, through ONNX. Nothing in the file is executed. Throws bad_request
- * where the source cannot be read, or a format is none; what a target cannot express is in `refused`.
+ * where the source cannot be read; what a target cannot express is in `refused`.
  */
 export const convertModel = (source: ByteSource, request: ConversionRequest): Conversion => {
   const { fileName, formats, onStep = () => undefined } = request
-  const targets = [...new Set(formats)].map(targetFormatOf)
   onStep(`reading ${fileName}`)
   const { from, model, notes } = readModel(source, request)
   const shape = shapeFor(model, request.inputShape)
-  const results = targets.map((to) => {
-    onStep(`converting to ${to.title}`)
-    return attempt(to, model, { fileName, shape })
-  })
+  const results = [...new Set(formats)].map((format) => attempt(format, model, { ...request, shape }))
   const { inputs, outputs, initializers } = model.graph
   return {
     source: from.name,

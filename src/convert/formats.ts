@@ -12,8 +12,8 @@ import { xgboostToOnnx } from './from-xgboost/xgboost-to-onnx.ts'
 import type { OnnxModel } from './onnx/model.ts'
 import { readOnnx } from './onnx/read-onnx.ts'
 import { writeOnnx } from './onnx/write-onnx.ts'
-import { onnxToTflite } from './to-tflite/onnx-to-tflite.ts'
 import { onnxWithWeights, weightsNamed } from './replaced-weights.ts'
+import { onnxToTflite } from './to-tflite/onnx-to-tflite.ts'
 
 export interface ConverterOptions {
   /** Of the first input, the batch included. */
@@ -112,7 +112,7 @@ export const TARGETS = [
   },
   {
     name: 'tflite',
-    title: 'TFLite',
+    title: 'TensorFlow Lite',
     endings: ['tflite', 'litert'],
     fromOnnx: onnxToTflite,
   },

@@ -6,6 +6,7 @@ import { torchToOnnx } from '../../../convert/from-torch/torch-to-onnx.ts'
 import { readOnnx } from '../../../convert/onnx/read-onnx.ts'
 import { writeOnnx } from '../../../convert/onnx/write-onnx.ts'
 import { weightsNamed } from '../../../convert/replaced-weights.ts'
+import { onnxToTflite } from '../../../convert/to-tflite/onnx-to-tflite.ts'
 import { testEngines } from '../../../inference/engines/parts/test-engines.fixture.ts'
 import { bytesSource } from '../../../tensors/sources.ts'
 
@@ -52,14 +53,16 @@ const train = async (rounds: number) => {
 it('what rounds make of weights is converted with the architecture that was uploaded once', async () => {
   const { download, models } = await train(2)
   const weights = weightsNamed(bytesSource(fixture('cnn-weights.pt')))
-  const expected = writeOnnx(torchToOnnx(bytesSource(fixture('cnn.pt2')), { weights }).model)
+  const { model } = torchToOnnx(bytesSource(fixture('cnn.pt2')), { weights })
+  const expected = { onnx: writeOnnx(model), tflite: onnxToTflite(model).bytes }
   // Of the first round, of the second, which trained the first one's result, and the version that the job published.
   for (const path of [`${models[0]}/versions/1`, `${models[1]}/versions/1`, 'net/versions/latest']) {
-    const made = await download(path, 'onnx')
-    expect(Buffer.from(made).equals(expected)).toBe(true)
+    for (const format of ['onnx', 'tflite'] as const) {
+      expect(Buffer.from(await download(path, format)).equals(expected[format])).toBe(true)
+    }
   }
   if (testEngines === null) return
   const [run] = JSON.parse(Buffer.from(fixture('cnn-weights.json')).toString()) as RecordedRun[]
-  const [result] = await compareWithRecorded(readOnnx(expected), run!)
+  const [result] = await compareWithRecorded(readOnnx(expected.onnx), run!)
   expect(result!.difference).toBeLessThan(1e-5)
 })

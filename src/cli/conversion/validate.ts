@@ -1,8 +1,11 @@
 import type { Validation } from '../../convert/conversion-report.ts'
 import type { Conversion, ConvertedFile } from '../../convert/convert.ts'
+import type { OnnxModel } from '../../convert/onnx/model.ts'
+import { readOnnx } from '../../convert/onnx/read-onnx.ts'
+import { generateSamples } from '../../convert/quantize/samples.ts'
+import { ServiceError } from '../../domain/errors.ts'
 import { type GraphTensor, type GraphTensors, runGraph } from '../../inference/engines/onnx/run-graph.ts'
 import { InferenceError } from '../../inference/errors.ts'
-import { sampleInputs } from './sample-inputs.ts'
 
 /** Of float32 computed in another order: the sums of a layer of some thousand weights differ by so much. */
 export const TOLERANCE = 1e-4
@@ -55,13 +58,20 @@ const run = async (file: ConvertedFile, samples: readonly GraphTensors[], option
   }
 }
 
+/** The first input of open size has the shape that was converted for. */
+const withShape = (model: OnnxModel, inputShape: readonly number[] | null): OnnxModel => {
+  if (inputShape === null) return model
+  const [first, ...others] = model.graph.inputs
+  const inputs = first === undefined ? [] : [{ ...first, shape: inputShape }, ...others]
+  return { ...model, graph: { ...model.graph, inputs } }
+}
+
 const validateOnnx = async (
   file: ConvertedFile,
-  { inputs, inputShape }: Conversion,
+  { inputShape }: Conversion,
   options: ValidationOptions,
 ): Promise<Validation> => {
-  const samples = sampleInputs(inputs, { count: SAMPLES, inputShape })
-  if ('reason' in samples) return { state: 'not validated', reason: samples.reason }
+  const samples = generateSamples(withShape(readOnnx(file.bytes), inputShape), SAMPLES)
   const expected = options.sourcePath === null ? null : await runGraph(options.sourcePath, samples, options)
   const found = await run(file, samples, options)
   if ('notRun' in found) return { state: 'not validated', reason: found.notRun }
@@ -82,7 +92,7 @@ export const validate = async (
   try {
     return await validateOnnx(file, conversion, options)
   } catch (error) {
-    if (!(error instanceof InferenceError)) throw error
+    if (!(error instanceof InferenceError || error instanceof ServiceError)) throw error
     return { state: 'not validated', reason: error.message }
   }
 }

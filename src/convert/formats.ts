@@ -63,6 +63,7 @@ export interface TargetFormat {
 /** joblib compresses with zlib or gzip: what is in such a file, only its name tells before it is read. */
 const isCompressedPickle = (source: ByteSource, fileName: string): boolean =>
   /\.(pkl|pickle|joblib)(\.(z|gz))?$/i.test(fileName) && isZlibOrGzip(source.read(0, Math.min(2, source.size)))
+
 /** It is refused with what to export instead. */
 const looksLikeTorchScript = (members: readonly string[]): boolean =>
   members.some((name) => /^[^/]+\/(constants\.pkl$|code\/)/.test(name))

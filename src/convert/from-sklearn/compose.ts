@@ -54,14 +54,12 @@ export const search: Converter = (estimator, x, graph, convert) =>
 
 const joined = (graph: TableGraph, tables: readonly Table[]): Result => {
   const columns = tables.reduce((sum, table) => sum + table.columns, 0)
-  const isText = tables.map((table) => (table.whole ?? table.each[0])?.type === 'string')
-  if (isText.some((text) => text !== isText[0]))
+  const types = tables.map((table) => graph.typeOf(table))
+  if (types.includes('string') && types.some((type) => type !== 'string'))
     throw badRequest('A ColumnTransformer passes on texts beside numbers. Encode them, or drop them.')
-  const type = isText[0] === true ? 'string' : 'f64'
-  return {
-    kind: 'table',
-    table: graph.table(graph.concat(tables.map((table) => graph.as(table, type))), type, columns),
-  }
+  const type = types.find((own) => own !== 'f32') ?? 'f32'
+  const name = graph.concat(tables.map((table) => graph.as(table, type)))
+  return { kind: 'table', table: graph.table(name, type, columns) }
 }
 
 export const featureUnion: Converter = (estimator, x, graph, convert) => {
@@ -87,6 +85,7 @@ const sliceOf = (estimator: Estimator, args: readonly PickleValue[], columns: nu
     return absent
   }
   const [start, stop] = [bound(args[0] ?? null, 0, false), bound(args[1] ?? null, columns, true)]
+  estimator.spend(columns)
   if ((args[2] ?? 1) !== 1) estimator.refuse('a slice of columns with a step cannot be converted.')
   return Array.from({ length: Math.max(0, stop - start) }, (_, at) => start + at)
 }

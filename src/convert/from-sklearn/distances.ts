@@ -73,6 +73,7 @@ const neighbors = (
     largest: int(0),
     axis: int(1),
   })
+  estimator.spend(points * width)
   const values = graph.matrix(points, width, valuesOf(points), 'targets')
   const own = graph.node('Gather', [values, index!], { axis: int(0) })
   const kind = estimator.get('weights') ?? 'uniform'

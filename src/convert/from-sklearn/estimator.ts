@@ -106,6 +106,7 @@ export class Estimator {
   /** So many numbers; a single one stands for all. */
   vector(name: string, length: number): number[] {
     const { data } = this.numbers(name)
+    this.spend(length)
     if (data.length === 1) return Array<number>(length).fill(data[0]!)
     if (data.length !== length) this.refuse(`${name} has ${data.length} numbers where ${length} are expected.`)
     return Array.from(data)

@@ -32,10 +32,18 @@ const normalized = (graph: TableGraph, each: string, classes: number): string =>
   return graph.node('Where', [none, graph.scalar(1 / classes), divided])
 }
 
-const sigmoids = (graph: TableGraph, scores: string, classes: number): string => {
-  const each = graph.node('Sigmoid', [scores])
-  return classes === 2 ? graph.twoClasses(each) : normalized(graph, each, classes)
+/** 1 / (1 + exp(-x)), to the smallest numbers that there are: what is normalized may consist of them. */
+const preciseSigmoid = (graph: TableGraph, x: string): string => {
+  const tail = graph.node('Exp', [graph.node('Neg', [graph.node('Abs', [x])])])
+  const isNegative = graph.node('Less', [x, graph.scalar(0)])
+  const above = graph.node('Where', [isNegative, tail, graph.scalar(1)])
+  return graph.divide(above, graph.add(tail, graph.scalar(1)))
 }
+
+const sigmoids = (graph: TableGraph, scores: string, classes: number): string =>
+  classes === 2
+    ? graph.twoClasses(graph.node('Sigmoid', [scores]))
+    : normalized(graph, preciseSigmoid(graph, scores), classes)
 
 /** Source: LogisticRegression.predict_proba; `multi_class` decided it until scikit-learn 1.8. */
 const isOneVersusRest = (estimator: Estimator, classes: number): boolean => {

@@ -2,28 +2,43 @@ import { int } from '../onnx/model.ts'
 import { scalarOf, tensorOf } from '../onnx/tensors.ts'
 import type { Estimator } from './estimator.ts'
 import { type Converter, tableResult } from './result.ts'
+import type { TableGraph } from './table.ts'
 
 /** (x - mean) / scale; each may be absent. */
 const centered =
   (mean: string, scale: string): Converter =>
   (estimator, x, graph) => {
-    let name = graph.as(x, 'f64')
-    if (estimator.has(mean)) name = graph.subtract(name, graph.vector(estimator.vector(mean, x.columns), mean))
-    if (estimator.has(scale)) name = graph.divide(name, graph.vector(estimator.vector(scale, x.columns), scale))
-    return tableResult(graph, name, x.columns)
+    // StandardScaler itself is rounded to the type of its input since scikit-learn 1.8.
+    const isRounded = estimator.type === 'StandardScaler' && estimator.version() >= 1.08 && graph.typeOf(x) === 'f32'
+    const constant = (name: string) => {
+      const values = estimator.vector(name, x.columns)
+      return graph.vector(isRounded ? values.map(Math.fround) : values, name)
+    }
+    const steps: ((x: string) => string)[] = []
+    if (estimator.has(mean)) steps.push((name) => graph.subtract(name, constant(mean)))
+    if (estimator.has(scale)) steps.push((name) => graph.divide(name, constant(scale)))
+    if (estimator.flag('clip')) steps.push((name) => clipped(graph, name, -1, 1))
+    return { kind: 'table', table: graph.inPlace(x, steps) }
   }
+
+const clipped = (graph: TableGraph, x: string, low: number, high: number): string =>
+  graph.node('Max', [graph.node('Min', [x, graph.scalar(high)]), graph.scalar(low)])
 
 export const standardScaler = centered('mean_', 'scale_')
 export const robustScaler = centered('center_', 'scale_')
 export const maxAbsScaler = centered('', 'scale_')
 
 export const minMaxScaler: Converter = (estimator, x, graph) => {
-  const scaled = graph.multiply(graph.as(x, 'f64'), graph.vector(estimator.vector('scale_', x.columns), 'scale'))
-  const name = graph.add(scaled, graph.vector(estimator.vector('min_', x.columns), 'min'))
-  if (!estimator.flag('clip')) return tableResult(graph, name, x.columns)
-  const range = estimator.asNumbers(estimator.get('feature_range'), 'feature_range').data
-  const clipped = graph.node('Max', [graph.node('Min', [name, graph.scalar(range[1]!)]), graph.scalar(range[0]!)])
-  return tableResult(graph, clipped, x.columns)
+  const constant = (name: string) => graph.vector(estimator.vector(name, x.columns), name)
+  const steps = [
+    (name: string) => graph.multiply(name, constant('scale_')),
+    (name: string) => graph.add(name, constant('min_')),
+  ]
+  if (estimator.flag('clip')) {
+    const range = estimator.asNumbers(estimator.get('feature_range'), 'feature_range').data
+    steps.push((name) => clipped(graph, name, range[0]!, range[1]!))
+  }
+  return { kind: 'table', table: graph.inPlace(x, steps) }
 }
 
 export const normalizer: Converter = (estimator, x, graph) => {
@@ -69,16 +84,17 @@ export const simpleImputer: Converter = (estimator, x, graph) => {
     (at) => estimator.flag('keep_empty_features') || !Number.isNaN(statistics[at]),
   )
   if (kept.length === 0) estimator.refuse('all columns were empty when it was fitted.')
-  const input = graph.as(graph.select(x, kept), 'f64')
   const marker = estimator.number('missing_values', Number.NaN)
-  const missing = Number.isNaN(marker)
-    ? graph.node('IsNaN', [input])
-    : graph.node('Equal', [input, graph.scalar(Math.fround(marker))])
+  const missing = (input: string) =>
+    Number.isNaN(marker)
+      ? graph.node('IsNaN', [input])
+      : graph.node('Equal', [input, graph.scalar(Math.fround(marker))])
   const fill = graph.vector(
     kept.map((at) => (Number.isNaN(statistics[at]) ? 0 : statistics[at]!)),
     'statistics',
   )
-  return tableResult(graph, graph.node('Where', [missing, fill, input]), kept.length)
+  const filled = (input: string) => graph.node('Where', [missing(input), fill, input])
+  return { kind: 'table', table: graph.inPlace(graph.select(x, kept), [filled]) }
 }
 
 /** Index lists of all monomials of a degree, in the order of itertools.combinations(_with_replacement). */

@@ -76,12 +76,14 @@ const labelOf = (graph: TableGraph, { classes, index }: ClassesResult) => {
 /** The graph's outputs: `label` with `probabilities` or `scores`, else `variable`. */
 export const addOutputs = (graph: TableGraph, result: Result, notes: string[]): void => {
   const batch = 'batch'
+  if (result.kind === 'table' && graph.typeOf(result.table) === 'string')
+    throw badRequest('The model gives texts only, and no numbers: there is nothing to convert.')
   if (result.kind !== 'classes') {
     const [name, columns] =
-      result.kind === 'values' ? [result.values, result.columns] : [graph.as(result.table, 'f64'), result.table.columns]
-    if (result.kind === 'table' && result.table.whole?.type === 'string')
-      throw badRequest('The model gives texts only, and no numbers: there is nothing to convert.')
-    graph.graph.output('variable', graph.cast(name, 'f32'), 'f32', [batch, columns])
+      result.kind === 'values'
+        ? [graph.cast(result.values, 'f32'), result.columns]
+        : [graph.as(result.table, 'f32'), result.table.columns]
+    graph.graph.output('variable', name, 'f32', [batch, columns])
     return
   }
   const { label, type } = labelOf(graph, result)

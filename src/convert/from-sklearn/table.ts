@@ -113,6 +113,26 @@ export class TableGraph {
     return this.concat(wide)
   }
 
+  /** float32 where all columns are, as NumPy has it for what it puts together. */
+  typeOf(table: Table): ColumnType {
+    const types = (table.whole === null ? table.each : [table.whole]).map(({ type }) => type)
+    return types.find((type) => type !== 'f32') ?? 'f32'
+  }
+
+  /**
+   * Steps that NumPy computes in place: in float64, each rounded to the type that the table has. A forest behind a scaler
+   * sees the same numbers then, down to the last bit.
+   */
+  inPlace(table: Table, steps: readonly ((x: string) => string)[]): Table {
+    const type = this.typeOf(table)
+    let whole = { name: this.as(table, type), type }
+    for (const step of steps) {
+      const name = step(type === 'f32' ? this.cast(whole.name, 'f64') : whole.name)
+      whole = { name: type === 'f32' ? this.cast(name, 'f32') : name, type }
+    }
+    return { columns: table.columns, whole, each: [] }
+  }
+
   /** The columns of these indices. */
   select(table: Table, indices: readonly number[]): Table {
     if (table.whole === null)

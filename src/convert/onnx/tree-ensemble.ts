@@ -37,6 +37,11 @@ export const floatAtMost = (value: number): number => {
   return bits.getFloat32(0)
 }
 
+const requireFloat = (value: number): number => {
+  if (Number.isFinite(Math.fround(value))) return value
+  throw badRequest(`The trees are damaged: a leaf has the value ${value}, which no float32 has.`)
+}
+
 /** The decision trees of a model, collected for one TreeEnsembleRegressor that adds up their leaves. */
 export class TreeEnsemble {
   readonly #features: number
@@ -77,7 +82,7 @@ export class TreeEnsemble {
       nodes.treeids.push(tree)
       nodes.nodeids.push(id)
       nodes.modes.push(isLeaf ? 'LEAF' : node.mode)
-      nodes.values.push(isLeaf ? 0 : node.threshold)
+      nodes.values.push(isLeaf ? 0 : Math.fround(node.threshold))
       nodes.truenodeids.push(isLeaf ? 0 : ids.push(node.whenTrue) - 1)
       nodes.falsenodeids.push(isLeaf ? 0 : ids.push(node.whenFalse) - 1)
       nodes.featureids.push(isLeaf ? 0 : this.#requireFeature(node.feature, tree))
@@ -98,7 +103,7 @@ export class TreeEnsemble {
         n_targets: int(this.#targets),
         aggregate_function: text('SUM'),
         post_transform: text('NONE'),
-        ...(base.length > 0 ? { base_values: floats(base) } : {}),
+        ...(base.length > 0 ? { base_values: floats(base.map(requireFloat)) } : {}),
         nodes_modes: texts(modes),
         ...Object.fromEntries(
           Object.entries(nodes).map(([name, list]) => [`nodes_${name}`, name === 'values' ? floats(list) : ints(list)]),
@@ -129,7 +134,7 @@ export class TreeEnsemble {
       this.#leaves.treeids.push(tree)
       this.#leaves.nodeids.push(node)
       this.#leaves.ids.push(target + at)
-      this.#leaves.weights.push(value)
+      this.#leaves.weights.push(requireFloat(value))
     }
   }
 }

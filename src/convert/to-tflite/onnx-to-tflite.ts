@@ -7,8 +7,10 @@ import { graphValues, type Lower, lowerNode, tfliteType } from './lowering.ts'
 import { CLASSICAL } from './operators/classical.ts'
 import { ELEMENTWISE } from './operators/elementwise.ts'
 import { MATRIX } from './operators/matrix.ts'
+import { QUANTIZED } from './operators/quantized.ts'
 import { RECURRENT } from './operators/recurrent.ts'
 import { REDUCTIONS } from './operators/reductions.ts'
+import { RESIZING } from './operators/resizing.ts'
 import { SHAPING } from './operators/shaping.ts'
 import { TREES } from './operators/trees.ts'
 import { WINDOWS } from './operators/windows.ts'
@@ -17,8 +19,10 @@ import { type Tensor, tfliteGraph } from './tflite-graph.ts'
 const OPERATORS: Readonly<Record<string, Lower>> = {
   ...ELEMENTWISE,
   ...MATRIX,
+  ...QUANTIZED,
   ...RECURRENT,
   ...REDUCTIONS,
+  ...RESIZING,
   ...SHAPING,
   ...WINDOWS,
 }

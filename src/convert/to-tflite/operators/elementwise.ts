@@ -213,6 +213,10 @@ export const ELEMENTWISE: Readonly<Record<string, Lower>> = {
   }),
   Clip: clip,
   Cos: simple('COS'),
+  Cosh: unary((x, _node, graph) => {
+    const { add, mul, exp, neg } = arithmetic(graph)
+    return mul(0.5, add(exp(x), exp(neg(x))))
+  }),
   Div: divide,
   Dropout: unary((x, node) => {
     if (node.has(2) || node.wants(1)) throw badRequest('Dropout that trains is not supported; export for inference.')
@@ -278,7 +282,17 @@ export const ELEMENTWISE: Readonly<Record<string, Lower>> = {
   }),
   Sigmoid: simple('LOGISTIC'),
   Sign: simple('SIGN'),
+  Shrink: unary((x, node, graph) => {
+    const { add, sub, max, min } = arithmetic(graph)
+    const [bias, lambd] = [node.float('bias'), node.float('lambd', 0.5)]
+    if (bias !== lambd) throw badRequest('Only a soft shrink, whose bias is lambd, is supported.')
+    return add(max(sub(x, bias), 0), min(add(x, bias), 0))
+  }),
   Sin: simple('SIN'),
+  Sinh: unary((x, _node, graph) => {
+    const { sub, mul, exp, neg } = arithmetic(graph)
+    return mul(0.5, sub(exp(x), exp(neg(x))))
+  }),
   Softplus: unary((x, _node, graph) => softplus(graph, x)),
   Softsign: unary((x, _node, graph) => {
     const { div, add, abs } = arithmetic(graph)

@@ -1,11 +1,12 @@
 // Operators that move elements.
 import { badRequest } from '../../../domain/errors.ts'
 import { axisOf } from '../../onnx/constants.ts'
+import { elementCount } from '../../onnx/model.ts'
 import { padsOf, permutationOf, sliceRanges, splitSizes } from '../../onnx/shape-rules.ts'
-import { arrange, type Lower, type Lowering, plainOrder, reshape } from '../lowering.ts'
+import { arrange, type Lower, type Lowering, plainOrder, reshape, transpose as transposed } from '../lowering.ts'
 import type { Tensor } from '../tflite-graph.ts'
-import { arithmetic, castTo, orderOfResult } from './elementwise.ts'
-import { slice as cut } from './windows.ts'
+import { broadcasting, castTo, orderOfResult } from './elementwise.ts'
+import { slice as cut, take } from './windows.ts'
 
 const reshaped: Lower = (node) => node.define(reshape(node.graph, node.flat(0), node.result().shape))
 
@@ -114,19 +115,8 @@ const gatherPad = (node: Lowering, x: Tensor, pads: readonly number[], mode: str
     const from = places.map((place) =>
       mode === 'edge' ? Math.min(Math.max(place, 0), size - 1) : ((place % size) + size) % size,
     )
-    return take(node, current, from, at)
+    return take(node.graph, current, from, at)
   }, x)
-}
-
-/** Elements at these constant places of an axis. */
-const take = (node: Lowering, x: Tensor, places: readonly number[], axis: number): Tensor => {
-  const shape = x.shape.map((size, at) => (at === axis ? places.length : size))
-  return node.graph.operator(
-    'GATHER',
-    [x, node.integers(places)],
-    { shape },
-    { table: 'GatherOptions', value: { axis, batchDims: 0 } },
-  )
 }
 
 /** Indices from the front: where they are computed, negative ones get the size of the axis. */
@@ -151,6 +141,28 @@ const gather: Lower = (node) => {
   const x = node.value(0)
   const options = { table: 'GatherOptions', value: { axis, batchDims: 0 } }
   node.define(node.graph.operator('GATHER', [x, indices], { shape }, options))
+}
+
+/** The axis lies last; the rows of data that have indices are read by a GATHER for each row. */
+const gatherElements: Lower = (node) => {
+  const { graph } = node
+  const { shape, type } = node.result()
+  const axis = node.axis('axis', 0)
+  const data = node.input(0).shape
+  const order = [...plainOrder(shape.length).filter((other) => other !== axis), axis]
+  const size = order.map((other) => (other === axis ? data[axis]! : shape[other]!))
+  const x = cut(
+    graph,
+    node.value(0, order),
+    plainOrder(shape.length).map(() => 0),
+    size,
+  )
+  const indices = transposed(graph, fromFront(node, 1, data[axis]!), order)
+  const rows = elementCount(size.slice(0, -1))
+  const inputs = [reshape(graph, x, [rows, data[axis]!]), reshape(graph, indices, [rows, shape[axis]!])]
+  const options = { table: 'GatherOptions', value: { axis: 1, batchDims: 1 } }
+  const found = graph.operator('GATHER', inputs, { shape: [rows, shape[axis]!], type }, options)
+  node.define(reshape(graph, found, arrange(shape, order)), order)
 }
 
 const gatherNd: Lower = (node) => {
@@ -184,111 +196,6 @@ const tile: Lower = (node) => {
   node.define(node.graph.operator('TILE', inputs, { shape: arrange(shape, order) }, options), order)
 }
 
-/** The places that each output element is read from. Source: the operator Resize, nearest. */
-const nearest = (node: Lowering, size: number, output: number, scale: number): number[] => {
-  const mode = node.text('coordinate_transformation_mode', node.opset < 11 ? 'asymmetric' : 'half_pixel')
-  const rounding = node.text('nearest_mode', node.opset < 11 ? 'floor' : 'round_prefer_floor')
-  return Array.from({ length: output }, (_, place) => {
-    const at = coordinate(mode, place, size, output, scale)
-    const near = { floor: Math.floor(at), ceil: Math.ceil(at), round_prefer_ceil: Math.floor(at + 0.5) }[rounding]
-    return Math.min(Math.max(near ?? Math.ceil(at - 0.5), 0), size - 1)
-  })
-}
-
-const coordinate = (mode: string, place: number, size: number, output: number, scale: number): number => {
-  if (mode === 'half_pixel' || (mode === 'pytorch_half_pixel' && output > 1)) return (place + 0.5) / scale - 0.5
-  if (mode === 'pytorch_half_pixel') return 0
-  if (mode === 'asymmetric') return place / scale
-  if (mode === 'align_corners') return output === 1 ? 0 : (place * (size - 1)) / (size * scale - 1)
-  throw badRequest(`The coordinate transformation '${mode}' is not supported; use half_pixel.`)
-}
-
-/** One axis of a linear Resize: a mean of two elements for each output element. */
-const linear = (node: Lowering, x: Tensor, axis: number, output: number, scale: number): Tensor => {
-  const mode = node.text('coordinate_transformation_mode', node.opset < 11 ? 'asymmetric' : 'half_pixel')
-  const size = x.shape[axis]!
-  const at = Array.from({ length: output }, (_, place) => coordinate(mode, place, size, output, scale))
-  const inside = at.map((place) => Math.min(Math.max(place, 0), size - 1))
-  const low = inside.map(Math.floor)
-  const high = low.map((place) => Math.min(place + 1, size - 1))
-  const shape = x.shape.map((_, other) => (other === axis ? output : 1))
-  const share = node.graph.constant(
-    'f32',
-    shape,
-    inside.map((place, index) => place - low[index]!),
-  )
-  const { add, sub, mul } = arithmetic(node.graph)
-  const first = take(node, x, low, axis)
-  return add(first, mul(sub(take(node, x, high, axis), first), share))
-}
-
-const resize: Lower = (node) => {
-  const { shape } = node.input(0)
-  const target = node.result().shape
-  const order = node.order(0)
-  const mode = node.text('mode', 'nearest')
-  if (mode !== 'nearest' && mode !== 'linear' && mode !== 'bilinear') {
-    throw badRequest(`The interpolation '${mode}' is not supported by TFLite; use nearest or linear.`)
-  }
-  if (node.int('antialias') !== 0) throw badRequest('antialias is not supported by TFLite.')
-  const scales = resizeScales(node)
-  node.define(resizeOperator(node, mode, scales) ?? axisByAxis(), order)
-
-  function axisByAxis(): Tensor {
-    return order.reduce(
-      (x, axis, at) => {
-        if (shape[axis] === target[axis]) return x
-        const scale = scales[axis]!
-        return mode === 'nearest'
-          ? take(node, x, nearest(node, shape[axis]!, target[axis]!, scale), at)
-          : linear(node, x, at, target[axis]!, scale)
-      },
-      node.value(0, order),
-    )
-  }
-}
-
-/** The stated scale of each axis; that of the sizes where sizes are given. */
-const resizeScales = (node: Lowering): number[] => {
-  const { shape } = node.input(0)
-  const target = node.result().shape
-  const place = node.opset < 11 ? 1 : 2
-  const floats = node.node.attributes.scales
-  const list = node.has(3)
-    ? undefined
-    : node.has(place)
-      ? node.numbers(place)
-      : floats?.kind === 'floats'
-        ? floats.value
-        : undefined
-  const axes = node.ints('axes')?.map((axis) => axisOf(axis, shape.length)) ?? plainOrder(shape.length)
-  return shape.map(
-    (size, axis) => (axes.includes(axis) ? list?.[axes.indexOf(axis)] : undefined) ?? target[axis]! / size,
-  )
-}
-
-/** TFLite's own operator for a linear Resize of an image by the sizes' own scales, where one computes the same. */
-const resizeOperator = (node: Lowering, mode: string, scales: readonly number[]): Tensor | undefined => {
-  const { shape } = node.input(0)
-  const target = node.result().shape
-  const order = node.order(0)
-  const transformation = node.text('coordinate_transformation_mode', node.opset < 11 ? 'asymmetric' : 'half_pixel')
-  const own = { half_pixel: [false, true], align_corners: [true, false], asymmetric: [false, false] }[transformation]
-  const image = order.join() === '0,2,3,1' && shape[0] === target[0] && shape[1] === target[1]
-  const exact = shape.every((size, axis) => Math.abs(scales[axis]! * size - target[axis]!) < 1e-6)
-  if (mode === 'nearest' || own === undefined || !image || !exact) return undefined
-  const size = node.integers([target[2]!, target[3]!])
-  return node.graph.operator(
-    'RESIZE_BILINEAR',
-    [node.value(0, order), size],
-    { shape: arrange(target, order) },
-    {
-      table: 'ResizeBilinearOptions',
-      value: { alignCorners: own[0]!, halfPixelCenters: own[1]! },
-    },
-  )
-}
-
 const trilu: Lower = (node) => {
   const { shape, type } = node.result()
   const shift = node.has(1) ? Number(node.weights(1, 'diagonal').values[0]) : 0
@@ -298,8 +205,10 @@ const trilu: Lower = (node) => {
     const distance = (at % columns) - Math.floor(at / columns) - shift
     return (upper ? distance >= 0 : distance <= 0) ? 1 : 0
   })
-  const mask = node.graph.constant(type, [...shape.slice(0, -2).map(() => 1), rows, columns], keeps)
-  node.define(node.graph.operator('MUL', [node.value(0), mask], {}, { table: 'MulOptions', value: {} }))
+  // Not a product: a mask of attention has infinities.
+  const mask = node.graph.constant('bool', [...shape.slice(0, -2).map(() => 1), rows, columns], keeps)
+  const zero = node.graph.constant(type, [], [0])
+  node.define(broadcasting(node.graph, 'SELECT_V2', [mask, node.value(0), zero], type))
 }
 
 const oneHot: Lower = (node) => {
@@ -336,11 +245,11 @@ export const SHAPING: Readonly<Record<string, Lower>> = {
   Expand: expand,
   Flatten: reshaped,
   Gather: gather,
+  GatherElements: gatherElements,
   GatherND: gatherNd,
   OneHot: oneHot,
   Pad: pad,
   Reshape: reshaped,
-  Resize: resize,
   Slice: slice,
   Split: split,
   Squeeze: reshaped,
@@ -348,5 +257,4 @@ export const SHAPING: Readonly<Record<string, Lower>> = {
   Transpose: transpose,
   Trilu: trilu,
   Unsqueeze: reshaped,
-  Upsample: resize,
 }

@@ -28,6 +28,8 @@ interface Nodes {
   readonly yes: number[]
   readonly no: number[]
   readonly missingYes: number[]
+  /** Whether the value must be the threshold itself. */
+  readonly equal: number[]
   readonly roots: number[]
   readonly depth: number
   readonly at: ReadonlyMap<string, number>
@@ -47,7 +49,7 @@ const readNodes = (node: OnnxNode): Nodes => {
   }
   const at = new Map(ids.map((id, index) => [`${trees[index]} ${id}`, index]))
   const roots = [...new Map(trees.map((tree, index) => [tree, index] as const).reverse()).values()]
-  const nodes: Nodes = { feature: [], threshold: [], yes: [], no: [], missingYes: [], roots, depth: 0, at }
+  const nodes: Nodes = { feature: [], threshold: [], yes: [], no: [], missingYes: [], equal: [], roots, depth: 0, at }
   for (const [index, mode] of modes.entries()) {
     const leaf = mode === 'LEAF'
     const child = (list: readonly number[]): number => {
@@ -57,9 +59,11 @@ const readNodes = (node: OnnxNode): Nodes => {
       return found
     }
     const [yes, no] = [child(trues), child(falses)]
-    const swap = mode === 'BRANCH_GT' || mode === 'BRANCH_GTE'
-    if (!leaf && !swap && mode !== 'BRANCH_LEQ' && mode !== 'BRANCH_LT')
+    const swap = ['BRANCH_GT', 'BRANCH_GTE', 'BRANCH_NEQ'].includes(mode)
+    if (!leaf && !swap && !['BRANCH_LEQ', 'BRANCH_LT', 'BRANCH_EQ'].includes(mode)) {
       throw badRequest(`Branches by ${mode} are not supported.`)
+    }
+    nodes.equal.push(mode === 'BRANCH_EQ' || mode === 'BRANCH_NEQ' ? 1 : 0)
     nodes.feature.push(leaf ? 0 : features[index]!)
     nodes.threshold.push(mode === 'BRANCH_LT' || mode === 'BRANCH_GTE' ? before(values[index]!) : values[index]!)
     nodes.yes.push(swap ? no : yes)
@@ -91,6 +95,7 @@ const sums = (node: Lowering, kind: 'target' | 'class', targets: number): Tensor
   const table = (type: 'i32' | 'f32', values: readonly number[]) => graph.constant(type, [values.length], values)
   const [feature, threshold] = [table('i32', nodes.feature), table('f32', nodes.threshold)]
   const [yes, no] = [table('i32', nodes.yes), table('i32', nodes.no)]
+  const equal = nodes.equal.includes(1) ? table('i32', nodes.equal) : null
   const missing = nodes.missingYes.includes(1) ? table('i32', nodes.missingYes) : null
   const x = reshape(graph, node.value(0), [rows, width])
   const shape = [rows, nodes.roots.length]
@@ -110,6 +115,11 @@ const sums = (node: Lowering, kind: 'target' | 'class', targets: number): Tensor
       { table: 'GatherOptions', value: { axis: 1, batchDims: 1 } },
     )
     let holds = broadcasting(graph, 'LESS_EQUAL', [value, look(threshold, place)], 'bool')
+    if (equal !== null) {
+      const same = broadcasting(graph, 'EQUAL', [value, look(threshold, place)], 'bool')
+      const wanted = broadcasting(graph, 'EQUAL', [look(equal, place), graph.constant('i32', [], [1])], 'bool')
+      holds = broadcasting(graph, 'SELECT_V2', [wanted, same, holds], 'bool')
+    }
     if (missing !== null) {
       const unknown = broadcasting(graph, 'NOT_EQUAL', [value, value], 'bool')
       const tracks = broadcasting(graph, 'EQUAL', [look(missing, place), graph.constant('i32', [], [1])], 'bool')

@@ -212,6 +212,17 @@ export const concat = (graph: TfliteGraph, parts: readonly Tensor[], axis: numbe
   )
 }
 
+/** Elements at these constant places of an axis. */
+export const take = (graph: TfliteGraph, x: Tensor, places: readonly number[], axis: number): Tensor => {
+  const shape = x.shape.map((size, at) => (at === axis ? places.length : size))
+  return graph.operator(
+    'GATHER',
+    [x, graph.constant('i32', [places.length], places)],
+    { shape },
+    { table: 'GatherOptions', value: { axis, batchDims: 0 } },
+  )
+}
+
 /** For each place of the output, by what the mean over the whole window is multiplied to be that over its counted part. */
 const meanFactors = (
   window: Window,

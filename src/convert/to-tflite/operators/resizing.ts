@@ -1,0 +1,142 @@
+// Resize: images, and anything else, larger or smaller along its axes.
+import { badRequest } from '../../../domain/errors.ts'
+import { axisOf } from '../../onnx/constants.ts'
+import { arrange, type Lower, type Lowering, plainOrder } from '../lowering.ts'
+import type { Tensor } from '../tflite-graph.ts'
+import { arithmetic } from './elementwise.ts'
+import { take } from './windows.ts'
+
+/** The places that each output element is read from. Source: the operator Resize, nearest. */
+const nearest = (node: Lowering, size: number, output: number, scale: number): number[] => {
+  const mode = node.text('coordinate_transformation_mode', node.opset < 11 ? 'asymmetric' : 'half_pixel')
+  const rounding = node.text('nearest_mode', node.opset < 11 ? 'floor' : 'round_prefer_floor')
+  return Array.from({ length: output }, (_, place) => {
+    const at = coordinate(mode, place, size, output, scale)
+    const near = { floor: Math.floor(at), ceil: Math.ceil(at), round_prefer_ceil: Math.floor(at + 0.5) }[rounding]
+    return Math.min(Math.max(near ?? Math.ceil(at - 0.5), 0), size - 1)
+  })
+}
+
+const coordinate = (mode: string, place: number, size: number, output: number, scale: number): number => {
+  if (mode === 'half_pixel' || (mode === 'pytorch_half_pixel' && output > 1)) return (place + 0.5) / scale - 0.5
+  if (mode === 'pytorch_half_pixel') return 0
+  if (mode === 'asymmetric') return place / scale
+  if (mode === 'align_corners') return output === 1 ? 0 : (place * (size - 1)) / (size * scale - 1)
+  throw badRequest(`The coordinate transformation '${mode}' is not supported; use half_pixel.`)
+}
+
+/** Weights of the four elements around a place that lies `t` behind the second. Source: Keys 1981. */
+const cubicWeights = (t: number, a: number): number[] => {
+  const near = (x: number) => ((a + 2) * x - (a + 3)) * x * x + 1
+  const far = (x: number) => ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+  return [far(t + 1), near(t), near(1 - t), far(2 - t)]
+}
+
+/** One axis of a Resize: each output element is a weighted mean of two elements, or of four. */
+const interpolated = (node: Lowering, x: Tensor, axis: number, output: number, scale: number): Tensor => {
+  const mode = node.text('coordinate_transformation_mode', node.opset < 11 ? 'asymmetric' : 'half_pixel')
+  const cubic = node.text('mode') === 'cubic'
+  const size = x.shape[axis]!
+  const inside = (place: number) => Math.min(Math.max(place, 0), size - 1)
+  const rows = Array.from({ length: output }, (_, place) => {
+    const at = coordinate(mode, place, size, output, scale)
+    const from = cubic ? at : inside(at)
+    const low = Math.floor(from)
+    const places = cubic ? [low - 1, low, low + 1, low + 2] : [low, low + 1]
+    const weights = cubic ? cubicWeights(from - low, node.float('cubic_coeff_a', -0.75)) : [low + 1 - from, from - low]
+    const counted = weights.map((weight, tap) => {
+      const outside = places[tap]! < 0 || places[tap]! >= size
+      return outside && node.int('exclude_outside') !== 0 ? 0 : weight
+    })
+    const total = counted.reduce((sum, weight) => sum + weight, 0)
+    return { places: places.map(inside), weights: counted.map((weight) => weight / total) }
+  })
+  const { add, mul } = arithmetic(node.graph)
+  const shape = x.shape.map((_, other) => (other === axis ? output : 1))
+  const terms = rows[0]!.places.map((_, tap) => {
+    const share = node.graph.constant(
+      'f32',
+      shape,
+      rows.map(({ weights }) => weights[tap]!),
+    )
+    return mul(
+      take(
+        node.graph,
+        x,
+        rows.map(({ places }) => places[tap]!),
+        axis,
+      ),
+      share,
+    )
+  })
+  return terms.reduce(add)
+}
+
+const resize: Lower = (node) => {
+  const { shape } = node.input(0)
+  const target = node.result().shape
+  const order = node.order(0)
+  const mode = node.text('mode', 'nearest')
+  if (!['nearest', 'linear', 'bilinear', 'cubic'].includes(mode)) {
+    throw badRequest(`The interpolation '${mode}' is not supported by TFLite; use nearest, linear or cubic.`)
+  }
+  if (node.int('antialias') !== 0) throw badRequest('antialias is not supported by TFLite.')
+  const scales = resizeScales(node)
+  node.define(resizeOperator(node, mode, scales) ?? axisByAxis(), order)
+
+  function axisByAxis(): Tensor {
+    return order.reduce(
+      (x, axis, at) => {
+        if (shape[axis] === target[axis]) return x
+        const scale = scales[axis]!
+        return mode === 'nearest'
+          ? take(node.graph, x, nearest(node, shape[axis]!, target[axis]!, scale), at)
+          : interpolated(node, x, at, target[axis]!, scale)
+      },
+      node.value(0, order),
+    )
+  }
+}
+
+/** The stated scale of each axis; that of the sizes where sizes are given. */
+const resizeScales = (node: Lowering): number[] => {
+  const { shape } = node.input(0)
+  const target = node.result().shape
+  const place = node.opset < 11 ? 1 : 2
+  const floats = node.node.attributes.scales
+  const list = node.has(3)
+    ? undefined
+    : node.has(place)
+      ? node.numbers(place)
+      : floats?.kind === 'floats'
+        ? floats.value
+        : undefined
+  const axes = node.ints('axes')?.map((axis) => axisOf(axis, shape.length)) ?? plainOrder(shape.length)
+  return shape.map(
+    (size, axis) => (axes.includes(axis) ? list?.[axes.indexOf(axis)] : undefined) ?? target[axis]! / size,
+  )
+}
+
+/** TFLite's own operator for a linear Resize of an image by the sizes' own scales, where one computes the same. */
+const resizeOperator = (node: Lowering, mode: string, scales: readonly number[]): Tensor | undefined => {
+  const { shape } = node.input(0)
+  const target = node.result().shape
+  const order = node.order(0)
+  const transformation = node.text('coordinate_transformation_mode', node.opset < 11 ? 'asymmetric' : 'half_pixel')
+  const own = { half_pixel: [false, true], align_corners: [true, false], asymmetric: [false, false] }[transformation]
+  const image = order.join() === '0,2,3,1' && shape[0] === target[0] && shape[1] === target[1]
+  const exact = shape.every((size, axis) => Math.abs(scales[axis]! * size - target[axis]!) < 1e-6)
+  if (mode === 'nearest' || mode === 'cubic' || own === undefined || !image || !exact) return undefined
+  const size = node.integers([target[2]!, target[3]!])
+  return node.graph.operator(
+    'RESIZE_BILINEAR',
+    [node.value(0, order), size],
+    { shape: arrange(target, order) },
+    {
+      table: 'ResizeBilinearOptions',
+      value: { alignCorners: own[0]!, halfPixelCenters: own[1]! },
+    },
+  )
+}
+
+export const RESIZING: Readonly<Record<string, Lower>> = { Resize: resize, Upsample: resize }

@@ -91,6 +91,13 @@ it.each([
   expect(() => readWeights(bytesSource(readFileSync(frameworkPath(name))))).toThrow(message)
 })
 
+it('names the results of Keras as Keras opens them', async () => {
+  const formatOfResult = async (name: string) => (await aggregate(pairFile(name, 'a'), pairFile(name, 'b'))).format
+  expect(await formatOfResult('weights.h5')).toBe('keras-weights')
+  expect(await formatOfResult('whole.h5')).toBe('hdf5')
+  expect(await formatOfResult('earliest.h5')).toBe('hdf5')
+})
+
 it('refuses classifiers of other classes', async () => {
   await expect(aggregate(pairFile('logistic.pkl', 'a'), frameworkPath('refused_classes.pkl'))).rejects.toThrow(
     'constant "classes_" is another one',

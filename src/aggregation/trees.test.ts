@@ -88,7 +88,7 @@ it('a file that is written again is the same model', () => {
 
 it.each([
   ['refused_score.json', 'base_score, which XGBoost estimates from the data'],
-  ['boost_b.ubj', "The update of device 'd1' cannot be combined with the others: it is UBJSON"],
+  ['boost_b.ubj', "The update of device 'd1' cannot be combined with the others: it is UBJSON, the others are JSON"],
   ['refused_linear.json', 'booster is "gblinear"'],
   ['linear_a.pkl', 'not an XGBoost model in JSON or UBJSON'],
 ])('%s beside other trees is refused: %s', async (name, reason) => {
@@ -100,7 +100,7 @@ it.each([
 
 it('names the strategies that combine trees, where another one was asked for', async () => {
   await expect(combine('fedavg', null, boost('a', 'json'), boost('b', 'json'))).rejects.toThrow(
-    'train them by strategy xgb_bagging or xgb_cyclic',
+    'strategies xgb_bagging and xgb_cyclic combine them',
   )
   const options = { expected: null, rawVectors: 'none', trees: true } as const
   await expect(inspectFile(pairFile('raw.onnx', 'a'), options)).rejects.toThrow('not an XGBoost model')

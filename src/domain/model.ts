@@ -45,6 +45,10 @@ const FORMAT_OF_EXTENSION: Readonly<Record<string, VersionFormat>> = {
 
 export const extensionOf = (fileName: string): string => /\.([A-Za-z0-9]+)$/.exec(fileName)?.[1]?.toLowerCase() ?? ''
 
+/** What a file's name ends with: Keras opens its weights by `weights.h5` only. */
+export const endingOf = (fileName: string): string =>
+  fileName.toLowerCase().endsWith('.weights.h5') ? 'weights.h5' : extensionOf(fileName)
+
 /** Files whose graph takes the weights of others. */
 const ARCHITECTURES = ['pt2', 'onnx', 'keras']
 /** Files with a graph, and those that usually are such. */
@@ -54,7 +58,7 @@ const GRAPHS = [...ARCHITECTURES, 'h5', 'hdf5', 'pkl', 'joblib', 'ubj']
 export const isArchitecture = (fileName: string): boolean => ARCHITECTURES.includes(extensionOf(fileName))
 
 /** By its name: whether it is converted in the background without another file. */
-export const mayHaveGraph = (fileName: string): boolean => GRAPHS.includes(extensionOf(fileName))
+export const mayHaveGraph = (fileName: string): boolean => GRAPHS.includes(endingOf(fileName))
 
 /** Whether the file is of this format as it was uploaded. */
 export const isAlready = (

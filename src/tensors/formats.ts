@@ -72,9 +72,11 @@ const startsWith =
 
 const hasMember = ({ members }: Sample, matches: (name: string) => boolean): boolean => members?.some(matches) ?? false
 
+const HDF5 = '\x89HDF\r\n\x1a\n'
+/** The groups of save_weights(), as the root's heap of names has them. */
+const KERAS_GROUPS = /^(?!.*\0model_weights\0)(?=.*\0vars\0).*\0(layers|_layer_checkpoint_dependencies)\0/s
 const CONVERTED = 'Train with the weights that it was converted from, and convert the result.'
-const TREES =
-  'Trees cannot be averaged: train them by strategy xgb_bagging or xgb_cyclic, or train a model of tensors (safetensors, .pt, .npz).'
+const TREES = 'Trees cannot be averaged; strategies xgb_bagging and xgb_cyclic combine them.'
 
 /** Every kind of content that is recognized, in the order of the checks. A format is a row here and its reader. */
 export const FORMATS = {
@@ -132,6 +134,16 @@ export const FORMATS = {
     decides: true,
     sniff: ({ head }) => startsLikeTorchLegacy(head),
   },
+  'keras-weights': {
+    title: 'a Keras weights file',
+    // Keras opens it by this ending only.
+    extensions: ['weights.h5'],
+    read: readHdf5,
+    mayBeOpaque: true,
+    versions: ['tensorflow'],
+    decides: true,
+    sniff: (sample) => startsWith(HDF5)(sample) && KERAS_GROUPS.test(String.fromCharCode(...sample.head)),
+  },
   hdf5: {
     title: 'an HDF5 file',
     extensions: ['h5', 'hdf5'],
@@ -139,7 +151,7 @@ export const FORMATS = {
     mayBeOpaque: true,
     versions: ['tensorflow'],
     decides: true,
-    sniff: startsWith('\x89HDF\r\n\x1a\n'),
+    sniff: startsWith(HDF5),
   },
   gguf: {
     title: 'a GGUF file',
@@ -195,9 +207,20 @@ export const FORMATS = {
     decides: false,
     sniff: (sample) => startsWith('GIF87a')(sample) || startsWith('GIF89a')(sample),
   },
+  joblib: {
+    title: 'a joblib file',
+    extensions: ['joblib'],
+    read: readSklearn,
+    mayBeOpaque: true,
+    check: walkPickle,
+    versions: ['sklearn', 'xgboost'],
+    decides: true,
+    // pickle.load does not open it, so that it keeps its ending. Arrays without objects come behind a name of joblib's.
+    sniff: ({ head }) => startsLikePickle(head) && /joblib\.numpy_pickle/.test(String.fromCharCode(...head)),
+  },
   pickle: {
     title: 'a plain Python pickle',
-    extensions: ['pkl', 'joblib'],
+    extensions: ['pkl'],
     read: readSklearn,
     mayBeOpaque: true,
     check: walkPickle,

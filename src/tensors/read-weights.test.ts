@@ -191,7 +191,7 @@ describe('bytes that are no container', () => {
   it('are refused when nobody says so', () => {
     expect(refusal(bytesSource(new Uint8Array(8)))).toBe(`The file is unknown binary content. ${READABLE}`)
     expect(READABLE).toMatch(
-      /^Weights can be aggregated from (\.\w+, )+\.\w+ and raw little-endian float32 \(\.f32\)\.$/,
+      /^Weights can be aggregated from (\.[\w.]+, )+\.\w+ and raw little-endian float32 \(\.f32\)\.$/,
     )
   })
 

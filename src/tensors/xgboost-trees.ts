@@ -77,7 +77,7 @@ const withId = (tree: XgboostValue, id: number): Map<string, XgboostValue> => ne
 /** What keeps the trees of two models from being added up, as a sentence; null: nothing does. */
 export const treesDiffer = (expected: TreeModel, actual: TreeModel): string | null => {
   if (expected.format !== actual.format)
-    return `it is ${actual.format === 'xgboost-ubj' ? 'UBJSON' : 'JSON'}, and the other models are not`
+    return actual.format === 'xgboost-ubj' ? 'it is UBJSON, the others are JSON' : 'it is JSON, the others are UBJSON'
   const codec = CODECS[expected.format]
   const [one, other] = [mapIn(expected.root, 'learner'), mapIn(actual.root, 'learner')]
   const parallel = ({ root }: TreeModel) => mapIn(modelIn(root), 'gbtree_model_param').get('num_parallel_tree')

@@ -4,7 +4,7 @@ import {
   CONVERTED_FORMATS,
   type ConvertedFormat,
   type DownloadFormat,
-  extensionOf,
+  endingOf,
   isAlready,
   isArchitecture,
   mayHaveGraph,
@@ -91,7 +91,7 @@ export const createConversions = (parts: {
      */
     async fileOf(version: UploadedVersion, format: DownloadFormat | undefined): Promise<DownloadableFile> {
       if (format === undefined || isAlready(format, version)) {
-        return { sha256: version.sha256, size: version.size, extension: extensionOf(version.fileName) }
+        return { sha256: version.sha256, size: version.size, extension: endingOf(version.fileName) }
       }
       const what = `Version ${version.version}`
       if (!isConverted(format)) {

@@ -56,7 +56,7 @@ it('trees are refused by other strategies, naming the right ones, and weights by
     await world.request('POST', `/api/v1/models/${name}/versions/upload`, { key, body: formOf(bytes, {}, 'model') })
   }
   for (const [model, strategy, message] of [
-    ['trees', 'fedavg', 'train them by strategy xgb_bagging or xgb_cyclic'],
+    ['trees', 'fedavg', 'strategies xgb_bagging and xgb_cyclic combine them'],
     ['net', 'xgb_bagging', 'not an XGBoost model in JSON or UBJSON'],
   ]) {
     const job = await world.request('POST', '/api/v1/training/jobs', { key, body: { model, strategy, min_devices: 1 } })

@@ -9,7 +9,7 @@ import { bytesSource } from '../../../tensors/sources.ts'
 
 const PAIRS = Object.fromEntries(frameworkPairs())
 
-it.each(['raw.onnx', 'whole.h5', 'net.keras', 'logistic.pkl'])(
+it.each(['raw.onnx', 'whole.h5', 'weights.h5', 'net.keras', 'sgd.joblib', 'logistic.pkl'])(
   'a round on %s averages what the devices send, in the same container',
   async (name) => {
     const world = await startWorld()
@@ -33,6 +33,8 @@ it.each(['raw.onnx', 'whole.h5', 'net.keras', 'logistic.pkl'])(
     expect(round).toMatchObject({ status: 'completed', failure_reason: null })
     const url = `${world.baseUrl}/api/v1/models/${(round as { aggregated_model_id: string }).aggregated_model_id}/versions/1/download`
     const file = await fetch(url, { headers: { authorization: `Bearer ${key}` } })
+    const ending = name === 'weights.h5' ? 'v1.weights.h5' : name.slice(name.indexOf('.'))
+    expect(file.headers.get('content-disposition')).toContain(`${ending}"`)
     const source = bytesSource(new Uint8Array(await file.arrayBuffer()))
     const tensors = readWeights(source).tensors.map((tensor) => [
       tensor.name,

@@ -91,6 +91,8 @@ export const sendUnroutable = (error: FastifyError, request: FastifyRequest, rep
 export const answerErrors = (app: App): void => {
   const methodsOf = new Map<string, Set<string>>()
   app.addHook('onRoute', ({ url, method }) => {
+    // Only a sign of life.
+    if (url === '/') return
     const known = methodsOf.get(url) ?? new Set()
     for (const name of [method].flat()) if (name !== 'OPTIONS') known.add(name)
     methodsOf.set(url, known)

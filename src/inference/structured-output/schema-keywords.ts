@@ -34,6 +34,8 @@ export const checkKeywords = (schema: Schema, place: string): void => {
   for (const [keyword, value] of Object.entries(schema)) {
     if (value === undefined || DESCRIPTIONS.has(keyword) || KEPT.has(keyword) || keyword.startsWith('x-')) continue
     if (Object.hasOwn(WITHOUT_EFFECT, keyword) && WITHOUT_EFFECT[keyword] === value) continue
+    // Names are strings anyway: what schema libraries write for maps.
+    if (keyword === 'propertyNames' && JSON.stringify(value) === '{"type":"string"}') continue
     // Beside named properties no others are written.
     if (keyword === 'unevaluatedProperties' && value === false && schema.properties !== undefined) continue
     const hint =

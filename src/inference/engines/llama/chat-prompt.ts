@@ -3,7 +3,7 @@ import { InferenceError } from '../../errors.ts'
 import { templateTools } from '../../structured-output/tool-syntax.ts'
 import type { ChatMessage, Tool } from '../engine.ts'
 import type { LlamaModel } from './binding/load-model.ts'
-import { type TemplateInput, templateInput } from './template-input.ts'
+import { joinTurns, type TemplateInput, templateInput } from './template-input.ts'
 
 /** Most chat models without a template of their own were trained on this one. */
 const CHATML = `{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}`
@@ -59,6 +59,8 @@ export const createPromptWriter = (model: PromptModel): PromptWriter => {
     try {
       return render(input)
     } catch (error) {
+      const joined = joinTurns(input.messages)
+      if (joined.length < input.messages.length) return renderOrExplain({ ...input, messages: joined })
       const [first, second, ...rest] = input.messages
       // Some templates know no system message: what it says then goes before what the user says.
       if (first?.role === 'system' && second?.role === 'user') {

@@ -85,3 +85,16 @@ export const templateInput = (
   tools: readonly Tool[],
   { native, shortIds }: TemplateTools,
 ): TemplateInput => (native ? nativeInput(messages, tools, shortIds) : writtenInput(messages, tools))
+
+/** For templates that want users and assistants to take turns: texts of one role behind each other are one. */
+export const joinTurns = (messages: readonly TemplateMessage[]): readonly TemplateMessage[] => {
+  const joined: TemplateMessage[] = []
+  for (const message of messages) {
+    const last = joined.at(-1)
+    const isText = message.role !== 'tool' && message.tool_calls === undefined && last?.tool_calls === undefined
+    if (last?.role === message.role && isText)
+      joined[joined.length - 1] = { ...last, content: `${last.content}\n\n${message.content}` }
+    else joined.push(message)
+  }
+  return joined
+}

@@ -69,9 +69,9 @@ export const judge = (model: ModelProfile, device: DeviceProfile, contextTokens:
 }
 
 const whyNot = ({ runtime, unsupportedOperators, note }: ModelProfile['runtimes'][number]): string =>
-  unsupportedOperators.length > 0
-    ? `${runtime} does not have ${unsupportedOperators.join(', ')}.`
-    : (note ?? `${runtime} cannot run it.`)
+  unsupportedOperators.length === 0
+    ? (note ?? `${runtime} cannot run it.`)
+    : `${runtime} cannot run ${unsupportedOperators.join(', ')}.${note === null ? '' : ` ${note}`}`
 
 const shown = (bytes: number): string =>
   bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`

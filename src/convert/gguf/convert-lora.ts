@@ -80,7 +80,9 @@ const alphaOf = (config: Json | null, { alpha }: LoraOptions, rank: number): num
 }
 
 const readBase = async (path: string): Promise<BaseModel> => {
-  const status = path === '' ? null : await stat(path).catch(() => null)
+  if (path === '')
+    throw badRequest('The adapter does not name its base model. Name it: a GGUF file or a Hugging Face folder.')
+  const status = await stat(path).catch(() => null)
   if (status === null)
     throw badRequest(
       `The base model '${path}' of the adapter is not here. Name it: a GGUF file or a Hugging Face folder.`,

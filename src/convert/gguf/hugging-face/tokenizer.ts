@@ -76,12 +76,14 @@ const readTokens = (vocab: Json, added: readonly AddedToken[], vocabulary: numbe
 const bytewise = (tokenizer: Json, merges: readonly string[]): Metadata => {
   const text = JSON.stringify(tokenizer.pre_tokenizer ?? {})
   const written = (part: string): string => JSON.stringify(part).slice(1, -1)
-  const isGpt2 = /"type":"ByteLevel"/.test(text) && /"use_regex":true/.test(text) && !/"Split"|"Digits"/.test(text)
-  const split = SPLITS.find(([, part]) => text.includes(written(part)))?.[0] ?? (isGpt2 ? 'gpt-2' : undefined)
+  const isGpt2 = /"type":"ByteLevel"/.test(text) && /"use_regex":true/.test(text) && !/"Split"/.test(text)
+  // SmolLM splits numbers into digits before it splits like GPT-2.
+  const like = !/"Digits"/.test(text) ? 'gpt-2' : /"individual_digits":true/.test(text) ? 'smollm' : undefined
+  const split = SPLITS.find(([, part]) => text.includes(written(part)))?.[0] ?? (isGpt2 ? like : undefined)
   const { normalizer } = tokenizer
   if (split === undefined || (isJson(normalizer) && normalizer.type !== 'NFC'))
     throw badRequest(
-      `tokenizer.json splits text in a way that is not known here ('pre_tokenizer' and 'normalizer'); that of Llama 3, Qwen 2 and 3, and GPT-2 is.`,
+      `tokenizer.json splits text in a way that is not known here ('pre_tokenizer' and 'normalizer'); that of Llama 3, Qwen 2 and 3, SmolLM and GPT-2 is.`,
     )
   return {
     'tokenizer.ggml.model': ['string', 'gpt2'],

@@ -13,6 +13,7 @@ import type { OnnxModel } from './onnx/model.ts'
 import { readOnnx } from './onnx/read-onnx.ts'
 import { writeOnnx } from './onnx/write-onnx.ts'
 import { onnxWithWeights, weightsNamed } from './replaced-weights.ts'
+import { onnxToCoreml } from './to-coreml/onnx-to-coreml.ts'
 import { onnxToTflite } from './to-tflite/onnx-to-tflite.ts'
 
 export interface ConverterOptions {
@@ -116,6 +117,12 @@ export const TARGETS = [
     title: 'TensorFlow Lite',
     endings: ['tflite', 'litert'],
     fromOnnx: onnxToTflite,
+  },
+  {
+    name: 'coreml',
+    title: 'Core ML',
+    endings: ['mlmodel'],
+    fromOnnx: onnxToCoreml,
   },
 ] as const satisfies readonly TargetFormat[]
 

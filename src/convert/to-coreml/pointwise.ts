@@ -143,6 +143,8 @@ export const POINTWISE: Readonly<Record<string, Rule>> = {
   Or: broadcast('logicalOr'),
   Xor: broadcast('logicalXor'),
   Not: simple('logicalNot'),
+  // Nothing but NaN differs from itself.
+  IsNaN: (step) => step.emit('logicalNot', {}, [step.add('equal', {}, [step.value(0), step.value(0)])]),
   ...Object.fromEntries(
     'Ceil Floor Round Sign Sin Cos Tan Asin Acos Atan Sinh Cosh Asinh Acosh Atanh Erf'
       .split(' ')

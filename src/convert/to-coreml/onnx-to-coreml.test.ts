@@ -1,0 +1,201 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { describe, expect, it } from 'vitest'
+import { ServiceError } from '../../domain/errors.ts'
+import { mutationsOf } from '../mutations.fixture.ts'
+import { graphBuilder } from '../onnx/graph-builder.ts'
+import { float, int, ints, type OnnxModel, text, texts } from '../onnx/model.ts'
+import { readOnnx } from '../onnx/read-onnx.ts'
+import { tensorOf } from '../onnx/tensors.ts'
+import { writeOnnx } from '../onnx/write-onnx.ts'
+import { decodeMessage } from '../protobuf/message.ts'
+import { onnxToCoreml } from './onnx-to-coreml.ts'
+import { coremlModel, type Message } from './schema.ts'
+
+const wave = (count: number): number[] => Array.from({ length: count }, (_, at) => Math.sin(at * 0.37))
+
+interface Layer extends Message {
+  readonly input: string[]
+  readonly output: string[]
+  readonly outputTensor: { rank: number; dimValue: number[] }[]
+}
+
+const layersOf = (bytes: Uint8Array): readonly Layer[] =>
+  (decodeMessage(coremlModel, bytes).neuralNetwork as { layers: Layer[] }).layers
+
+const kindOf = (layer: Layer): string =>
+  Object.keys(layer).find((key) => !['name', 'input', 'output', 'inputTensor', 'outputTensor'].includes(key))!
+
+/** A graph with one input and one node. */
+const single = (
+  type: string,
+  shape: readonly number[],
+  rest: Parameters<ReturnType<typeof graphBuilder>['node']>[2] = {},
+  constants: readonly (readonly [number[], number[]])[] = [],
+  domain = '',
+): OnnxModel => {
+  const graph = graphBuilder('single')
+  const x = graph.input('x', 'f32', shape)
+  const inputs = constants.map(([sizes, values], at) => graph.constant(`c${at}`, tensorOf('f32', sizes, values)))
+  graph.output('y', graph.node(type, [x, ...inputs], rest, { output: 'y', domain }), 'f32', null)
+  return graph.build()
+}
+
+it('a model becomes a network of specification version 4 with fixed shapes, whose layers follow from each other', () => {
+  const graph = graphBuilder('net')
+  const x = graph.input('image', 'f32', ['batch', 3, 8, 8])
+  const found = graph.node('Conv', [x, graph.constant('w', tensorOf('f32', [4, 3, 3, 3], wave(108)))], {
+    pads: ints([1, 1, 1, 1]),
+  })
+  const pooled = graph.node('MaxPool', [graph.node('Relu', [found])], {
+    kernel_shape: ints([2, 2]),
+    strides: ints([2, 2]),
+  })
+  const flat = graph.node('Flatten', [graph.node('GlobalAveragePool', [pooled])])
+  const layer = graph.node('Gemm', [flat, graph.constant('l', tensorOf('f32', [5, 4], wave(20)))], { transB: int(1) })
+  graph.output('scores', graph.node('Softmax', [layer]), 'f32', ['batch', 5])
+  const { bytes, notes } = onnxToCoreml(graph.build(), { inputShape: [2, 3, 8, 8] })
+  expect(notes).toEqual(["Apple's runtime has not run the result: compare its outputs on a device."])
+  const model = decodeMessage(coremlModel, bytes)
+  expect(model).toMatchObject({
+    specificationVersion: 4,
+    description: {
+      input: [{ name: 'image', type: { multiArrayType: { shape: [2, 3, 8, 8], dataType: 65568 } } }],
+      output: [{ name: 'scores', type: { multiArrayType: { shape: [2, 5], dataType: 65568 } } }],
+    },
+    neuralNetwork: { arrayInputShapeMapping: 1 },
+  })
+  const layers = layersOf(bytes)
+  expect(layers.map(kindOf)).toEqual([
+    'convolution',
+    'activation',
+    'pooling',
+    'reduceMean',
+    'reshapeStatic',
+    'innerProduct',
+    'softmaxND',
+    'reshapeStatic',
+  ])
+  const known = new Set(['image'])
+  for (const { input, output } of layers) {
+    expect(input.filter((name) => !known.has(name))).toEqual([])
+    for (const name of output) known.add(name)
+  }
+  expect(layers[0]).toMatchObject({
+    outputTensor: [{ rank: 4, dimValue: [2, 4, 8, 8] }],
+    convolution: {
+      outputChannels: 4,
+      kernelChannels: 3,
+      nGroups: 1,
+      kernelSize: [3, 3],
+      stride: [1, 1],
+      isDeconvolution: false,
+    },
+  })
+})
+
+it('an LSTM of both directions is two layers with the gates in their order; a GRU is written step by step', () => {
+  const recurrent = (type: 'LSTM' | 'GRU', gates: number) => {
+    const graph = graphBuilder(type)
+    const x = graph.input('x', 'f32', [3, 1, 2])
+    const w = graph.constant('w', tensorOf('f32', [2, gates * 2, 2], wave(gates * 8)))
+    const r = graph.constant('r', tensorOf('f32', [2, gates * 2, 2], wave(gates * 8)))
+    const attributes = { hidden_size: int(2), direction: text('bidirectional') }
+    const [y] = graph.nodes(type, [x, w, r], ['y', 'h'], attributes)
+    graph.output('y', y!, 'f32', [3, 2, 1, 2])
+    return layersOf(onnxToCoreml(graph.build()).bytes)
+  }
+  const layers = recurrent('LSTM', 4).filter((layer) => kindOf(layer) === 'uniDirectionalLSTM')
+  expect(layers.map(({ uniDirectionalLSTM }) => (uniDirectionalLSTM as Message).reverseInput)).toEqual([false, true])
+  const weights = (layers[0]!.uniDirectionalLSTM as { weightParams: Record<string, { floatValue: Uint8Array }> })
+    .weightParams
+  const first = (name: string) => new DataView(weights[name]!.floatValue.slice().buffer).getFloat32(0, true)
+  expect(['inputGate', 'outputGate', 'forgetGate', 'blockInput'].map((gate) => first(`${gate}WeightMatrix`))).toEqual(
+    [0, 4, 8, 12].map((at) => Math.fround(wave(16)[at]!)),
+  )
+  expect(recurrent('GRU', 3).filter((layer) => kindOf(layer) === 'sliceStatic')).toHaveLength(18)
+})
+
+it('trees become products of matrices', () => {
+  const model = single(
+    'TreeEnsembleRegressor',
+    [1, 2],
+    {
+      n_targets: int(1),
+      nodes_treeids: ints([0, 0, 0]),
+      nodes_nodeids: ints([0, 1, 2]),
+      nodes_featureids: ints([1, 0, 0]),
+      nodes_modes: texts(['BRANCH_LEQ', 'LEAF', 'LEAF']),
+      nodes_values: { kind: 'floats', value: [0.5, 0, 0] },
+      nodes_truenodeids: ints([1, 0, 0]),
+      nodes_falsenodeids: ints([2, 0, 0]),
+      target_treeids: ints([0, 0]),
+      target_nodeids: ints([1, 2]),
+      target_ids: ints([0, 0]),
+      target_weights: { kind: 'floats', value: [10, 20] },
+    },
+    [],
+    'ai.onnx.ml',
+  )
+  const kinds = layersOf(onnxToCoreml(model).bytes)
+    .map(kindOf)
+    .filter((kind) => kind !== 'loadConstantND')
+  expect(kinds).toEqual([
+    'gather',
+    'lessEqual',
+    'reshapeStatic',
+    'transpose',
+    'batchedMatmul',
+    'equal',
+    'batchedMatmul',
+    'reduceSum',
+    'reshapeStatic',
+    'reshapeStatic',
+  ])
+})
+
+it.each([
+  [
+    single('Einsum', [2, 2], { equation: text('ij->ji') }),
+    "Einsum 'y': Core ML conversion does not support this operator.",
+  ],
+  [
+    single('Conv', [1, 2, 3, 3, 3], {}, [
+      [
+        [1, 2, 1, 1, 1],
+        [1, 1],
+      ],
+    ]),
+    "Conv 'y': Conv over 3 spatial dimensions is not supported",
+  ],
+  [
+    single('MaxPool', [1, 1, 5, 5], { kernel_shape: ints([2, 2]), dilations: ints([2, 2]) }),
+    'Dilated pools have no layer',
+  ],
+  [single('Relu', [1, 2, 1, 1, 1, 1]), "The input 'x' has 6 dimensions; Core ML takes up to 5."],
+  [single('Relu', [0, 2]), "The input 'x' is empty: [0, 2]."],
+  [single('Elu', [2], { alpha: float(1), beta: float(0) }), null],
+] as const)('what has no layer is refused with its operator (%#)', (model, message) => {
+  if (message === null) expect(onnxToCoreml(model).bytes.length).toBeGreaterThan(50)
+  else expect(() => onnxToCoreml(model)).toThrow(message)
+})
+
+describe('damaged models', () => {
+  it('are refused, or converted: nothing else is thrown', async () => {
+    const folder = new URL('../../../test/fixtures/coreml/', import.meta.url)
+    const names = (await readdir(folder)).filter((name) => name.endsWith('.onnx'))
+    expect(names.length).toBeGreaterThan(0)
+    for (const name of names) {
+      for (const damaged of mutationsOf(await readFile(new URL(name, folder)), 100)) {
+        try {
+          onnxToCoreml(readOnnx(damaged))
+        } catch (error) {
+          expect(error).toBeInstanceOf(ServiceError)
+        }
+      }
+    }
+  })
+  it('a model that is written is read again', () => {
+    const model = single('Relu', [2, 3])
+    expect(layersOf(onnxToCoreml(readOnnx(writeOnnx(model))).bytes).map(kindOf)).toEqual(['activation'])
+  })
+})

@@ -88,6 +88,19 @@ it('an unknown model, version or format is told; a format that nobody knows is w
   expect(await readdir(cwd)).toEqual([])
 })
 
+it('waits until the format is converted', async () => {
+  const { world, env, cwd, svc } = await start()
+  const body = formOf(await readFile('test/fixtures/from-torch/cnn.pt2'), {}, 'cnn.pt2')
+  const key = env.SERVICE_API_KEY
+  await world.request('POST', '/api/v1/models/net/versions/upload', { key, body })
+  const { exitCode, stderr } = await svc('pull', 'net', '--format', 'tflite')
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 0,
+    stderr: expect.stringMatching(/^Version 3 is not available as tflite yet: its conversion is (pending|running)\./),
+  })
+  expect((await readFile(join(cwd, 'net-v3.tflite'))).toString('latin1', 4, 8)).toBe('TFL3')
+})
+
 it('a connection that breaks is continued; wrong bytes are refused, and nothing of them stays', async () => {
   const { world, env, cwd } = await start()
   const ranges: (string | undefined)[] = []

@@ -75,7 +75,8 @@ const converted = async (
     if (response.ok) return response
     const failure = await refusal(response)
     const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)
-    if (response.status !== 404 || !(retryAfter >= 0) || Date.now() > deadline) throw failure
+    if (response.status !== 404 || !(retryAfter >= 0)) throw failure
+    if (Date.now() > deadline) throw new Failure(failure.message, { advice: 'Pull it again later.', cause: failure })
     if (failure.message !== noted) note(failure.message)
     noted = failure.message
     await sleep(Math.min(retryAfter, MAX_PAUSE_SECONDS) * 1000, undefined, { signal })

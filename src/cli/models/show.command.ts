@@ -30,6 +30,9 @@ export const define = (command: Command, session: Session): void => {
         ['Model', found.model_name ?? found.model_id],
         ['Version', [found.version_label, ...found.aliases.map((alias) => `@${alias}`)].join(' ')],
         ['File', `${found.format}, ${sizeWords(found.model_size_bytes)}, ${found.model_hash}`],
+        ...found.formats.map(
+          ({ format, state, reason }) => [`As ${format}`, reason === null ? state : `${state}: ${reason}`] as const,
+        ),
         ['Added', found.uploaded_at],
         ...(training === null
           ? [['From', found.trained_by === null ? 'an upload' : `round ${found.trained_by.round_number}`] as const]

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { sql } from 'kysely'
 import { expect, it, vi } from 'vitest'
 import { formOf, startWorld, type World } from '../../../../test/world.ts'
 import { graphBuilder } from '../../../convert/onnx/graph-builder.ts'
@@ -63,7 +64,7 @@ const settled = (formats: () => Promise<readonly { readonly state: string }[]>) 
       expect(found.filter(({ state }) => state === 'pending' || state === 'running')).toEqual([])
       return found
     },
-    { timeout: 60_000, interval: 50 },
+    { timeout: 120_000, interval: 50 },
   )
 
 it('weights of a model whose architecture was uploaded become ONNX, in the background', async () => {
@@ -170,4 +171,22 @@ it('a conversion that the service was stopped in is made by the next one, and it
   await world.advance(2 * 60 * 60)
   await world.service.runRetention()
   expect((await download(3, 'onnx')).status).toBe(200)
+})
+
+it('a conversion whose process was killed is taken over when its lease is over', async () => {
+  const { upload, formatsOf, world, id } = await start()
+  await upload(architecture(), 'net.onnx')
+  await upload(weights(), 'net.npz')
+  await sql`insert into conversions (model_id, version, format, state, requested_at, lease_owner, lease_until, attempts)
+    values (${id}, 2, 'onnx', 'running', ${world.now()}, 'killed', ${new Date(world.now().getTime() + 15_000)}, 1),
+      (${id}, 2, 'tflite', 'running', ${world.now()}, 'killed', ${new Date(world.now().getTime() + 15_000)}, 3)`.execute(
+    world.database!.sql,
+  )
+  await world.advance(14)
+  expect(await formatsOf(2)).toMatchObject([{ state: 'running' }, { state: 'running' }])
+  await world.advance(2)
+  expect(await settled(() => formatsOf(2))).toMatchObject([
+    { format: 'onnx', state: 'ready' },
+    { format: 'tflite', state: 'failed', reason: 'The conversion was started 3 times and never finished.' },
+  ])
 })

@@ -10,8 +10,6 @@ import { onnxToTflite } from '../../../convert/to-tflite/onnx-to-tflite.ts'
 import { testEngines } from '../../../inference/engines/parts/test-engines.fixture.ts'
 import { bytesSource } from '../../../tensors/sources.ts'
 
-vi.setConfig({ testTimeout: 120_000 })
-
 const fixture = (name: string): Uint8Array => new Uint8Array(readFileSync(`test/fixtures/from-torch/${name}`))
 
 /** A model of a PyTorch program and the weights that training begins from; devices deliver what PyTorch trained. */
@@ -45,7 +43,7 @@ const train = async (rounds: number) => {
         if (response.status !== 200) throw new Error(await response.text())
         return new Uint8Array(await response.arrayBuffer())
       },
-      { timeout: 60_000, interval: 50 },
+      { timeout: 120_000, interval: 50 },
     )
   return { download, models: history.map(({ aggregated_model_id }) => aggregated_model_id) }
 }

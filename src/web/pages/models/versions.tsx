@@ -22,6 +22,26 @@ export const AliasNames = ({ aliases }: { readonly aliases: readonly string[] })
 const downloadOf = (model: ModelDetail, { version }: Version): string =>
   `/api/v1/models/${model.id}/versions/${version}/download`
 
+/** As it was uploaded, and what it was converted to: links where that is ready. */
+const Formats = ({ model, version }: { readonly model: ModelDetail; readonly version: Version }) => (
+  <span className={styles.version}>
+    {version.format}
+    {version.formats.map(({ format, state, reason }) =>
+      state === 'ready' ? (
+        <a key={format} href={`${downloadOf(model, version)}?format=${format}`} download>
+          {format}
+        </a>
+      ) : (
+        <Quiet key={format}>
+          <span title={reason ?? undefined}>
+            {format} {state}
+          </span>
+        </Quiet>
+      ),
+    )}
+  </span>
+)
+
 const columns = (
   model: ModelDetail,
   onAlias: (version: Version) => void,
@@ -37,7 +57,7 @@ const columns = (
       </span>
     ),
   },
-  { name: 'Format', cell: ({ format }) => format },
+  { name: 'Formats', cell: (version) => <Formats model={model} version={version} /> },
   { name: 'Size', number: true, cell: ({ model_size_bytes }) => bytes(model_size_bytes) },
   { name: 'SHA-256', cell: ({ model_hash }) => <Id id={model_hash.replace('sha256:', '')} /> },
   { name: 'Added', number: true, cell: ({ uploaded_at }) => <Ago time={uploaded_at} /> },

@@ -128,3 +128,16 @@ it('averages pickled and joblib files of one model with each other, by another s
   )
   expect(Object.keys(contents(files.path('out')))).toEqual(['coef_', 'intercept_'])
 })
+
+it('refuses statistics whose merged numbers no float holds, and leaves nothing behind', async () => {
+  const [a, b] = [1, -1].map((sign) => {
+    const bytes = new Uint8Array(readFileSync(pairFile('standard.pkl', 'a')))
+    const mean = readWeights(bytesSource(bytes)).tensors.find(({ name }) => name === 'mean_')!
+    new DataView(bytes.buffer).setFloat64(mean.byteOffset, sign * 1e308, true)
+    return files.write(`extreme${sign}.pkl`, bytes)
+  })
+  await expect(aggregate(a!, b!)).rejects.toThrow(
+    "The statistics 'standard_scaler' of the updates merge to NaN or infinity",
+  )
+  expect(() => readFileSync(files.path('out'))).toThrow('ENOENT')
+})

@@ -196,7 +196,7 @@ export const requireMergeable = (job: AggregationJob, { template }: Pick<RoundFi
 export const mergeStatistics = (files: RoundFiles, rows: number): void => {
   const { template, updates, output } = files
   const numberOf = new Map(template.tensors.map(({ name }, index) => [name, index]))
-  for (const { kind, tensors, options } of template.statistics ?? []) {
+  for (const { name, kind, tensors, options } of template.statistics ?? []) {
     const numbers = Object.entries(tensors).map(([attribute, name]) => [attribute, numberOf.get(name)!] as const)
     const read = (row: number): Values =>
       Object.fromEntries(
@@ -210,7 +210,15 @@ export const mergeStatistics = (files: RoundFiles, rows: number): void => {
     const total = read(0)
     for (let row = 1; row < rows; row++) RULES[kind].merge(total, read(row))
     RULES[kind].finish(total, options)
-    for (const [attribute, index] of numbers)
-      output.write(index, 0, encodeElements(total[attribute]!, template.tensors[index]!.dtype))
+    for (const [attribute, index] of numbers) {
+      const { dtype } = template.tensors[index]!
+      const bytes = encodeElements(total[attribute]!, dtype)
+      if (!decodeElements(bytes, dtype).every(Number.isFinite))
+        throw conflict(
+          `The statistics '${name}' of the updates merge to NaN or infinity in ${attribute}: their numbers are too large, or ` +
+            'their counts are wrong.',
+        )
+      output.write(index, 0, bytes)
+    }
   }
 }

@@ -175,15 +175,44 @@ export const votingClassifier: Converter = (estimator, x, graph, convert) => {
   return { kind: 'classes', classes, index, probabilities: null, scores: null, scoreColumns: 0 }
 }
 
+const valuesOf = (estimator: Estimator, result: Result): string =>
+  result.kind === 'values' && result.columns === 1
+    ? result.values
+    : estimator.refuse('it consists of something that is not a regressor of one value.')
+
 export const votingRegressor: Converter = (estimator, x, graph, convert) => {
   const members = estimator.estimators('estimators_')
-  const values = members.map((member) => {
-    const result = convert(member, x, graph, convert)
-    return result.kind === 'values'
-      ? result.values
-      : estimator.refuse('it consists of something that is not a regressor.')
-  })
+  const values = members.map((member) => valuesOf(estimator, convert(member, x, graph, convert)))
   return valuesResult(weighted(graph, values, weightsOf(estimator, members.length)), 1)
+}
+
+/** The members of a bagging, each of which gets its own columns. */
+const bagged = (estimator: Estimator, x: Table, graph: TableGraph, convert: Converter): Result[] => {
+  const subsets = estimator.list('estimators_features_')
+  return estimator.estimators('estimators_').map((member, at) => {
+    const own = columnsOf(estimator, subsets[at] ?? null, x.columns)
+    return convert(member, graph.select(x, own), graph, convert)
+  })
+}
+
+const mean = (graph: TableGraph, parts: readonly string[]): string =>
+  weighted(
+    graph,
+    parts,
+    parts.map(() => 1),
+  )
+
+export const baggingClassifier: Converter = (estimator, x, graph, convert) => {
+  const classes = classesOf(estimator)
+  const each = bagged(estimator, x, graph, convert).map((result) =>
+    requireProbabilities(estimator, classResult(estimator, result), classes),
+  )
+  return byProbability(graph, classes, mean(graph, each))
+}
+
+export const baggingRegressor: Converter = (estimator, x, graph, convert) => {
+  const each = bagged(estimator, x, graph, convert).map((result) => valuesOf(estimator, result))
+  return valuesResult(mean(graph, each), 1)
 }
 
 /** The mean of classifiers whose scores were calibrated. Source: sklearn/calibration.py, _CalibratedClassifier. */

@@ -13,6 +13,7 @@ import { textColumns } from './inputs.ts'
 import * as linear from './linear.ts'
 import * as preprocessing from './preprocessing.ts'
 import { addOutputs, type Converter } from './result.ts'
+import { selection } from './selection.ts'
 import * as svm from './svm.ts'
 import { type Table, TableGraph } from './table.ts'
 import * as trees from './trees.ts'
@@ -58,6 +59,7 @@ const TABLE: readonly (readonly [Converter, string])[] = [
   [preprocessing.simpleImputer, 'SimpleImputer'],
   [preprocessing.polynomialFeatures, 'PolynomialFeatures'],
   [preprocessing.functionTransformer, 'FunctionTransformer'],
+  [selection, 'SelectKBest VarianceThreshold RFE RFECV SequentialFeatureSelector'],
   [encoders.oneHotEncoder, 'OneHotEncoder'],
   [encoders.ordinalEncoder, 'OrdinalEncoder'],
   [encoders.labelEncoder, 'LabelEncoder'],
@@ -67,6 +69,8 @@ const TABLE: readonly (readonly [Converter, string])[] = [
   [compose.search, 'GridSearchCV RandomizedSearchCV HalvingGridSearchCV HalvingRandomSearchCV'],
   [compose.votingClassifier, 'VotingClassifier'],
   [compose.votingRegressor, 'VotingRegressor'],
+  [compose.baggingClassifier, 'BaggingClassifier'],
+  [compose.baggingRegressor, 'BaggingRegressor'],
   [compose.calibratedClassifier, 'CalibratedClassifierCV'],
   [compose.oneVersusRest, 'OneVsRestClassifier'],
 ]

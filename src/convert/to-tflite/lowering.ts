@@ -138,7 +138,9 @@ export const lowerNode = (
   const result = (at = 0) => {
     const found = shapes.get(node.outputs[at] ?? '')
     if (found === undefined) throw badRequest('Its output has a shape that depends on data; TFLite needs a fixed one.')
-    return { type: tfliteType(found.type, `Its output '${node.outputs[at]}'`), shape: found.shape }
+    // Texts are the places that they have in a list.
+    const type = found.type === 'string' ? 'i64' : tfliteType(found.type, `Its output '${node.outputs[at]}'`)
+    return { type, shape: found.shape }
   }
   return {
     ...context,

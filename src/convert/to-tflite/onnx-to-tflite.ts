@@ -68,18 +68,32 @@ export interface Converted {
   readonly notes: string[]
 }
 
-const notesOf = (model: OnnxModel): string[] => {
+const MAX_NAMED_CLASSES = 50
+
+/** Lists of texts that labels are taken from. */
+const classNames = ({ graph }: OnnxModel): string[][] => {
+  const utf8 = new TextDecoder()
+  const lists = graph.nodes.flatMap((node) => {
+    const attribute = node.attributes.classlabels_strings
+    const list = node.type === 'Gather' ? graph.initializers.get(node.inputs[0] ?? '')?.strings : undefined
+    if (list !== undefined) return [list.map((text) => utf8.decode(text))]
+    return attribute?.kind === 'strings' && attribute.value.length > 0 ? [[...attribute.value]] : []
+  })
+  return lists.map((list) => list.slice(0, MAX_NAMED_CLASSES))
+}
+
+const notesOf = (model: OnnxModel, folded: OnnxModel): string[] => {
   const values = [...model.graph.inputs, ...model.graph.outputs]
   const named = model.graph.inputs.flatMap(({ shape }) => shape ?? []).filter((size) => typeof size === 'string')
-  const doubles = values.filter(({ type }) => type === 'f64' || type === 'f16' || type === 'bf16')
+  const others = values.filter(({ type }) => type === 'f64' || type === 'f16' || type === 'bf16')
+  const texts = model.graph.outputs.filter(({ type }) => type === 'string').map(({ name }) => name)
+  const classes = classNames(folded).map((list) => list.map((name, at) => `${at} ${name}`).join(', '))
   return [
     ...(named.length > 0
       ? ['TFLite models have fixed shapes: dimensions without a size are those of the input shape, or 1.']
       : []),
-    ...(doubles.length > 0 ? [`${doubles.map(({ name }) => name).join(', ')}: float32 in TFLite.`] : []),
-    ...(model.graph.outputs.some(({ type }) => type === 'string')
-      ? ['Labels that are texts are the number of the class.']
-      : []),
+    ...(others.length > 0 ? [`${others.map(({ name }) => name).join(', ')}: float32 in TFLite.`] : []),
+    ...(texts.length > 0 ? [`${texts.join(', ')}: the number of the class, not its name: ${classes.join('; ')}.`] : []),
   ]
 }
 
@@ -113,7 +127,7 @@ export const onnxToTflite = (model: OnnxModel, options: { readonly inputShape?: 
       taken.add(tensor.index)
       return { name, tensor }
     })
-    return { bytes: graph.bytes(outputs), notes: notesOf(model) }
+    return { bytes: graph.bytes(outputs), notes: notesOf(model, folded) }
 
     function lower(node: OnnxNode): void {
       try {

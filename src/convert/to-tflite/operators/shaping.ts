@@ -134,10 +134,14 @@ const fromFront = (node: Lowering, at: number, size: number): Tensor => {
   return graph.operator('SELECT_V2', [negative, moved, index], { shape: index.shape, type: 'i32' })
 }
 
+/** Labels of a classifier: the number of the class is given instead, as TFLite has no texts. */
+const isTextList = (node: Lowering): boolean => node.input(0).type === 'string' && node.input(0).shape.length === 1
+
 const gather: Lower = (node) => {
   const { shape } = node.result()
   const axis = node.axis('axis', 0)
   const indices = fromFront(node, 1, node.input(0).shape[axis]!)
+  if (isTextList(node)) return node.define(castTo(node.graph, indices, 'i64'))
   const x = node.value(0)
   const options = { table: 'GatherOptions', value: { axis, batchDims: 0 } }
   node.define(node.graph.operator('GATHER', [x, indices], { shape }, options))

@@ -129,10 +129,15 @@ const fusedWeights = (weight: Constant, bias: Constant | undefined, norm: readon
   ] as const
 }
 
-/** Convolutions that take in the BatchNormalization behind them, where nothing else reads their output. */
-const withFusedNorms = (graph: OnnxGraph): OnnxGraph => {
+const readerCounts = (graph: OnnxGraph): Map<string, number> => {
   const readers = new Map<string, number>(graph.outputs.map(({ name }) => [name, 1]))
   for (const name of graph.nodes.flatMap((node) => node.inputs)) readers.set(name, (readers.get(name) ?? 0) + 1)
+  return readers
+}
+
+/** Convolutions that take in the BatchNormalization behind them, where nothing else reads their output. */
+const withFusedNorms = (graph: OnnxGraph): OnnxGraph => {
+  const readers = readerCounts(graph)
   const convs = new Map(
     graph.nodes.filter(({ type, domain }) => type === 'Conv' && domain === '').map((node) => [node.outputs[0]!, node]),
   )
@@ -162,10 +167,62 @@ const withFusedNorms = (graph: OnnxGraph): OnnxGraph => {
   return { ...graph, nodes, initializers }
 }
 
+/** The most multiplications that merging two matrices may take: about a second. */
+const MAX_PRODUCT = 2 ** 29
+
+/** `A · B` of two matrices, in float64. */
+const product = (a: Constant, b: Constant): Float64Array => {
+  const [rows, inner, columns] = [a.shape[0]!, a.shape[1]!, b.shape[1]!]
+  const result = new Float64Array(rows * columns)
+  for (let row = 0; row < rows; row++) {
+    for (let k = 0; k < inner; k++) {
+      const factor = a.values[row * inner + k]!
+      for (let column = 0; column < columns; column++) {
+        result[row * columns + column]! += factor * b.values[k * columns + column]!
+      }
+    }
+  }
+  return result
+}
+
+/**
+ * `(x · A) · B` with constant matrices as `x · (A · B)` where that is smaller: linear models write their support vectors
+ * and coefficients so, whose sums cancel out and lose digits in float32.
+ */
+const withMergedProducts = (graph: OnnxGraph): OnnxGraph => {
+  const readers = readerCounts(graph)
+  const initializers = new Map(graph.initializers)
+  const matrix = (node: OnnxNode) => {
+    const tensor = initializers.get(node.inputs[1] ?? '')
+    return node.type === 'MatMul' && node.domain === '' && tensor?.shape.length === 2 ? tensor : undefined
+  }
+  const made = new Map<string, OnnxNode>()
+  const dropped = new Set<string>()
+  const nodes = graph.nodes.map((node) => {
+    const first = made.get(node.inputs[0] ?? '')
+    const [a, b] = [first && matrix(first), matrix(node)]
+    let result = node
+    if (first !== undefined && a !== undefined && b !== undefined && readers.get(node.inputs[0]!) === 1) {
+      const [rows, inner, columns] = [a.shape[0]!, a.shape[1]!, b.shape[1]!]
+      const isSmaller = rows * columns <= inner * Math.min(rows, columns) && rows * inner * columns <= MAX_PRODUCT
+      if (inner === b.shape[0] && isSmaller) {
+        const name = `${node.outputs[0]}/merged`
+        const values = product(constantOf(a), constantOf(b))
+        initializers.set(name, tensorOfConstant({ type: a.type, shape: [rows, columns], values }))
+        dropped.add(node.inputs[0]!)
+        result = { ...node, inputs: [first.inputs[0]!, name] }
+      }
+    }
+    made.set(result.outputs[0] ?? '', result)
+    return result
+  })
+  return { ...graph, nodes: nodes.filter(({ outputs }) => !dropped.has(outputs[0] ?? '')), initializers }
+}
+
 /**
  * The model with everything computed that does not depend on its inputs' elements: constants, shapes (for these input
  * shapes; a dimension with a name is 1 where none is given), and branches. Identity and Dropout are gone, and
- * BatchNormalization is part of the convolution before it. Throws bad_request that names the node like inferShapes.
+ * BatchNormalization is part of the convolution before it; products with constant matrices one after another are one. Throws bad_request that names the node like inferShapes.
  */
 export const foldConstants = (model: OnnxModel, inputShapes?: InputShapes): OnnxModel => {
   let current = model
@@ -188,7 +245,9 @@ export const foldConstants = (model: OnnxModel, inputShapes?: InputShapes): Onnx
     )
     const folded = { ...current.graph, inputs, outputs, nodes, initializers: constants }
     // Subgraphs read values of the graph around them by name, so names stay where there are some.
-    const steps = nodes.some(hasSubgraph) ? [] : [withoutPassThrough, withoutUnused, withFusedNorms, withOutputNames]
+    const steps = nodes.some(hasSubgraph)
+      ? []
+      : [withoutPassThrough, withoutUnused, withFusedNorms, withMergedProducts, withOutputNames]
     return { ...current, graph: [...steps, withoutUnused].reduce<OnnxGraph>((graph, step) => step(graph), folded) }
   }
 }

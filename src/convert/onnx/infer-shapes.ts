@@ -103,7 +103,9 @@ export const analyze = (model: OnnxModel, inputShapes?: InputShapes, maxElements
       const value = results[at] ?? declaredValue(declared.get(name), graph.inputs, fix)
       if (name !== '' && value !== undefined) values.set(name, value)
     }
-    const outputs = guarded(nodeLabel(node), () => evaluateConstant(context, results, constants, maxElements))
+    const outputs = guarded(nodeLabel(node), () =>
+      unlessDataDependent(() => evaluateConstant(context, results, constants, maxElements)),
+    )
     for (const [at, output] of outputs.entries()) {
       const tensor = 'data' in output ? output : tensorOfConstant(output)
       if ((node.outputs[at] ?? '') !== '') addConstant(node.outputs[at]!, tensor)
@@ -129,12 +131,16 @@ const inferNode = (context: NodeContext): readonly StaticValue[] => {
   const { domain, type } = context.node
   const rule = domain === '' || domain === 'ai.onnx.ml' ? SHAPE_RULES[type] : undefined
   if (rule === undefined || !Object.hasOwn(SHAPE_RULES, type)) return []
+  const results = unlessDataDependent(() => rule(context))
+  for (const { shape } of results) {
+    if (!shapeIsPossible(shape)) throw badRequest(`its output would have the shape [${shape.join(', ')}].`)
+  }
+  return results
+}
+
+const unlessDataDependent = <Item>(list: () => readonly Item[]): readonly Item[] => {
   try {
-    const results = rule(context)
-    for (const { shape } of results) {
-      if (!shapeIsPossible(shape)) throw badRequest(`its output would have the shape [${shape.join(', ')}].`)
-    }
-    return results
+    return list()
   } catch (error) {
     if (error instanceof DataDependent) return []
     throw error

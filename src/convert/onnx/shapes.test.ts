@@ -72,3 +72,14 @@ it('real exports fold to a graph whose every value has a shape', async () => {
   const shapes = inferShapes(folded)
   for (const node of folded.graph.nodes) for (const name of node.outputs) expect(shapes.has(name)).toBe(true)
 })
+
+it('products with constant matrices one after another are one, where that is smaller', () => {
+  const graph = graphBuilder('support vectors')
+  const x = graph.input('x', 'f32', [1, 2])
+  const vectors = graph.constant('vectors', tensorOf('f32', [2, 3], [1, 2, 3, 4, 5, 6]))
+  const coefficients = graph.constant('coefficients', tensorOf('f32', [3, 1], [1, -1, 2]))
+  graph.output('y', graph.node('MatMul', [graph.node('MatMul', [x, vectors]), coefficients]), 'f32', [1, 1])
+  const folded = foldConstants(graph.build()).graph
+  expect(folded.nodes).toHaveLength(1)
+  expect([...numbersOf(folded.initializers.get(folded.nodes[0]!.inputs[1]!)!)]).toEqual([5, 11])
+})

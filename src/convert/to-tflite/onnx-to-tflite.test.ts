@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { graphBuilder } from '../onnx/graph-builder.ts'
-import { texts } from '../onnx/model.ts'
+import { int, texts } from '../onnx/model.ts'
 import { readOnnx } from '../onnx/read-onnx.ts'
-import { tensorOf } from '../onnx/tensors.ts'
+import { stringTensorOf, tensorOf } from '../onnx/tensors.ts'
 import { onnxToTflite } from './onnx-to-tflite.ts'
 import { OPERATORS } from './schema.ts'
 import { isLitertBundle, isTflite, readTflite, writeTflite } from './tflite-file.ts'
@@ -82,6 +82,16 @@ it('an operator that TFLite lacks is named with its node', () => {
   const data = pad.constant('data', tensorOf('f32', [1], [1]))
   pad.output('y', pad.node('Pad', [data, size]), 'f32', null)
   expect(() => onnxToTflite(pad.build())).toThrow("'size' is no constant. TFLite needs it when the model is converted.")
+})
+
+it('labels that are texts are numbers of classes, which a note names', () => {
+  const graph = graphBuilder('labels')
+  const best = graph.node('ArgMax', [graph.input('x', 'f32', [2, 3])], { axis: int(1), keepdims: int(0) })
+  const names = graph.constant('names', stringTensorOf([3], ['ham', 'spam', 'eggs']))
+  graph.output('label', graph.node('Gather', [names, best]), 'string', [2])
+  const { bytes, notes } = onnxToTflite(graph.build())
+  expect(notes).toEqual(['label: the number of the class, not its name: 0 ham, 1 spam, 2 eggs.'])
+  expect(count(bytes, 'ARG_MAX')).toBe(1)
 })
 
 it('.litertlm bundles and other files are recognized and refused', () => {

@@ -27,7 +27,7 @@ MODULES = ["v_proj", "o_proj", "down_proj"]
 def open_base(path):
     """The model of a GGUF file, or of a folder of the Hugging Face hub, with an adapter that changes nothing yet."""
     folder, file = os.path.split(path)
-    place = {"pretrained_model_name_or_path": folder, "gguf_file": file} if path.endswith(".gguf") else {"pretrained_model_name_or_path": path}
+    place = {"pretrained_model_name_or_path": folder or ".", "gguf_file": file} if path.endswith(".gguf") else {"pretrained_model_name_or_path": path}
     tokenizer = AutoTokenizer.from_pretrained(**place)
     torch.manual_seed(0)  # every device must begin with the same adapter
     model = get_peft_model(AutoModelForCausalLM.from_pretrained(**place, dtype=torch.float32),

@@ -1,0 +1,143 @@
+// The architecture of a Keras model: layers and how they are connected, of Keras 2 and 3.
+import { badRequest } from '../../domain/errors.ts'
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+export type JsonObject = { readonly [key: string]: Json }
+
+/** An output of a call of a layer. */
+export interface Reference {
+  readonly layer: string
+  readonly call: number
+  readonly output: number
+}
+
+/** An input of a call: a tensor of another layer, or a number. */
+export type CallInput = Reference | number
+
+export interface KerasLayer {
+  readonly className: string
+  readonly name: string
+  readonly config: JsonObject
+  /** Operators of `keras.ops` are calls without weights. */
+  readonly isOperator: boolean
+  readonly calls: readonly (readonly CallInput[])[]
+}
+
+export interface KerasModel {
+  readonly layers: readonly KerasLayer[]
+  readonly isSequential: boolean
+  readonly inputs: readonly Reference[]
+  readonly outputs: readonly Reference[]
+  /** Of a Sequential model without an input layer. */
+  readonly builtShape: Json
+}
+
+const MAX_LAYERS = 5000
+const MAX_DEPTH = 16
+
+export const damagedKeras = (what: string) =>
+  badRequest(`The architecture in the Keras file is damaged: ${what}. Save the model again with model.save(path).`)
+
+export const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export const asObject = (value: Json | undefined, what: string): JsonObject => {
+  if (!isObject(value)) throw damagedKeras(`${what} is missing`)
+  return value
+}
+
+const asList = (value: Json | undefined, what: string): readonly Json[] => {
+  if (!Array.isArray(value) || value.length > MAX_LAYERS) throw damagedKeras(`${what} is not a list, or too long`)
+  return value
+}
+
+const asText = (value: Json | undefined, what: string): string => {
+  if (typeof value !== 'string') throw damagedKeras(`${what} is not text`)
+  return value
+}
+
+const isHistory = (value: Json): value is readonly [string, number, number] =>
+  Array.isArray(value) && typeof value[0] === 'string' && typeof value[1] === 'number' && typeof value[2] === 'number'
+
+const referenceOf = ([layer, call, output]: readonly [string, number, number]): Reference => ({ layer, call, output })
+
+/** All tensors in a structure of lists and dictionaries, in order; numbers too where they are arguments. */
+const inputsIn = (value: Json, isArgument: boolean, depth = 0): CallInput[] => {
+  if (depth > MAX_DEPTH) throw damagedKeras('the inputs of a layer nest too deep')
+  if (isHistory(value)) {
+    const kwargs = value[3 as number]
+    return [referenceOf(value), ...(isObject(kwargs) ? inputsIn(Object.values(kwargs), false, depth + 1) : [])]
+  }
+  if (Array.isArray(value)) return value.flatMap((item: Json) => inputsIn(item, isArgument, depth + 1))
+  if (typeof value === 'number') return isArgument ? [value] : []
+  if (!isObject(value)) return []
+  if (value.class_name === '__keras_tensor__') {
+    const history = asObject(value.config, 'a tensor').keras_history ?? null
+    if (!isHistory(history)) throw damagedKeras('a tensor belongs to no layer')
+    return [referenceOf(history)]
+  }
+  return Object.values(value).flatMap((item) => inputsIn(item, false, depth + 1))
+}
+
+const callOf = (node: Json): CallInput[] => {
+  // Keras 2 lists the tensors; Keras 3 the arguments of the call.
+  if (!isObject(node)) return inputsIn(node, false)
+  return [...inputsIn(node.args ?? [], true), ...inputsIn(node.kwargs ?? {}, false)]
+}
+
+const layerOf = (value: Json): KerasLayer => {
+  const layer = asObject(value, 'a layer')
+  const config = asObject(layer.config ?? {}, 'the config of a layer')
+  const calls = layer.inbound_nodes === undefined ? [] : asList(layer.inbound_nodes, 'the inputs of a layer')
+  return {
+    className: asText(layer.class_name, 'the class of a layer'),
+    name: asText(layer.name ?? config.name, 'the name of a layer'),
+    config,
+    isOperator: typeof layer.module === 'string' && layer.module.includes('.ops.'),
+    calls: calls.map(callOf),
+  }
+}
+
+const referencesIn = (value: Json | undefined): Reference[] =>
+  inputsIn(value ?? [], false).filter((each) => typeof each === 'object')
+
+/** Whether the layer is a model of its own. */
+export const isModel = ({ className, config }: Pick<KerasLayer, 'className' | 'config'>): boolean =>
+  ['Sequential', 'Functional', 'Model'].includes(className) && Array.isArray(config.layers)
+
+/** The layers of a model's config. Keras 2.2 has a list in place of a Sequential's config. */
+export const modelOf = (className: string, config: JsonObject | readonly Json[]): KerasModel => {
+  const isList = Array.isArray(config)
+  const object = isList ? {} : (config as JsonObject)
+  const layers = asList(isList ? config : object.layers, 'the list of layers').map(layerOf)
+  return {
+    layers,
+    isSequential: className === 'Sequential',
+    inputs: referencesIn(object.input_layers),
+    outputs: referencesIn(object.output_layers),
+    builtShape: object.build_input_shape ?? null,
+  }
+}
+
+/** The model of `model_config` or `config.json`. Throws bad_request for subclassed models. */
+export const parseModel = (json: string): KerasModel => {
+  let value: Json
+  try {
+    value = JSON.parse(
+      json.replace(/"(?:[^"\\]|\\.)*"|-?\bInfinity\b|\bNaN\b/g, (part) => (part[0] === '"' ? part : 'null')),
+    )
+  } catch {
+    throw damagedKeras('it is not JSON')
+  }
+  const root = asObject(value, 'the model')
+  const className = asText(root.class_name, 'the class of the model')
+  const config = Array.isArray(root.config) ? (root.config as readonly Json[]) : asObject(root.config, 'the config')
+  const known = ['Sequential', 'Functional', 'Model'].includes(className)
+  if (!known || (!Array.isArray(config) && !Array.isArray((config as JsonObject).layers))) {
+    throw badRequest(
+      `The model is of the class ${className}, whose computation is Python code and not in the file. ` +
+        'Build it as keras.Sequential or with the functional API, keras.Model(inputs, outputs).',
+    )
+  }
+  return modelOf(className, config)
+}

@@ -1,0 +1,154 @@
+import { badRequest } from '../../domain/errors.ts'
+import { readTensorBytes } from '../../tensors/elements.ts'
+import { readWeights } from '../../tensors/read-weights.ts'
+import type { ByteSource, Tensor } from '../../tensors/weight-file.ts'
+import type { OnnxTensor } from '../onnx/model.ts'
+import { isModel, type JsonObject, type KerasLayer, modelOf } from './keras-config.ts'
+
+/** Names of a layer's weights in the order in which Keras creates them; one weight may have several, by version. */
+type Names = readonly (readonly string[])[]
+
+const given = (config: JsonObject, ...names: readonly (readonly [string, string])[]): Names =>
+  names.flatMap(([flag, name]) => (config[flag] === false ? [] : [[name]]))
+
+const withBias =
+  (...names: Names) =>
+  (config: JsonObject): Names => [...names, ...given(config, ['use_bias', 'bias'])]
+
+const cell = withBias(['kernel'], ['recurrent_kernel'])
+const kernel = withBias(['kernel'])
+const depthwise = withBias(['depthwise_kernel', 'kernel'])
+const separable = withBias(['depthwise_kernel'], ['pointwise_kernel'])
+
+/** By class of the layer. */
+const WEIGHTS: ReadonlyMap<string, (config: JsonObject) => Names> = new Map<string, (config: JsonObject) => Names>([
+  ...['Dense', 'Conv1D', 'Conv2D', 'Conv3D', 'Conv1DTranspose', 'Conv2DTranspose', 'Conv3DTranspose'].map(
+    (name) => [name, kernel] as const,
+  ),
+  ...['DepthwiseConv1D', 'DepthwiseConv2D'].map((name) => [name, depthwise] as const),
+  ...['SeparableConv1D', 'SeparableConv2D'].map((name) => [name, separable] as const),
+  ...['LSTM', 'GRU', 'SimpleRNN'].map((name) => [name, cell] as const),
+  [
+    'BatchNormalization',
+    (config) => [...given(config, ['scale', 'gamma'], ['center', 'beta']), ['moving_mean'], ['moving_variance']],
+  ],
+  ['LayerNormalization', (config) => given(config, ['scale', 'gamma'], ['center', 'beta'])],
+  ['GroupNormalization', (config) => given(config, ['scale', 'gamma'], ['center', 'beta'])],
+  ['Embedding', () => [['embeddings']]],
+  ['PReLU', () => [['alpha']]],
+  [
+    'Normalization',
+    (config) =>
+      Array.isArray(config.mean) || typeof config.mean === 'number' ? [] : [['mean'], ['variance'], ['count']],
+  ],
+])
+
+/** Where the weights of a layer are. */
+export interface Place {
+  /** In files of Keras 3: `layers/dense_1`. */
+  readonly path: string
+  /** In `.h5` files: the group, and the names of the layers inside it. */
+  readonly names: readonly string[]
+  /** In lists of arrays: the number of weights before those of the layer. */
+  readonly before: number
+}
+
+/** `Conv2D` is `conv2d`, `BatchNormalization` is `batch_normalization`: keras.src.utils.naming.to_snake_case. */
+const snakeCase = (name: string): string =>
+  name
+    .replace(/\W+/g, '')
+    .replace(/(.)([A-Z][a-z]+)/g, '$1_$2')
+    .replace(/([a-z])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+
+const namesOf = ({ className, config }: Pick<KerasLayer, 'className' | 'config'>): Names =>
+  WEIGHTS.get(className)?.(config) ?? []
+
+const innerOf = (config: JsonObject, key: string): Pick<KerasLayer, 'className' | 'config'> | null => {
+  const inner = config[key] as JsonObject | undefined
+  if (typeof inner?.class_name !== 'string') return null
+  return { className: inner.class_name, config: (inner.config ?? {}) as JsonObject }
+}
+
+const countIn = (layer: Pick<KerasLayer, 'className' | 'config'>): number => {
+  if (isModel(layer)) {
+    return modelOf(layer.className, layer.config).layers.reduce((sum, each) => sum + countIn(each), 0)
+  }
+  const inner = innerOf(layer.config, 'layer')
+  const own = namesOf(layer).length
+  return own + (inner === null ? 0 : countIn(inner) * (layer.className === 'Bidirectional' ? 2 : 1))
+}
+
+/** The places of a model's layers, in order. */
+export const placesIn = (layers: readonly KerasLayer[], { path, names, before }: Place): Place[] => {
+  const used = new Map<string, number>()
+  let count = before
+  return layers.map((layer) => {
+    if (layer.isOperator) return { path: '', names: [], before: count }
+    const name = snakeCase(layer.className === 'Model' ? 'Functional' : layer.className)
+    const seen = used.get(name) ?? 0
+    used.set(name, seen + 1)
+    const place = {
+      path: `${path}layers/${seen === 0 ? name : `${name}_${seen}`}`,
+      names: [...names, layer.name],
+      before: count,
+    }
+    count += countIn(layer)
+    return place
+  })
+}
+
+export const ROOT: Place = { path: '', names: [], before: 0 }
+
+/** The weights of a layer by the first of their names. */
+export type LayerWeights = (layer: Pick<KerasLayer, 'className' | 'config'>, place: Place) => Map<string, OnnxTensor>
+
+const byName = (tensors: readonly Tensor[], { names }: Place, wanted: readonly string[]): Tensor | undefined => {
+  const [group, ...inner] = names
+  const found = tensors.filter(({ name }) => {
+    if (!name.startsWith(`${group}/`)) return false
+    const last = name.slice(name.lastIndexOf('/') + 1).replace(/:\d+$/, '')
+    const folders = `/${name.slice(0, name.lastIndexOf('/'))}/`
+    return (
+      wanted.includes(last) && inner.every((part) => folders.includes(part.endsWith('_') ? `/${part}` : `/${part}/`))
+    )
+  })
+  return found[0]
+}
+
+const lookup = (
+  tensors: readonly Tensor[],
+): ((place: Place, at: number, names: readonly string[]) => Tensor | undefined) => {
+  // TensorFlow's Keras 2.12 to 2.15 had another name for the folder of layers.
+  const all = new Map(
+    tensors.map((tensor) => [tensor.name.replaceAll('_layer_checkpoint_dependencies/', 'layers/'), tensor]),
+  )
+  if (tensors.some(({ name }) => /(^|\/)vars\/\d+$/.test(name))) {
+    return ({ path }, at) => all.get(`${path}/vars/${at}`) ?? all.get(`${path}/cell/vars/${at}`)
+  }
+  if (tensors.every(({ name }) => /^arr_\d+$/.test(name))) return ({ before }, at) => all.get(`arr_${before + at}`)
+  return (place, _, names) => byName(tensors, place, names)
+}
+
+/**
+ * The weights of a Keras file: of Keras 3 by the position of the layer, of `.h5` by its name, of `.npz` (made from
+ * model.get_weights()) by their order. Throws bad_request naming the layer where one is missing.
+ */
+export const kerasWeights = (source: ByteSource): LayerWeights => {
+  let find: ReturnType<typeof lookup> | undefined
+  return (layer, place) => {
+    const weights = new Map<string, OnnxTensor>()
+    namesOf(layer).forEach((names, at) => {
+      // Models without weights have no tensors to read.
+      find ??= lookup(readWeights(source).tensors)
+      const tensor = find(place, at, names)
+      if (tensor === undefined) {
+        throw badRequest(
+          `The file has no weight '${names[0]}' of the layer '${place.names.join('/')}' (${layer.className}).`,
+        )
+      }
+      weights.set(names[0]!, { type: tensor.dtype, shape: tensor.shape, data: readTensorBytes(source, tensor) })
+    })
+    return weights
+  }
+}

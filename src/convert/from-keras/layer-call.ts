@@ -1,0 +1,232 @@
+// One call of a Keras layer on its way to ONNX.
+import { badRequest } from '../../domain/errors.ts'
+import type { DType } from '../../tensors/weight-file.ts'
+import type { GraphBuilder } from '../onnx/graph-builder.ts'
+import { type Attribute, elementCount, int, ints, numberOfElementType, type OnnxTensor } from '../onnx/model.ts'
+import { numbersOf, scalarOf, tensorOf } from '../onnx/tensors.ts'
+import { isObject, type Json, type JsonObject, type KerasLayer } from './keras-config.ts'
+import type { LayerWeights, Place } from './keras-weights.ts'
+
+/** A size: a number, or the name of a dynamic one. */
+export type Size = number | string
+
+/** A tensor of the model. Keras has the channels last; between convolutions they stay first, as ONNX has them. */
+export interface Value {
+  readonly name: string
+  /** As Keras has it, channels last. */
+  readonly shape: readonly Size[]
+  readonly type: DType
+  /** Whether the ONNX value has its channels first. */
+  readonly channelsFirst: boolean
+  /** Whether some of its steps are padding that later layers are to skip. */
+  readonly masked: boolean
+}
+
+export interface Scope {
+  readonly builder: GraphBuilder
+  readonly weights: LayerWeights
+  /** Keras 2 has other definitions of a few functions. */
+  readonly isKeras2: boolean
+  readonly notes: Set<string>
+}
+
+export const toFirst = (rank: number): number[] => [0, rank - 1, ...Array.from({ length: rank - 2 }, (_, at) => at + 1)]
+const toLast = (rank: number): number[] => [0, ...Array.from({ length: rank - 2 }, (_, at) => at + 2), 1]
+
+/** Row-major elements with their axes in another order. */
+export const permuted = (tensor: OnnxTensor, order: readonly number[]): OnnxTensor => {
+  const from = numbersOf(tensor)
+  const strides = tensor.shape.map((_, axis) => elementCount(tensor.shape.slice(axis + 1)))
+  const shape = order.map((axis) => tensor.shape[axis]!)
+  const steps = order.map((axis) => strides[axis]!)
+  const index = new Array<number>(shape.length).fill(0)
+  const values = new Float32Array(from.length)
+  let at = 0
+  for (let to = 0; to < values.length; to++) {
+    values[to] = from[at]!
+    for (let axis = shape.length - 1; axis >= 0; axis--) {
+      at += steps[axis]!
+      if (++index[axis]! < shape[axis]!) break
+      at -= steps[axis]! * shape[axis]!
+      index[axis] = 0
+    }
+  }
+  return tensorOf('f32', shape, values)
+}
+
+export class LayerCall {
+  readonly scope: Scope
+  readonly layer: Pick<KerasLayer, 'className' | 'name' | 'config'>
+  readonly place: Place
+  readonly inputs: readonly (Value | number)[]
+  private loaded: Map<string, OnnxTensor> | undefined
+
+  constructor(
+    scope: Scope,
+    layer: Pick<KerasLayer, 'className' | 'name' | 'config'>,
+    place: Place,
+    inputs: readonly (Value | number)[],
+  ) {
+    this.scope = scope
+    this.layer = layer
+    this.place = place
+    this.inputs = inputs
+  }
+
+  refuse(reason: string): Error {
+    return badRequest(`${this.layer.className} '${this.layer.name}' cannot be converted: ${reason}`)
+  }
+
+  // Settings.
+
+  get config(): JsonObject {
+    return this.layer.config
+  }
+
+  number(name: string, absent?: number): number {
+    const value = this.config[name]
+    if (typeof value === 'number') return value
+    if (absent !== undefined && (value === undefined || value === null)) return absent
+    throw this.refuse(`its setting '${name}' is not a number.`)
+  }
+
+  flag(name: string, absent = false): boolean {
+    const value = this.config[name]
+    return typeof value === 'boolean' ? value : absent
+  }
+
+  text(name: string, absent: string): string {
+    const value = this.config[name]
+    return typeof value === 'string' ? value : absent
+  }
+
+  /** Whole numbers, one for each axis; one number stands for all. */
+  sizes(name: string, axes: number, absent?: number): number[] {
+    const value: Json = this.config[name] ?? absent ?? null
+    const list = typeof value === 'number' ? new Array<number>(axes).fill(value) : value
+    if (!Array.isArray(list) || list.length !== axes || !list.every((size) => Number.isSafeInteger(size))) {
+      throw this.refuse(`its setting '${name}' is not ${axes} whole numbers.`)
+    }
+    return list as number[]
+  }
+
+  /** Throws where the layer is not channels-last, or otherwise not as it is by default. */
+  requireChannelsLast(): void {
+    if (this.text('data_format', 'channels_last') !== 'channels_last') {
+      throw this.refuse('its data_format is channels_first; build the model with channels_last.')
+    }
+  }
+
+  // Inputs.
+
+  input(at = 0): Value {
+    const value = this.inputs[at]
+    if (typeof value !== 'object') throw this.refuse(`it has no input ${at}.`)
+    return value
+  }
+
+  /** The input, of which the layer needs to know the number of axes. */
+  inputOfRank(rank: number): Value {
+    const value = this.input()
+    if (value.shape.length !== rank) {
+      throw this.refuse(`its input has ${value.shape.length} axes, not ${rank} (the batch included).`)
+    }
+    return value
+  }
+
+  fixed(shape: readonly Size[], what: string): number[] {
+    return shape.map((size) => {
+      if (typeof size !== 'number') throw this.refuse(`${what} is not fixed; name it with an input shape.`)
+      return size
+    })
+  }
+
+  /** The ONNX value with its channels last, as Keras has it. */
+  last(value: Value): string {
+    if (!value.channelsFirst) return value.name
+    return this.emit('Transpose', [value.name], { perm: ints(toLast(value.shape.length)) })
+  }
+
+  /** The ONNX value with its channels first. */
+  first(value: Value): string {
+    if (value.channelsFirst || value.shape.length < 3) return value.name
+    return this.emit('Transpose', [value.name], { perm: ints(toFirst(value.shape.length)) })
+  }
+
+  // ONNX.
+
+  emit(type: string, inputs: readonly string[], attributes: Readonly<Record<string, Attribute>> = {}): string {
+    return this.scope.builder.node(type, inputs, attributes, { output: this.layer.name })
+  }
+
+  emitSeveral(type: string, inputs: readonly string[], count: number, attributes: Record<string, Attribute>): string[] {
+    const outputs = Array.from({ length: count }, (_, at) => `${this.layer.name}_${at}`)
+    return this.scope.builder.nodes(type, inputs, outputs, attributes)
+  }
+
+  /** A value with the shape and layout of another. */
+  like(value: Value, name: string, changes: Partial<Value> = {}): Value {
+    return { ...value, name, ...changes }
+  }
+
+  result(name: string, shape: readonly Size[], changes: Partial<Value> = {}): Value {
+    return { name, shape, type: 'f32', channelsFirst: false, masked: false, ...changes }
+  }
+
+  integers(values: readonly number[]): string {
+    return this.scope.builder.constant(`${this.layer.name}_sizes`, tensorOf('i64', [values.length], values))
+  }
+
+  scalar(value: number): string {
+    return this.scope.builder.constant(`${this.layer.name}_value`, scalarOf('f32', value))
+  }
+
+  constant(name: string, tensor: OnnxTensor): string {
+    return this.scope.builder.constant(`${this.layer.name}/${name}`, tensor)
+  }
+
+  vector(name: string, values: ArrayLike<number>): string {
+    return this.constant(name, tensorOf('f32', [values.length], values))
+  }
+
+  cast(value: Value, type: DType): Value {
+    if (value.type === type) return value
+    return { ...value, type, name: this.emit('Cast', [value.name], { to: int(numberOfElementType(type)) }) }
+  }
+
+  reshape(value: string, shape: readonly number[]): string {
+    return this.emit('Reshape', [value, this.integers(shape)])
+  }
+
+  // Weights.
+
+  weight(name: string): OnnxTensor {
+    const tensor = this.optionalWeight(name)
+    if (tensor === undefined) throw this.refuse(`it has no weight '${name}'.`)
+    return tensor
+  }
+
+  optionalWeight(name: string): OnnxTensor | undefined {
+    this.loaded ??= this.scope.weights(this.layer, this.place)
+    return this.loaded.get(name)
+  }
+
+  /** A weight as float32 with this many axes. */
+  weightOfRank(name: string, rank: number): OnnxTensor {
+    const tensor = this.weight(name)
+    if (tensor.shape.length !== rank) {
+      throw this.refuse(`its weight '${name}' has the shape [${tensor.shape.join(', ')}], not ${rank} axes.`)
+    }
+    return tensor.type === 'f32' ? tensor : tensorOf('f32', tensor.shape, numbersOf(tensor))
+  }
+}
+
+export type Layer = (call: LayerCall) => Value | readonly Value[]
+
+/** The name of a function in a config: a text, or an object with a class. */
+export const functionName = (value: Json | undefined): string => {
+  if (typeof value === 'string') return value
+  if (!isObject(value)) return 'linear'
+  const name = value.registered_name ?? (typeof value.config === 'string' ? value.config : value.class_name)
+  return typeof name === 'string' ? name : 'linear'
+}

@@ -1,0 +1,188 @@
+// LSTM, GRU and SimpleRNN, in one direction or both.
+import { type Attribute, floats, int, ints, text, texts } from '../../onnx/model.ts'
+import { numbersOf, tensorOf } from '../../onnx/tensors.ts'
+import { isObject } from '../keras-config.ts'
+import { functionName, type Layer, LayerCall, permuted, type Value } from '../layer-call.ts'
+
+interface Kind {
+  readonly type: 'LSTM' | 'GRU' | 'RNN'
+  /** Positions of ONNX's gates among those of Keras. */
+  readonly gates: readonly number[]
+}
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  // Keras: input, forget, cell, output; ONNX: input, output, forget, cell.
+  LSTM: { type: 'LSTM', gates: [0, 3, 1, 2] },
+  // Both: update, reset, new.
+  GRU: { type: 'GRU', gates: [0, 1, 2] },
+  SimpleRNN: { type: 'RNN', gates: [0] },
+}
+
+/** By name in Keras: ONNX's name, and its parameters where they are not the defaults. */
+const FUNCTIONS: Readonly<Record<string, readonly [string, number?, number?]>> = {
+  tanh: ['Tanh'],
+  sigmoid: ['Sigmoid'],
+  relu: ['Relu'],
+  softsign: ['Softsign'],
+  softplus: ['Softplus'],
+  elu: ['Elu', 1],
+  linear: ['Affine', 1, 0],
+  hard_sigmoid: ['HardSigmoid', 1 / 6, 0.5],
+}
+
+const functionsOf = (call: LayerCall, kind: Kind): Record<string, Attribute> => {
+  const named = (setting: string, absent: string) => {
+    const name = functionName(call.config[setting] ?? absent)
+    const found = FUNCTIONS[name]
+    if (found === undefined)
+      throw call.refuse(`its ${setting} '${name}' has no conversion inside of a recurrent layer.`)
+    return name === 'hard_sigmoid' && call.scope.isKeras2 ? (['HardSigmoid', 0.2, 0.5] as const) : found
+  }
+  const activation = named('activation', 'tanh')
+  const gate = named('recurrent_activation', 'sigmoid')
+  const used =
+    kind.type === 'RNN' ? [activation] : kind.type === 'GRU' ? [gate, activation] : [gate, activation, activation]
+  const alphas = used.flatMap(([, alpha]) => (alpha === undefined ? [] : [alpha]))
+  const betas = used.flatMap(([, , beta]) => (beta === undefined ? [] : [beta]))
+  return {
+    activations: texts(used.map(([name]) => name)),
+    ...(alphas.length > 0 ? { activation_alpha: floats(alphas) } : {}),
+    ...(betas.length > 0 ? { activation_beta: floats(betas) } : {}),
+  }
+}
+
+/** [inputs, gates · units] as [1, gates · units, inputs], the gates in ONNX's order. */
+const gateWeights = (call: LayerCall, name: string, kind: Kind, units: number): string => {
+  const turned = permuted(call.weightOfRank(name, 2), [1, 0])
+  const [rows = 0, columns = 0] = turned.shape
+  if (rows !== units * kind.gates.length) throw call.refuse(`its weight '${name}' does not fit ${units} units.`)
+  return call.constant(name, tensorOf('f32', [1, rows, columns], reordered(numbersOf(turned), kind, units * columns)))
+}
+
+const reordered = (values: ArrayLike<number>, kind: Kind, size: number): Float32Array => {
+  const from = Float32Array.from(values)
+  const to = new Float32Array(from.length)
+  kind.gates.forEach((gate, at) => {
+    to.set(from.subarray(gate * size, (gate + 1) * size), at * size)
+  })
+  return to
+}
+
+/** Biases of inputs and of states; Keras has the second only in a GRU with reset_after. */
+const biasOf = (call: LayerCall, kind: Kind, units: number): string => {
+  const bias = call.optionalWeight('bias')
+  if (bias === undefined) return ''
+  const length = units * kind.gates.length
+  const values = numbersOf(bias)
+  if (values.length !== length && values.length !== 2 * length)
+    throw call.refuse(`its bias does not fit ${units} units.`)
+  const both = new Float32Array(2 * length)
+  for (let at = 0; at < values.length; at += length)
+    both.set(reordered(values.subarray(at, at + length), kind, units), at)
+  return call.constant('bias', tensorOf('f32', [1, 2 * length], both))
+}
+
+interface Run {
+  /** [batch, steps, units], in the order of time. */
+  readonly sequence: string
+  /** [batch, units] each. */
+  readonly states: readonly string[]
+}
+
+/** Runs the layer on `value`, with initial states if there are any. */
+const run = (call: LayerCall, kind: Kind, value: Value, initial: readonly Value[]): Run => {
+  if (value.masked) {
+    throw call.refuse(
+      'some of its steps are masked (mask_zero or Masking). Build the model without, on whole sequences.',
+    )
+  }
+  if (value.shape.length !== 3) throw call.refuse(`its input has ${value.shape.length} axes, not 3.`)
+  if (call.flag('stateful'))
+    call.scope.notes.add(`${call.layer.className} '${call.layer.name}' is stateful; here every call starts anew.`)
+  const units = call.number('units')
+  const states = initial.map((state) => call.emit('Unsqueeze', [state.name, call.integers([0])]))
+  const time = call.emit('Transpose', [call.last(value)], { perm: ints([1, 0, 2]) })
+  const inputs = [
+    time,
+    gateWeights(call, 'kernel', kind, units),
+    gateWeights(call, 'recurrent_kernel', kind, units),
+    biasOf(call, kind, units),
+    '',
+    ...states,
+  ]
+  const outputs = call.emitSeveral(kind.type, inputs, kind.type === 'LSTM' ? 3 : 2, {
+    hidden_size: int(units),
+    direction: text(call.flag('go_backwards') ? 'reverse' : 'forward'),
+    ...functionsOf(call, kind),
+    ...(kind.type === 'GRU'
+      ? { linear_before_reset: int(Number(call.flag('reset_after', !call.scope.isKeras2))) }
+      : {}),
+  })
+  // [steps, 1, batch, units]
+  const flat = call.emit('Squeeze', [outputs[0]!, call.integers([1])])
+  return {
+    sequence: call.emit('Transpose', [flat], { perm: ints([1, 0, 2]) }),
+    states: outputs.slice(1).map((state) => call.emit('Squeeze', [state, call.integers([0])])),
+  }
+}
+
+const recurrent: Layer = (call) => {
+  const kind = KINDS[call.layer.className]!
+  const value = call.input()
+  const initial = call.inputs.slice(1).flatMap((state) => (typeof state === 'object' ? [state] : []))
+  const { sequence, states } = run(call, kind, value, initial)
+  const shape = [value.shape[0]!, call.number('units')]
+  const finals = states.map((state) => call.result(state, shape))
+  const results = call.flag('return_sequences')
+    ? call.result(call.flag('go_backwards') ? reversed(call, sequence) : sequence, [
+        shape[0]!,
+        value.shape[1]!,
+        shape[1]!,
+      ])
+    : finals[0]!
+  return call.flag('return_state') ? [results, ...finals] : results
+}
+
+const reversed = (call: LayerCall, sequence: string): string =>
+  call.emit('Slice', [sequence, ...[[-1], [-(2 ** 31)], [1], [-1]].map((bound) => call.integers(bound))])
+
+const MERGES: Readonly<Record<string, string>> = { sum: 'Add', mul: 'Mul', ave: 'Mean', concat: 'Concat' }
+
+const bidirectional: Layer = (call) => {
+  const value = call.input()
+  const inner = call.config.layer
+  const other = call.config.backward_layer ?? inner
+  const [forward, backward] = [inner, other].map((layer, at) => {
+    if (!isObject(layer) || !isObject(layer.config)) throw call.refuse('its layer is missing.')
+    const className = functionName(layer.class_name)
+    const kind = KINDS[className]
+    if (kind === undefined) throw call.refuse(`its layer is ${className}, not LSTM, GRU or SimpleRNN.`)
+    const count = layer.config.use_bias === false ? 2 : 3
+    const place = {
+      path: `${call.place.path}/${at === 0 ? 'forward' : 'backward'}_layer`,
+      names: [...call.place.names, at === 0 ? 'forward_' : 'backward_'],
+      before: call.place.before + at * count,
+    }
+    const config = { ...layer.config, go_backwards: at === 1 }
+    const direction = new LayerCall(call.scope, { className, name: call.layer.name, config }, place, [value])
+    return { call: direction, ...run(direction, kind, value, []) }
+  })
+  if (forward!.call.flag('return_state')) throw call.refuse('it returns its states (return_state).')
+  const sequences = forward!.call.flag('return_sequences')
+  const units = forward!.call.number('units')
+  const both = [forward!, backward!].map(({ sequence, states }) => (sequences ? sequence : states[0]!))
+  const shape = (width: number) => [value.shape[0]!, ...(sequences ? [value.shape[1]!] : []), width]
+  const mode = call.config.merge_mode
+  if (mode === null) return both.map((name) => call.result(name, shape(units)))
+  const type = MERGES[functionName(mode ?? 'concat')]
+  if (type === undefined) throw call.refuse('its merge_mode is unknown.')
+  const name = call.emit(type, both, type === 'Concat' ? { axis: int(-1) } : {})
+  return call.result(name, shape(type === 'Concat' ? 2 * units : units))
+}
+
+export const RECURRENT_LAYERS: Readonly<Record<string, Layer>> = {
+  LSTM: recurrent,
+  GRU: recurrent,
+  SimpleRNN: recurrent,
+  Bidirectional: bidirectional,
+}

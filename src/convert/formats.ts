@@ -5,14 +5,16 @@ import { isWeightFormat, titleOf } from '../tensors/formats.ts'
 import { isZlibOrGzip } from '../tensors/sklearn-objects.ts'
 import type { ByteSource } from '../tensors/weight-file.ts'
 import { readZip, startsLikeZip } from '../tensors/zip.ts'
+import { isHdf5Model } from './from-keras/keras-file.ts'
+import { kerasToOnnx } from './from-keras/keras-to-onnx.ts'
 import { sklearnToOnnx } from './from-sklearn/sklearn-to-onnx.ts'
-import { looksExported } from './from-torch/read-archive.ts'
+import { HOW_TO_EXPORT, isTorchScript, looksExported } from './from-torch/read-archive.ts'
 import { torchToOnnx } from './from-torch/torch-to-onnx.ts'
 import { xgboostToOnnx } from './from-xgboost/xgboost-to-onnx.ts'
 import type { OnnxModel } from './onnx/model.ts'
 import { readOnnx } from './onnx/read-onnx.ts'
 import { writeOnnx } from './onnx/write-onnx.ts'
-import { onnxWithWeights, weightsNamed } from './replaced-weights.ts'
+import { onnxWithWeights } from './replaced-weights.ts'
 import { onnxToCoreml } from './to-coreml/onnx-to-coreml.ts'
 import { onnxToTflite } from './to-tflite/onnx-to-tflite.ts'
 
@@ -65,10 +67,6 @@ export interface TargetFormat {
 const isCompressedPickle = (source: ByteSource, fileName: string): boolean =>
   /\.(pkl|pickle|joblib)(\.(z|gz))?$/i.test(fileName) && isZlibOrGzip(source.read(0, Math.min(2, source.size)))
 
-/** It is refused with what to export instead. */
-const looksLikeTorchScript = (members: readonly string[]): boolean =>
-  members.some((name) => /^[^/]+\/(constants\.pkl$|code\/)/.test(name))
-
 /** In the order of the checks. */
 export const SOURCES: readonly SourceFormat[] = [
   {
@@ -83,11 +81,17 @@ export const SOURCES: readonly SourceFormat[] = [
     name: 'pytorch',
     title: 'an exported PyTorch program',
     endings: ['pt2'],
-    recognize: ({ members }) => looksExported(members) || looksLikeTorchScript(members),
+    recognize: ({ members }) => looksExported(members) || isTorchScript(members),
     toOnnx: torchToOnnx,
-    withWeights: (source, weights, options) => {
-      return torchToOnnx(source, { ...options, weights: weightsNamed(weights) })
-    },
+    withWeights: (source, weights, options) => torchToOnnx(source, { ...options, weights }),
+  },
+  {
+    name: 'keras',
+    title: 'a Keras model',
+    endings: ['keras', 'h5'],
+    recognize: ({ source, detected }) => detected === 'keras' || (detected === 'hdf5' && isHdf5Model(source)),
+    toOnnx: kerasToOnnx,
+    withWeights: (source, weights, options) => kerasToOnnx(source, { ...options, weights }),
   },
   {
     name: 'xgboost',
@@ -149,7 +153,8 @@ export const notASource = (source: ByteSource, fileName: string): ServiceError =
   return badRequest(
     isWeightFormat(detected)
       ? `${what}, which has weights, but not the graph of the model. It can be converted together with an architecture of the ` +
-          `same model (${endingsOf(ARCHITECTURES)}): svc convert --architecture, or one version of the model in the catalog.`
+          `same model (${endingsOf(ARCHITECTURES)}): svc convert --architecture, or one version of the model in the catalog.` +
+          (detected?.startsWith('torch') ? ` ${HOW_TO_EXPORT}` : '')
       : `${what}, which is not a model that can be converted. Models are converted from ${endingsOf(SOURCES)}.`,
   )
 }

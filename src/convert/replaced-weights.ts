@@ -1,20 +1,10 @@
 // The graph of one file with the tensors of another: how the result of a federated round becomes a model again.
 import { badRequest } from '../domain/errors.ts'
-import { encodeElements, readTensorBytes, readTensorFloats } from '../tensors/elements.ts'
+import { encodeElements, readTensorFloats } from '../tensors/elements.ts'
 import { readWeights } from '../tensors/read-weights.ts'
 import { showShape } from '../tensors/shape.ts'
 import type { ByteSource, DType } from '../tensors/weight-file.ts'
 import type { OnnxModel, OnnxTensor } from './onnx/model.ts'
-
-/** The tensors of a weight file (.pt, .safetensors, .npz, .h5) by name, each read when it is asked for. */
-export const weightsNamed = (source: ByteSource): ((name: string) => OnnxTensor | undefined) => {
-  const tensors = new Map(readWeights(source).tensors.map((tensor) => [tensor.name, tensor]))
-  return (name) => {
-    const tensor = tensors.get(name)
-    if (tensor === undefined) return undefined
-    return { type: tensor.dtype, shape: tensor.shape, data: readTensorBytes(source, tensor) }
-  }
-}
 
 const FLOATS: ReadonlySet<string> = new Set<DType>(['f32', 'f64', 'f16', 'bf16'])
 

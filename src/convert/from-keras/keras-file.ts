@@ -48,3 +48,6 @@ export const readKerasTexts = (source: ByteSource): KerasTexts => {
   }
   return { config, version: readHdf5Text(source, 'keras_version') ?? '' }
 }
+
+/** Whether a file in HDF5 is a model, and not weights alone. */
+export const isHdf5Model = (source: ByteSource): boolean => readHdf5Text(source, 'model_config') !== null

@@ -29,7 +29,7 @@ export interface TorchArchive {
 
 const MAX_PROGRAM_BYTES = 256 * 1024 * 1024
 const OLD_PROGRAM = 'serialized_exported_program.json'
-const HOW_TO_EXPORT =
+export const HOW_TO_EXPORT =
   'Export the model where it was made: torch.export.save(torch.export.export(model.eval(), (x,)), "model.pt2").'
 
 const within = (source: ByteSource, offset: number, size: number): ByteSource => ({
@@ -137,8 +137,12 @@ const modelIn = (names: readonly string[]): string | undefined =>
 export const looksExported = (names: readonly string[]): boolean =>
   names.includes(OLD_PROGRAM) || names.some((name) => /^([^/]+\/)?models\/[^/]+\.json$/.test(name))
 
+/** TorchScript is refused with what to export instead. */
+export const isTorchScript = (names: readonly string[]): boolean =>
+  names.some((name) => /^[^/]+\/(constants\.pkl$|code\/)/.test(name))
+
 const whatInstead = (source: ByteSource, entries: readonly ZipEntry[]): string => {
-  if (entries.some(({ name }) => /^[^/]+\/(constants\.pkl|code\/)/.test(name))) {
+  if (isTorchScript(entries.map(({ name }) => name))) {
     return `The file is TorchScript, whose code is not run here. ${HOW_TO_EXPORT}`
   }
   if (findTorchPickle(entries) !== undefined) {

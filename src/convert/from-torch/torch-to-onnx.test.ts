@@ -7,7 +7,6 @@ import { testEngines, WITHOUT } from '../../inference/engines/parts/test-engines
 import { bytesSource } from '../../tensors/sources.ts'
 import { readOnnx } from '../onnx/read-onnx.ts'
 import { writeOnnx } from '../onnx/write-onnx.ts'
-import { weightsNamed } from '../replaced-weights.ts'
 import { torchToOnnx } from './torch-to-onnx.ts'
 
 const folder = join(import.meta.dirname, '../../../test/fixtures/from-torch')
@@ -54,7 +53,7 @@ describe('programs of torch.export.save', () => {
   })
 
   it.skipIf(testEngines === null)('takes the weights of another state dict', async () => {
-    const weights = weightsNamed(sourceOf('cnn-weights.pt'))
+    const weights = sourceOf('cnn-weights.pt')
     const { model } = torchToOnnx(sourceOf('cnn.pt2'), { weights })
     const [result] = await compareWithRecorded(model, runsOf('cnn-weights')[0]!)
     expect(result!.difference).toBeLessThan(1e-5)

@@ -1,7 +1,10 @@
 import { badRequest, ServiceError } from '../../domain/errors.ts'
-import type { ByteSource } from '../../tensors/weight-file.ts'
+import { readTensorBytes, readTensorFloats } from '../../tensors/elements.ts'
+import { readWeights } from '../../tensors/read-weights.ts'
+import type { ByteSource, DType } from '../../tensors/weight-file.ts'
 import { type GraphBuilder, graphBuilder } from '../onnx/graph-builder.ts'
 import { int, type OnnxModel, type OnnxTensor } from '../onnx/model.ts'
+import { tensorOf } from '../onnx/tensors.ts'
 import type { Argument, Size, TensorMeta, TorchGraph, TorchNode, TorchProgram } from './exported-program.ts'
 import { requireNoSharedChange } from './in-place.ts'
 import { Lowering, labelOf, type Operator, operatorOf, type Scope } from './lowering.ts'
@@ -125,8 +128,8 @@ const lowerGraph = (scope: Scope, graph: TorchGraph): void => {
 export interface TorchOptions {
   /** Of the first input: fixes its dynamic sizes. */
   readonly inputShape?: readonly number[]
-  /** Tensors of another state dict, by name, in place of the program's. */
-  readonly weights?: (path: string) => OnnxTensor | undefined
+  /** A weight file with the state dict whose tensors, by name, take the places of the program's. */
+  readonly weights?: ByteSource
 }
 
 /** The first dynamic size of the first input is the batch; symbols of torch have numbers that change. */
@@ -164,8 +167,35 @@ const fixSizes = (
   })
 }
 
-const weightOf = (archive: TorchArchive, path: string, meta: TensorMeta, options: TorchOptions): OnnxTensor => {
-  const replaced = options.weights?.(path)
+type Weights = (path: string, type: DType) => OnnxTensor | undefined
+
+const FLOATS: readonly DType[] = ['f32', 'f64', 'f16', 'bf16']
+
+/** The tensors of a state dict, floats in the types of the program. Throws bad_request where the program has not one of them. */
+const replacements = (source: ByteSource, program: TorchProgram): Weights => {
+  const tensors = new Map(readWeights(source).tensors.map((tensor) => [tensor.name, tensor]))
+  const known = new Set(program.inputs.map(({ path }) => path))
+  const extra = [...tensors.keys()].find((name) => !known.has(name))
+  if (extra !== undefined) {
+    throw badRequest(`The weights have '${extra}', which the program has not: they are of another architecture.`)
+  }
+  return (path, type) => {
+    const tensor = tensors.get(path)
+    if (tensor === undefined) return undefined
+    const { dtype, shape } = tensor
+    if (dtype === type || !FLOATS.includes(dtype) || !FLOATS.includes(type)) {
+      return { type: dtype, shape, data: readTensorBytes(source, tensor) }
+    }
+    return tensorOf(type, shape, readTensorFloats(source, tensor))
+  }
+}
+
+const weightOf = (
+  archive: TorchArchive,
+  path: string,
+  meta: TensorMeta,
+  replaced: OnnxTensor | undefined,
+): OnnxTensor => {
   const found = replaced ?? archive.weight(path)
   if (found === undefined) throw badRequest(`The program needs the weight '${path}', which the file does not hold.`)
   const shown = (shape: readonly Size[]) => `[${shape.join(', ')}]`
@@ -184,6 +214,7 @@ const declareInputs = (
   options: TorchOptions,
 ): void => {
   const { program } = archive
+  const weights = options.weights && replacements(options.weights, program)
   let isFirst = true
   for (const { kind, name, path } of program.inputs) {
     const meta = program.graph.tensors.get(name)
@@ -195,7 +226,7 @@ const declareInputs = (
     if (kind !== 'user') {
       // Counters of batches and the like are inputs, and used by nothing.
       if (!isUsed(program.graph, name)) continue
-      scope.values.set(name, scope.builder.constant(path, weightOf(archive, path, meta, options)))
+      scope.values.set(name, scope.builder.constant(path, weightOf(archive, path, meta, weights?.(path, meta.type))))
       continue
     }
     if (isFirst && options.inputShape !== undefined) fixSizes(name, meta, options.inputShape, names)

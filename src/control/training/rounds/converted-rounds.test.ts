@@ -5,7 +5,6 @@ import { formOf, startWorld } from '../../../../test/world.ts'
 import { torchToOnnx } from '../../../convert/from-torch/torch-to-onnx.ts'
 import { readOnnx } from '../../../convert/onnx/read-onnx.ts'
 import { writeOnnx } from '../../../convert/onnx/write-onnx.ts'
-import { weightsNamed } from '../../../convert/replaced-weights.ts'
 import { onnxToTflite } from '../../../convert/to-tflite/onnx-to-tflite.ts'
 import { testEngines } from '../../../inference/engines/parts/test-engines.fixture.ts'
 import { bytesSource } from '../../../tensors/sources.ts'
@@ -50,7 +49,7 @@ const train = async (rounds: number) => {
 
 it('what rounds make of weights is converted with the architecture that was uploaded once', async () => {
   const { download, models } = await train(2)
-  const weights = weightsNamed(bytesSource(fixture('cnn-weights.pt')))
+  const weights = bytesSource(fixture('cnn-weights.pt'))
   const { model } = torchToOnnx(bytesSource(fixture('cnn.pt2')), { weights })
   const expected = { onnx: writeOnnx(model), tflite: onnxToTflite(model).bytes }
   // Of the first round, of the second, which trained the first one's result, and the version that the job published.

@@ -89,7 +89,8 @@ export const SOURCES: readonly SourceFormat[] = [
     name: 'keras',
     title: 'a Keras model',
     endings: ['keras', 'h5'],
-    recognize: ({ source, detected }) => detected === 'keras' || (detected === 'hdf5' && isHdf5Model(source)),
+    recognize: ({ source, detected }) =>
+      detected === 'keras' || ((detected === 'hdf5' || detected === 'keras-weights') && isHdf5Model(source)),
     toOnnx: kerasToOnnx,
     withWeights: (source, weights, options) => kerasToOnnx(source, { ...options, weights }),
   },

@@ -38,7 +38,8 @@ export const readKerasTexts = (source: ByteSource): KerasTexts => {
     const version = /"keras_version":\s*"([^"]*)"/.exec(memberText(source, 'metadata.json') ?? '')?.[1]
     return { config, version: version ?? '' }
   }
-  if (format !== 'hdf5') throw badRequest(`The file is ${titleOf(format)}, not a Keras model (.keras, .h5).`)
+  if (format !== 'hdf5' && format !== 'keras-weights')
+    throw badRequest(`The file is ${titleOf(format)}, not a Keras model (.keras, .h5).`)
   const config = readHdf5Text(source, 'model_config')
   if (config === null) {
     throw badRequest(

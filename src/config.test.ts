@@ -20,6 +20,7 @@ describe('the settings', () => {
       corsOrigins: [],
       publicUrl: null,
       inferenceUrl: null,
+      inferenceKey: null,
       integrationsPrivate: 'allow',
       trustProxy: [],
       logLevel: 'info',

@@ -30,6 +30,8 @@ export interface Config {
   readonly publicUrl: string | null
   /** An OpenAI-style inference server (`svc serve`) for the playground, without /v1 at its end; null for none. */
   readonly inferenceUrl: string | null
+  /** The key that the inference server wants; null for none. */
+  readonly inferenceKey: string | null
   /** Whether integrations may send to private addresses and this machine. */
   readonly integrationsPrivate: 'allow' | 'refuse'
   /** Addresses and networks of the proxies whose X-Forwarded-For is believed. */
@@ -50,7 +52,6 @@ const GIB = 1024 ** 3
 const FOREIGN = new Set([
   'SERVICE_API_KEY',
   'SERVICE_API_BASE',
-  'SERVICE_SERVER_KEY',
   'SERVICE_DASHBOARD_URL',
   'SERVICE_MODEL',
   'SERVICE_TEST_DATABASE_URL',
@@ -115,6 +116,7 @@ export const readConfig = (environment: Environment): Config => {
     corsOrigins: originsOf(text('SERVICE_CORS_ORIGINS')),
     publicUrl: publicUrlOf(text('SERVICE_PUBLIC_URL')),
     inferenceUrl: inferenceUrlOf(text('SERVICE_INFERENCE_URL')),
+    inferenceKey: text('SERVICE_SERVER_KEY') ?? null,
     integrationsPrivate: oneOf(
       'SERVICE_INTEGRATIONS_PRIVATE',
       ['allow', 'refuse'],

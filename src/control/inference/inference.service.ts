@@ -77,9 +77,11 @@ const only = (schema: { readonly properties: object }, body: object): object =>
 /** Passes requests on to the one inference server that the operator named, each bounded in size, time and number. */
 export const createInferenceService = (settings: {
   readonly url: string | null
+  /** That the server wants; null for none. */
+  readonly key: string | null
   readonly enrollment: EnrollmentMode
 }) => {
-  const { url, enrollment } = settings
+  const { url, key, enrollment } = settings
   const running = new Map<string, number>()
   let all = 0
 
@@ -104,7 +106,7 @@ export const createInferenceService = (settings: {
   }
 
   /** The server's answer while `caller` has a place; the place is held until the body has been read, or given up. */
-  const relay = async (caller: Caller, question: Question): Promise<Relayed> => {
+  const relay = async (caller: Caller, question: Omit<Question, 'key'>): Promise<Relayed> => {
     if (enrollment === 'token' && caller.deviceId !== null) {
       throw forbidden(
         "A device's own key does not reach the inference server. Use a key that was made for a person or a program.",
@@ -118,7 +120,7 @@ export const createInferenceService = (settings: {
     const leave = enter(caller)
     try {
       const signal = AbortSignal.any([question.signal, AbortSignal.timeout(MAX_MS)])
-      const answer = await askUpstream(url, { ...question, signal })
+      const answer = await askUpstream(url, { ...question, key, signal })
       const type = TYPES.find((known) => answer.headers['content-type']?.startsWith(known))
       if (type === undefined) {
         answer.destroy()

@@ -49,6 +49,23 @@ const openStream = (world: World, key: string, body: object, signal?: AbortSigna
   })
 
 describe('what the service asks an inference server', () => {
+  it('brings the key that the server wants, and says which setting it is when the server refuses it', async () => {
+    const seen: (string | undefined)[] = []
+    const { url } = await startOther((request, response) => {
+      seen.push(request.headers.authorization)
+      const isRight = request.headers.authorization === 'Bearer right'
+      response.writeHead(isRight ? 200 : 401, { 'content-type': 'application/json' }).end('{"data":[]}')
+    })
+    for (const [inferenceKey, status] of [
+      ['right', 200],
+      ['wrong', 502],
+    ] as const) {
+      const { world, key } = await start(url, { inferenceKey })
+      expect((await world.request('GET', '/api/v1/inference/models', { key })).status).toBe(status)
+    }
+    expect(seen).toEqual(['Bearer right', 'Bearer wrong'])
+  })
+
   it('is answered with its models, and with a chat whole and as a stream', async () => {
     const { world, key, ask } = await start(server.url)
     const models = await world.request('GET', '/api/v1/inference/models', { key })
@@ -152,7 +169,7 @@ describe('an inference server that cannot be used', () => {
 
   it.each([
     [302, {}, '', 502, 'redirects'],
-    [401, {}, '{"error":{"message":"no key"}}', 502, 'no key'],
+    [401, {}, '{"error":{"message":"no key"}}', 502, 'Set SERVICE_SERVER_KEY'],
     [404, {}, '{"error":{"message":"no such model"}}', 404, 'no such model'],
     [400, {}, '{"error":{"message":"bad stop"}}', 400, 'bad stop'],
     [500, {}, 'oh', 502, 'status 500'],

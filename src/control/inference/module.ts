@@ -3,8 +3,8 @@ import type { Module } from '../module.ts'
 import { inferenceRoutes } from './inference.routes.ts'
 import { createInferenceService } from './inference.service.ts'
 
-const create = ({ config: { inferenceUrl: url, enrollment } }: Context) => ({
-  inference: createInferenceService({ url, enrollment }),
+const create = ({ config: { inferenceUrl: url, inferenceKey: key, enrollment } }: Context) => ({
+  inference: createInferenceService({ url, key, enrollment }),
 })
 
 /** The way to the inference server that SERVICE_INFERENCE_URL names. */

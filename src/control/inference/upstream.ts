@@ -39,6 +39,7 @@ export interface Question {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly body?: object
+  readonly key: string | null
   readonly signal: AbortSignal
 }
 
@@ -81,6 +82,9 @@ const refusalOf = async (answer: IncomingMessage): Promise<ServiceError> => {
       'The inference server redirects elsewhere, which is not followed. Set SERVICE_INFERENCE_URL to its own address.',
     )
   }
+  if (status === 401 || status === 403) {
+    return failed('The inference server refuses the key of the service. Set SERVICE_SERVER_KEY to the one it wants.')
+  }
   const told = messageIn((await readWhole(answer, MAX_REFUSAL_BYTES)).toString('utf8'))
   const message = told ?? `The inference server answers with status ${status}. Is SERVICE_INFERENCE_URL its address?`
   if (status === 503 || status === 429) {
@@ -98,7 +102,10 @@ const refusalOf = async (answer: IncomingMessage): Promise<ServiceError> => {
  * body is still to come.
  * @throws ServiceError in words for whoever asked; what `signal` was aborted with
  */
-export const askUpstream = async (base: string, { method, path, body, signal }: Question): Promise<IncomingMessage> => {
+export const askUpstream = async (
+  base: string,
+  { method, path, body, key, signal }: Question,
+): Promise<IncomingMessage> => {
   const url = new URL(`${base}${path}`)
   const content = body === undefined ? null : Buffer.from(JSON.stringify(body))
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -110,6 +117,7 @@ export const askUpstream = async (base: string, { method, path, body, signal }: 
       signal,
       headers: {
         accept: 'application/json, text/event-stream',
+        ...(key !== null && { authorization: `Bearer ${key}` }),
         ...(content && { 'content-type': 'application/json', 'content-length': content.length }),
       },
     })

@@ -52,7 +52,7 @@ export const endingOf = (fileName: string): string =>
 /** Files whose graph takes the weights of others. */
 const ARCHITECTURES = ['pt2', 'onnx', 'keras']
 /** Files with a graph, and those that usually are such. */
-const GRAPHS = [...ARCHITECTURES, 'h5', 'hdf5', 'pkl', 'joblib', 'ubj']
+const GRAPHS = [...ARCHITECTURES, 'h5', 'hdf5', 'pkl', 'pickle', 'joblib', 'ubj', 'json']
 
 /** By its name: whether weights of other versions can be put into its graph. */
 export const isArchitecture = (fileName: string): boolean => ARCHITECTURES.includes(extensionOf(fileName))

@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
+import { startWorld } from '../../../test/world.ts'
 import { graphBuilder } from '../../convert/onnx/graph-builder.ts'
 import { tensorOf } from '../../convert/onnx/tensors.ts'
 import { writeOnnx } from '../../convert/onnx/write-onnx.ts'
@@ -80,4 +81,24 @@ it.skipIf(testEngines === null)(`a model that the engine refuses is said to be s
     state: 'not validated',
     reason: expect.stringContaining('NoSuchOperator'),
   })
+})
+
+it('pushes the model as the next version, with the same formats', async () => {
+  const world = await startWorld()
+  const { key } = await world.register('operator')
+  const { cwd } = await withModel()
+  const env = { SERVICE_HOME: cwd, SERVICE_API_KEY: key, SERVICE_API_BASE: world.baseUrl }
+  const argv = ['convert', 'linear.onnx', '-f', 'onnx,tflite', '--no-validate', '--push']
+  for (const version of ['1.0.0', '2.0.0']) {
+    expect(await runInProcess(argv, { cwd, env })).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining(`Pushed linear.onnx as version ${version} of linear.`),
+    })
+  }
+  const { body } = await world.request('GET', '/api/v1/models/linear', { key })
+  expect(body).toMatchObject({
+    versions: [{ formats: [{ format: 'tflite' }] }, { version_label: '2.0.0', formats: [{ format: 'tflite' }] }],
+  })
+  const unsigned = await runInProcess(argv, { cwd, env: { SERVICE_HOME: cwd } })
+  expect(unsigned).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringContaining('svc login') })
 })

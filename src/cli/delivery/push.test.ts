@@ -41,6 +41,18 @@ it('a file becomes a version of a model that is named after it, which is made', 
   expect(await catalog()).toMatchObject([{ name: 'my_net-v2', framework: 'tensorflow', model_hash: hashOf(bytes) }])
 })
 
+it('asks the service for the formats that are named', async () => {
+  const { world, key, cwd, svc } = await start()
+  await writeFile(join(cwd, 'a.onnx'), someBytes(100))
+  expect(await svc('push', 'a.onnx', '-v', '1.0.0', '--formats', 'tflite, coreml')).toMatchObject({ exitCode: 0 })
+  const { body } = await world.request('GET', '/api/v1/models/a', { key })
+  expect(body).toMatchObject({ versions: [{ formats: [{ format: 'tflite' }, { format: 'coreml' }] }] })
+  expect(await svc('push', 'a.onnx', '-v', '2.0.0', '--formats', 'jax')).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining("'jax' is none of onnx, tflite, coreml"),
+  })
+})
+
 it('the only model file of the folder is meant when none is named, and --model-id names the model', async () => {
   const { cwd, svc, catalog } = await start()
   expect(await svc('push', '-v', '1.0.0')).toMatchObject({

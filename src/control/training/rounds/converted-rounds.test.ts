@@ -5,6 +5,7 @@ import { formOf, startWorld } from '../../../../test/world.ts'
 import { torchToOnnx } from '../../../convert/from-torch/torch-to-onnx.ts'
 import { readOnnx } from '../../../convert/onnx/read-onnx.ts'
 import { writeOnnx } from '../../../convert/onnx/write-onnx.ts'
+import { onnxToCoreml } from '../../../convert/to-coreml/onnx-to-coreml.ts'
 import { onnxToTflite } from '../../../convert/to-tflite/onnx-to-tflite.ts'
 import { testEngines } from '../../../inference/engines/parts/test-engines.fixture.ts'
 import { bytesSource } from '../../../tensors/sources.ts'
@@ -51,10 +52,10 @@ it('what rounds make of weights is converted with the architecture that was uplo
   const { download, models } = await train(2)
   const weights = bytesSource(fixture('cnn-weights.pt'))
   const { model } = torchToOnnx(bytesSource(fixture('cnn.pt2')), { weights })
-  const expected = { onnx: writeOnnx(model), tflite: onnxToTflite(model).bytes }
+  const expected = { onnx: writeOnnx(model), tflite: onnxToTflite(model).bytes, coreml: onnxToCoreml(model).bytes }
   // Of the first round, of the second, which trained the first one's result, and the version that the job published.
   for (const path of [`${models[0]}/versions/1`, `${models[1]}/versions/1`, 'net/versions/latest']) {
-    for (const format of ['onnx', 'tflite'] as const) {
+    for (const format of ['onnx', 'tflite', 'coreml'] as const) {
       expect(Buffer.from(await download(path, format)).equals(expected[format])).toBe(true)
     }
   }

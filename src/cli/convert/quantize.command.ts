@@ -15,8 +15,8 @@ const NOTES = `
 Methods:
   auto     the smallest result that meets the threshold (default for ONNX: 0.99), measured on this machine
   int8     8-bit weights; ONNX: also 8-bit values, with ranges measured on the samples
-  int4     4-bit matrices in blocks of 32 (ONNX), Q4_K_M (GGUF)
-  dynamic  8-bit weights, values quantized at run time (ONNX, TensorFlow Lite)
+  int4     4-bit matrices in blocks of 32 (ONNX), 4-bit weights (Core ML), Q4_K_M (GGUF); not TFLite
+  dynamic  8-bit weights, values quantized at run time (ONNX, TFLite)
   float16  half precision
 
 The quality is the mean cosine similarity with the original's outputs or, of classifiers, the share of samples with the

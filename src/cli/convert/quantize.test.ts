@@ -3,8 +3,11 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { graphBuilder } from '../../convert/onnx/graph-builder.ts'
+import { readOnnx } from '../../convert/onnx/read-onnx.ts'
 import { tensorOf } from '../../convert/onnx/tensors.ts'
 import { writeOnnx } from '../../convert/onnx/write-onnx.ts'
+import { onnxToCoreml } from '../../convert/to-coreml/onnx-to-coreml.ts'
+import { onnxToTflite } from '../../convert/to-tflite/onnx-to-tflite.ts'
 import { testEngines, WITHOUT } from '../../inference/engines/parts/test-engines.fixture.ts'
 import { writeNpz } from '../../tensors/write-npz.ts'
 import { runInProcess } from '../in-process.fixture.ts'
@@ -85,6 +88,36 @@ it.each([
   const { exitCode, stderr } = await svc(...argv)
   expect({ exitCode, says: stderr.includes(message), stderr }).toEqual({ exitCode: expected, says: true, stderr })
   expect(await readdir(cwd)).toEqual(before)
+})
+
+it('quantizes .mlmodel, .mlpackage and .tflite files, whose quality nothing here measures', async () => {
+  const { cwd, svc } = await start()
+  const model = readOnnx(network())
+  await writeFile(join(cwd, 'net.mlmodel'), onnxToCoreml(model).bytes)
+  await writeFile(join(cwd, 'net.tflite'), onnxToTflite(model).bytes)
+  const inside = 'Data/com.apple.CoreML/model.mlmodel'
+  await mkdir(join(cwd, 'net.mlpackage', 'Data/com.apple.CoreML'), { recursive: true })
+  await writeFile(join(cwd, 'net.mlpackage', inside), onnxToCoreml(model).bytes)
+  await writeFile(join(cwd, 'net.mlpackage', 'Manifest.json'), '{}')
+  const sizes = []
+  for (const [name, made] of [
+    ['net.mlmodel', 'net-int8.mlmodel'],
+    ['net.tflite', 'net-int8.tflite'],
+    ['net.mlpackage', `net-int8.mlpackage/${inside}`],
+    ['net.mlpackage', 'net-int8.mlpackage/Manifest.json'],
+  ] as const) {
+    expect(await svc(name, '-m', 'int8')).toMatchObject({ exitCode: 0 })
+    sizes.push((await stat(join(cwd, 'quantized', made))).size)
+  }
+  expect(sizes.slice(0, 3).every((size) => size > 4096 && size < 8192)).toBe(true)
+  expect(await svc('net.tflite', '-m', 'int4')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('TFLite models have no int4'),
+  })
+  expect(await svc('net.mlmodel', '-m', 'int8', '--quality-threshold', '0.9')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('The quality of .mlmodel files cannot be measured here: nothing was written.'),
+  })
 })
 
 it('goes through a folder, keeps its subfolders, and exits with 1 where a file could not be quantized', async () => {

@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, extname, join, relative, resolve } from 'node:path'
 import { qualityOf } from '../../convert/quantize/quality.ts'
+import type { CoremlMethod } from '../../convert/quantize/quantize-coreml.ts'
+import type { TfliteMethod } from '../../convert/quantize/quantize-tflite.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import type { Session } from '../session.ts'
@@ -30,8 +32,58 @@ const quantizeGgufFile: Quantizer = async (request, { io }) => {
   return { table, samples: null, threshold: null, path, method: done.kind, notes: [] }
 }
 
+type InMemory = (
+  bytes: Uint8Array,
+  method: FileRequest['method'],
+) => Promise<{ readonly bytes: Uint8Array; readonly notes: readonly string[] }>
+
+/** A format that is read whole, and that nothing here runs. */
+const unmeasured =
+  (quantize: InMemory): Quantizer =>
+  async (request) => {
+    requireUnmeasured(request, 'Leave out --quality-threshold, or quantize the ONNX model and convert it.')
+    const source = await readFile(request.source)
+    const { bytes, notes } = await quantize(source, request.method)
+    const path = join(request.folder, 'result')
+    await writeFile(path, bytes)
+    const table = [
+      { method: 'original', bytes: source.length },
+      { method: request.method, bytes: bytes.length },
+    ]
+    return { table, samples: null, threshold: null, path, method: request.method, notes }
+  }
+
+const quantizeTfliteFile = unmeasured(async (bytes, method) => {
+  const { quantizeTflite } = await import('../../convert/quantize/quantize-tflite.ts')
+  return quantizeTflite(bytes, method as TfliteMethod)
+})
+
+const quantizeMlmodelFile = unmeasured(async (bytes, method) => {
+  const { quantizeCoreml } = await import('../../convert/quantize/quantize-coreml.ts')
+  return quantizeCoreml(bytes, method as CoremlMethod)
+})
+
+/** Where a package has its model; packages of ML programs have one without layers, which is refused. */
+const PACKAGED_MODEL = 'Data/com.apple.CoreML/model.mlmodel'
+
+/** A package is a folder: a copy of it, with the model in it quantized. */
+const quantizePackage: Quantizer = async (request, session) => {
+  const source = join(request.source, PACKAGED_MODEL)
+  if (!existsSync(source)) throw new Failure(`${basename(request.source)} has no ${PACKAGED_MODEL}.`)
+  const done = await quantizeMlmodelFile({ ...request, source }, session)
+  if (done.path === null) return done
+  const path = join(request.folder, 'package')
+  await cp(request.source, path, { recursive: true })
+  await rename(done.path, join(path, PACKAGED_MODEL))
+  return { ...done, path }
+}
+
 const QUANTIZERS: Readonly<Record<string, Quantizer>> = {
   '.onnx': async (request, session) => (await import('./quantize-onnx-file.ts')).quantizeOnnxFile(request, session),
+  '.tflite': quantizeTfliteFile,
+  '.litert': quantizeTfliteFile,
+  '.mlmodel': quantizeMlmodelFile,
+  '.mlpackage': quantizePackage,
   '.gguf': quantizeGgufFile,
 }
 
@@ -119,9 +171,19 @@ export const quantizeFile = async (
     if (output === source)
       throw wrongUsage(`The result would replace ${source}.`, 'Choose another place with --output.')
     await mkdir(dirname(output), { recursive: true })
+    // A package is a folder, which only takes the place of an empty one.
+    await rm(output, { recursive: true, force: true })
     await rename(done.path, output)
     const { table, samples, threshold } = done
-    return { source, output, method: done.method, bytes: (await stat(output)).size, table, samples, threshold }
+    return {
+      source,
+      output,
+      method: done.method,
+      bytes: table.find((row) => row.method === done.method)?.bytes ?? 0,
+      table,
+      samples,
+      threshold,
+    }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }

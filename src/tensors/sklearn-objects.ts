@@ -43,7 +43,7 @@ export interface PickledFile {
   readonly compressed: boolean
 }
 
-const MAX_INFLATED = 512 * 1024 * 1024
+const MAX_INFLATED = 256 * 1024 * 1024
 const INFLATE_STEP = 64 * 1024
 
 export const isObject = (value: unknown): value is PickledObject =>

@@ -47,7 +47,8 @@ export class Estimator {
 
   /** The estimator in a value, such as a member of a list. */
   static of(value: PickleValue | undefined, reading: Reading, what: string): Estimator {
-    if (!isObject(value)) throw badRequest(`${what} is not an estimator of scikit-learn.`)
+    if (!isObject(value))
+      throw badRequest(`${what} is not an estimator of scikit-learn. Save the fitted estimator alone.`)
     return new Estimator(value, reading)
   }
 

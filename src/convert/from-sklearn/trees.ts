@@ -16,8 +16,12 @@ export interface FittedTree {
   readonly width: number
 }
 
+/** What a tree costs beside its nodes, in numbers: a file can refer to a small one a million times. */
+const TREE_COST = 1000
+
 /** The `tree_` of a decision tree. Source: sklearn/tree/_tree.pyx, Tree.__reduce__. */
 export const fittedTree = (estimator: Estimator): FittedTree => {
+  estimator.spend(TREE_COST)
   const tree = estimator.estimator('tree_')
   const nodes = tree.array('nodes')
   const values = tree.numbers('values')

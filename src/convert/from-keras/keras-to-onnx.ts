@@ -68,12 +68,18 @@ const layerFor = ({
     ? OPERATORS.get(className)
     : LAYERS.get(className)
 
+const isSize = (size: Size): boolean => typeof size === 'string' || (Number.isSafeInteger(size) && size >= 0)
+
 const valuesOf = (result: Value | readonly Value[]): readonly Value[] =>
   Array.isArray(result) ? (result as readonly Value[]) : [result as Value]
 
 const lowered = (call: LayerCall, layer = LAYERS.get(call.layer.className)): readonly Value[] => {
   if (layer === undefined) throw call.refuse('this layer has no conversion.')
-  return valuesOf(layer(call))
+  const values = valuesOf(layer(call))
+  for (const { shape } of values) {
+    if (!shape.every(isSize)) throw call.refuse(`its result would have the shape [${shape.join(', ')}].`)
+  }
+  return values
 }
 
 const unknownIn = ({ layers }: KerasModel): string[] =>
@@ -248,6 +254,7 @@ const declaredInput = (scope: Scope, input: Input, at: number, given: readonly n
       `The input shape [${fixed.join(', ')}] has ${fixed.length} sizes; the input '${input.name}' has ${shape.length}.`,
     )
   }
+  if (!shape.every(isSize)) throw damagedKeras(`the input '${input.name}' has the shape [${shape.join(', ')}]`)
   const type = TYPES[input.type]
   if (type === undefined)
     throw badRequest(`The input '${input.name}' is of type ${input.type}, which is not converted.`)

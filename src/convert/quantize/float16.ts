@@ -20,7 +20,7 @@ const KEPT: ReadonlySet<string> = new Set(
     'DequantizeLinear DynamicQuantizeLinear STFT DFT MelWeightMatrix BlackmanWindow HannWindow HammingWindow ' +
     'SequenceConstruct SequenceInsert SequenceAt SequenceEmpty SplitToSequence ConcatFromSequence Optional ' +
     'OptionalGetElement ImageDecoder StringNormalizer TfIdfVectorizer Unique Det SoftmaxCrossEntropyLoss ' +
-    'NegativeLogLikelihoodLoss Constant Einsum'
+    'NegativeLogLikelihoodLoss Constant Einsum CastLike BitCast'
   ).split(' '),
 )
 

@@ -281,11 +281,9 @@ const convert = (source: ByteSource, options: KerasOptions): { model: OnnxModel;
   }
   const inputs = inputsOf(model).map((input, at) => declaredInput(scope, input, at, options.inputShape))
   const outputs = runModel(scope, model, ROOT, inputs)
-  const taken = new Set<string>()
   outputs.forEach((value, at) => {
     const asked = outputs.length === 1 ? 'output' : `output_${at}`
     const name = inputs.some((input) => input.name === asked) ? `${asked}_` : asked
-    taken.add(name)
     const last = new LayerCall(scope, { className: 'Model', name: 'output', config: {} }, ROOT, []).last(value)
     const shape = value.shape.map((size) => (typeof size === 'number' || size === 'batch' ? size : ''))
     builder.output(name, last, value.type, shape)

@@ -33,7 +33,6 @@ const WEIGHTS: ReadonlyMap<string, (config: JsonObject) => Names> = new Map<stri
     (config) => [...given(config, ['scale', 'gamma'], ['center', 'beta']), ['moving_mean'], ['moving_variance']],
   ],
   ['LayerNormalization', (config) => given(config, ['scale', 'gamma'], ['center', 'beta'])],
-  ['GroupNormalization', (config) => given(config, ['scale', 'gamma'], ['center', 'beta'])],
   ['Embedding', () => [['embeddings']]],
   ['PReLU', () => [['alpha']]],
   [

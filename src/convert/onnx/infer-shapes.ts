@@ -15,6 +15,9 @@ const MAX_SHAPE_ELEMENTS = 65_536
 const shapeIsPossible = (shape: readonly number[]): boolean =>
   shape.every((size) => Number.isSafeInteger(size) && size >= 0) && elementCount(shape) <= MAX_ELEMENTS
 
+/** All constants that are computed have at most this many elements, and two for each of those that the file has. */
+const MAX_GROWTH = 2 ** 24
+
 /** Runs what may fail on a faulty model; every fault is a bad_request that names the place. */
 export const guarded = <Result>(where: string, run: () => Result): Result => {
   try {
@@ -36,7 +39,11 @@ const namedSizes = (inputs: readonly OnnxValue[], given: ReadonlyMap<string, rea
     if (input === undefined) {
       throw badRequest(`There is no input '${name}'; the model has ${inputs.map((one) => `'${one.name}'`).join(', ')}.`)
     }
-    if (!shapeIsPossible(shape)) throw badRequest(`[${shape.join(', ')}] is no shape.`)
+    if (!shapeIsPossible(shape)) {
+      throw badRequest(
+        `The input shape [${shape.join(', ')}] must have whole numbers from 0, and at most 2^40 elements.`,
+      )
+    }
     const declared = input.shape
     if (declared === null) continue
     const fits =
@@ -91,7 +98,11 @@ export const analyze = (model: OnnxModel, inputShapes?: InputShapes, maxElements
     const shape = given.get(input.name) ?? input.shape
     if (shape !== null && shape !== undefined) values.set(input.name, { type: input.type, shape: fix(shape) })
   }
-  for (const [name, tensor] of graph.initializers) addConstant(name, tensor)
+  let remaining = MAX_GROWTH
+  for (const [name, tensor] of graph.initializers) {
+    addConstant(name, tensor)
+    remaining += 2 * elementCount(tensor.shape)
+  }
   const declared = new Map([...graph.values, ...graph.outputs].map((value) => [value.name, value]))
   const contextOf = (node: OnnxModel['graph']['nodes'][number]) =>
     nodeContext(node, opsets[node.domain] ?? 1, values, constantNamed)
@@ -104,11 +115,14 @@ export const analyze = (model: OnnxModel, inputShapes?: InputShapes, maxElements
       if (name !== '' && value !== undefined) values.set(name, value)
     }
     const outputs = guarded(nodeLabel(node), () =>
-      unlessDataDependent(() => evaluateConstant(context, results, constants, maxElements)),
+      unlessDataDependent(() => evaluateConstant(context, results, constants, Math.min(maxElements, remaining))),
     )
     for (const [at, output] of outputs.entries()) {
       const tensor = 'data' in output ? output : tensorOfConstant(output)
       if ((node.outputs[at] ?? '') !== '') addConstant(node.outputs[at]!, tensor)
+      // A Constant and an Identity hold what the file has.
+      if (node.type === 'Constant') remaining += 2 * elementCount(tensor.shape)
+      else if (node.type !== 'Identity') remaining -= elementCount(tensor.shape)
     }
   }
   return { values, constants, contextOf }

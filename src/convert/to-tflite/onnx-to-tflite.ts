@@ -62,6 +62,18 @@ const withoutMaps = (model: OnnxModel): OnnxModel => {
   return { ...model, graph: { ...graph, nodes, outputs } }
 }
 
+/** 256 MB of float32. */
+const MAX_ELEMENTS = 2 ** 26
+
+const requireSize = (name: string, shape: readonly number[]): void => {
+  const elements = elementCount(shape)
+  if (elements === 0) throw badRequest(`the value '${name}' of [${shape.join(', ')}] is empty.`)
+  if (elements <= MAX_ELEMENTS) return
+  throw badRequest(
+    `the value '${name}' of [${shape.join(', ')}] has more than ${MAX_ELEMENTS} elements. Give a smaller input shape.`,
+  )
+}
+
 export interface Converted {
   readonly bytes: Uint8Array
   /** What the reader should know of the result. */
@@ -107,10 +119,7 @@ export const onnxToTflite = (model: OnnxModel, options: { readonly inputShape?: 
     const folded = foldConstants(withoutMaps(model), options.inputShape)
     const { values: shapes, constants, contextOf } = analyze(folded, options.inputShape)
     const graph = tfliteGraph('Converted from ONNX by Tributary.')
-    for (const [name, { shape }] of shapes) {
-      if (elementCount(shape) === 0 && !constants.has(name))
-        throw badRequest(`the value '${name}' of [${shape.join(', ')}] is empty.`)
-    }
+    for (const [name, { shape }] of shapes) if (!constants.has(name)) requireSize(name, shape)
     const values = graphValues(graph, shapes, constants)
     for (const input of folded.graph.inputs) {
       const known = shapes.get(input.name)

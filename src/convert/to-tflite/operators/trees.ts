@@ -1,7 +1,7 @@
 // Tree ensembles: every row steps down all trees at once, by tables of nodes. Source: Nakandala et al. 2020 (Hummingbird),
 // section 4.2, tree traversal.
 import { badRequest } from '../../../domain/errors.ts'
-import { attributeOf, type OnnxNode } from '../../onnx/model.ts'
+import { attributeOf, elementCount, type OnnxNode } from '../../onnx/model.ts'
 import { type Lower, type Lowering, reshape } from '../lowering.ts'
 import type { Tensor } from '../tflite-graph.ts'
 import { classOutputs } from './classical.ts'
@@ -9,6 +9,8 @@ import { arithmetic, broadcasting } from './elementwise.ts'
 import { reduceTensor } from './reductions.ts'
 
 const MAX_DEPTH = 200
+/** Rows times trees. */
+const MAX_PLACES = 2 ** 22
 
 const ints = (node: OnnxNode, name: string): readonly number[] => attributeOf(node, name, 'ints', [])
 const floats = (node: OnnxNode, name: string): readonly number[] => attributeOf(node, name, 'floats', [])
@@ -99,6 +101,11 @@ const sums = (node: Lowering, kind: 'target' | 'class', targets: number): Tensor
   const missing = nodes.missingYes.includes(1) ? table('i32', nodes.missingYes) : null
   const x = reshape(graph, node.value(0), [rows, width])
   const shape = [rows, nodes.roots.length]
+  if (elementCount(shape) > MAX_PLACES) {
+    throw badRequest(
+      `${rows} rows for ${nodes.roots.length} trees are too many at a time. Give an input shape of fewer rows.`,
+    )
+  }
   const look = (tensor: Tensor, at: Tensor) =>
     graph.operator(
       'GATHER',

@@ -34,6 +34,8 @@ const halfOf = (tensor: OnnxTensor): OnnxTensor => tensorOf('f16', tensor.shape,
 const halfAttributes = (node: OnnxNode): OnnxNode['attributes'] => {
   const result: Record<string, Attribute> = { ...node.attributes }
   if (node.type === 'Cast' && node.attributes.to?.value === FLOAT) result.to = int(HALF)
+  // Without a value it is a float32 zero.
+  if (node.type === 'ConstantOfShape') result.value = { kind: 'tensor', value: tensorOf('f16', [1], [0]) }
   const { value } = node.attributes
   if (value?.kind === 'tensor' && value.value.type === 'f32')
     result.value = { kind: 'tensor', value: halfOf(value.value) }

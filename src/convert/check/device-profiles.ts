@@ -1,4 +1,4 @@
-// Devices that models are checked for. The bandwidth follows from the memory: transfers a second times the width of the bus.
+// Devices that models are checked for, by nominal figures: measured on none of them. The bandwidth follows from the memory: transfers a second times the width of the bus.
 
 export type Runtime = 'llama.cpp' | 'onnxruntime' | 'tflite' | 'coreml'
 

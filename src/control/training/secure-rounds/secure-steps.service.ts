@@ -94,7 +94,7 @@ export const createSecureSteps = (parts: {
       if (coordinates === 0) {
         throw badRequest(
           'secure_aggregation works on the changes of a model whose tensors the service can read: name one with ' +
-            'global_model_id, in .safetensors, .pt, .npz, .npy or raw float32 (raw_vector).',
+            'global_model_id, in a format whose tensors are averaged, such as .safetensors, .pt, .onnx or .h5, or raw float32 (raw_vector).',
         )
       }
       return { settings, words: coordinates + TRAILER }

@@ -39,6 +39,15 @@ const timeOf = ({ answers }: Recorded): Date => {
   )
 }
 
+/** A policy of the recorded data may already have added what a round learned as another version, which is then the model's latest. */
+const mayHaveGained = (path: string, body: unknown): unknown => {
+  if (!/^\/models\/[^/?]+$/.test(path)) return body
+  const { versions, model_path, model_size_bytes, model_hash, accuracy, loss, ...kept } = body as {
+    versions: object[]
+  } & Record<string, unknown>
+  return { ...kept, versions: expect.arrayContaining(versions.map((version) => expect.objectContaining(version))) }
+}
+
 const expectEverything = async (
   settings: { readonly dataDir: string; readonly databaseUrl: string | null; readonly enrollment: 'open' | 'token' },
   was: Recorded,
@@ -52,7 +61,11 @@ const expectEverything = async (
   }
   for (const [path, body] of Object.entries(was.answers)) {
     if (path === '/models' || path === '/training/rounds') continue
-    expect(await get(path, was.key)).toMatchObject({ path, status: 200, body })
+    expect(await get(path, was.key)).toMatchObject({
+      path,
+      status: 200,
+      body: mayHaveGained(path, body),
+    })
   }
   // After these answers a round was added whose loss version 1.0.0 stored as Infinity, and could not list.
   const known = was.answers['/models'] as { models: { id: string }[]; total: number }

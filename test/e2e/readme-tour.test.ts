@@ -98,7 +98,7 @@ it("the README's first hour works when its blocks are pasted one after the other
       expect(child.exitCode, `${block}\n${output()}`).toBeNull()
     }
   }
-  const [pushed, training, delivery, , update, round, answer, chat] = outputs
+  const [pushed, training, delivery, , update, round, answer, chat, converted] = outputs
   expect(pushed).toContain('Version:   1.0.0')
   expect(JSON.parse(update!.trim())).toMatchObject({ num_samples: 120 })
   expect(JSON.parse(round!.trim())).toMatchObject({
@@ -109,4 +109,5 @@ it("the README's first hour works when its blocks are pasted one after the other
   expect(delivery).toMatch(/completed +100 % .*active 1|completed at 100 %; devices: active 1/)
   expect(answer).toContain('A rollout brings a new model version to devices in steps.')
   expect(chat).toContain('The capital of Japan is Tokyo.')
+  expect(converted).toMatch(/tflite .*model\.tflite.*coreml .*model\.mlmodel.*pi-5 .* runs/s)
 })

@@ -1,5 +1,5 @@
 import type { CommandEntry, CommandGroup } from './command.ts'
-import { FEDERATION_COMMANDS, RESOURCE_COMMANDS, TRAIN_COMMANDS } from './resources/resources.ts'
+import { FEDERATION_COMMANDS, INTEGRATION_COMMANDS, RESOURCE_COMMANDS, TRAIN_COMMANDS } from './resources/resources.ts'
 
 const entry = (name: string, summary: string, load: CommandEntry['load']): CommandEntry => ({ name, summary, load })
 
@@ -83,6 +83,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     ],
   },
   FEDERATION_COMMANDS,
+  INTEGRATION_COMMANDS,
   entry('logout', 'sign out of a service', () => import('./login/logout.command.ts')),
   entry('agent', 'run a training device in the foreground', () => import('./agent/agent.command.ts')),
   entry('add', 'add a model to the local models folder', () => import('./models/add.command.ts')),

@@ -22,7 +22,6 @@ export const RESOURCES: readonly Resource[] = [
   experiments,
   policies,
   analytics,
-  integrations,
 ]
 
 const entryOf = (action: Action | OwnAction): CommandEntry => ({
@@ -39,8 +38,9 @@ const groupOf = ({ name, summary, actions }: Resource): CommandGroup => ({
 
 export const RESOURCE_COMMANDS: readonly CommandGroup[] = RESOURCES.map(groupOf)
 
-/** Has a place of its own in the interface's table. */
+/** These have places of their own in the interface's table. */
 export const FEDERATION_COMMANDS: CommandGroup = groupOf(federations)
+export const INTEGRATION_COMMANDS: CommandGroup = groupOf(integrations)
 
 export const TRAIN_COMMANDS: readonly CommandEntry[] = jobActions.map(entryOf)
 
@@ -48,5 +48,6 @@ export const TRAIN_COMMANDS: readonly CommandEntry[] = jobActions.map(entryOf)
 export const ACTIONS: readonly { readonly under: string; readonly action: Action }[] = [
   ...RESOURCES,
   federations,
+  integrations,
   { name: 'train', actions: jobActions },
 ].flatMap(({ name, actions }) => actions.flatMap((action) => ('request' in action ? [{ under: name, action }] : [])))

@@ -67,7 +67,9 @@ export const toFailure = (
 ): Failure => {
   if (error.code === null) return new Failure(`${baseUrl}: ${error.message}`, { cause: error })
   const where = error.code === 'unauthorized' && keySource !== undefined ? `The key came from ${keySource}. ` : ''
-  const advice = ADVICE[error.code]
+  // Of what is there, and has no such part yet, the message says enough.
+  const isThere = error.code === 'not_found' && !/does not exist|There is no/.test(error.message)
+  const advice = isThere ? undefined : ADVICE[error.code]
   return new Failure(error.message, { ...(advice !== undefined && { advice: where + advice }), cause: error })
 }
 

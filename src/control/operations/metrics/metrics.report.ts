@@ -167,6 +167,34 @@ export const STATE_METRICS: readonly StateMetric[] = [
       order by b.updated_at desc limit ${sql.lit(MAX_SERIES)}`,
   },
   {
+    name: 'tributary_integration_lag_seconds',
+    help: `Age of the oldest event that waits for an integration of logs; the ${MAX_SERIES} latest`,
+    labels: ['integration_id', 'type'],
+    rows: (now, orgId) => sql<Row>`
+      select i.id as integration_id, i.type,
+        coalesce(extract(epoch from ${now}::timestamptz - min(e.at)), 0)::float8 as value
+      from integrations i left join events_outbox e on e.tx < pg_snapshot_xmin(pg_current_snapshot())
+        and (i.org_id is null or e.org_id = i.org_id) and (i.cursor_id is null or (e.tx, e.id) > (i.cursor_tx, i.cursor_id))
+      where i.kind = 'logs' and ${isOf('i.org_id', orgId)}
+      group by i.id order by i.ordinal desc limit ${sql.lit(MAX_SERIES)}`,
+  },
+  {
+    name: 'tributary_integration_failures',
+    help: `Failed deliveries of an integration in a row; the ${MAX_SERIES} latest`,
+    labels: ['integration_id', 'type'],
+    rows: (_now, orgId) => sql<Row>`
+      select id as integration_id, type, failures::float8 as value from integrations
+      where ${isOf('org_id', orgId)} order by ordinal desc limit ${sql.lit(MAX_SERIES)}`,
+  },
+  {
+    name: 'tributary_integration_dead_letters',
+    help: 'Events that receivers refused for good and that are kept',
+    labels: [],
+    rows: (_now, orgId) => sql<Row>`
+      select count(*) as value from integration_dead_letters d join integrations i on i.id = d.integration_id
+      where ${isOf('i.org_id', orgId)}`,
+  },
+  {
     name: 'tributary_models',
     help: 'Models of the catalog; round models are those that a round made',
     labels: ['kind'],

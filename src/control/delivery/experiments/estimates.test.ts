@@ -27,7 +27,7 @@ const openRunning = async (size: number) => {
 
 describe('the estimates of an experiment over time', () => {
   it('are kept while it runs, with the intervals of each variant and of the difference', async () => {
-    const { id, world, variants, observe, estimates, ask } = await openRunning(20)
+    const { id, world, variants, observe, estimates, ask } = await openRunning(40)
     expect(await estimates()).toEqual({
       experiment_id: id,
       primary_metric: 'accuracy',
@@ -74,7 +74,7 @@ describe('the estimates of an experiment over time', () => {
   })
 
   it('have no point where nothing was measured since, end with the experiment, and are thinned evenly', async () => {
-    const { id, world, variants, observe, estimates, ask } = await openRunning(12)
+    const { id, world, variants, observe, estimates, ask } = await openRunning(30)
     for (const value of [1, 2, 3, 4, 5]) {
       await observe(variants.control![value % 2]!, value)
       await world.service.runDueTasks()

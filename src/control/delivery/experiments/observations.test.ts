@@ -279,7 +279,7 @@ describe('an observation', () => {
   })
 
   it('counts for nothing where its numbers are null or out of range, which a warning says', async () => {
-    const { world, key, id, variants, analytics } = await openRunning(4)
+    const { world, key, id, variants, analytics } = await openRunning(30)
     const [device] = variants.control!
     const answer = await world.request('POST', `/api/v1/experiments/${id}/observations`, {
       key,

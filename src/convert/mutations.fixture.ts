@@ -1,12 +1,8 @@
-/** mulberry32: small, seeded, good enough to pick places. */
+import { createRandom } from '../domain/random-numbers.ts'
+
 const randomFrom = (seed: number) => {
-  let state = seed
-  return (below: number): number => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below)
-  }
+  const random = createRandom(seed)
+  return (below: number): number => Math.floor(random() * below)
 }
 
 /** Copies of a file, each damaged in one to three places; the same ones at every run. */

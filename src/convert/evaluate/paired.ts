@@ -1,4 +1,5 @@
 // Intervals and tests of an evaluation. Random numbers come from a fixed seed: the same results give the same words.
+import { createRandom } from '../../domain/random-numbers.ts'
 
 export interface Interval {
   readonly lower: number
@@ -7,17 +8,7 @@ export interface Interval {
 
 const RESAMPLES = 2000
 const PERMUTATIONS = 10_000
-
-/** A generator of numbers in [0, 1) (mulberry32). */
-const createRandom = (): (() => number) => {
-  let state = 0x9e3779b9
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
+const SEED = 0x9e3779b9
 
 export const meanOf = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length
@@ -32,7 +23,7 @@ export const quantile = (values: readonly number[], share: number): number => {
 
 /** 95 % interval of a mean by the percentile bootstrap (Efron and Tibshirani 1993, section 13.3). */
 export const bootstrapInterval = (values: readonly number[]): Interval => {
-  const random = createRandom()
+  const random = createRandom(SEED)
   const means = Array.from({ length: RESAMPLES }, () => {
     let sum = 0
     for (let i = 0; i < values.length; i++) sum += values[Math.floor(random() * values.length)]!
@@ -46,7 +37,7 @@ export const bootstrapInterval = (values: readonly number[]): Interval => {
  * equally good (Fisher 1935; the observed one counts, Phipson and Smyth 2010).
  */
 export const signFlipTest = (differences: readonly number[]): number => {
-  const random = createRandom()
+  const random = createRandom(SEED)
   const observed = Math.abs(meanOf(differences)) - 1e-12
   let asExtreme = 1
   for (let permutation = 0; permutation < PERMUTATIONS; permutation++) {

@@ -1,4 +1,5 @@
 import { badRequest } from '../../domain/errors.ts'
+import { createRandom } from '../../domain/random-numbers.ts'
 import { type ElementType, elementCount, type OnnxModel, type OnnxValue } from '../onnx/model.ts'
 
 type SampleData = Exclude<NodeJS.TypedArray, Uint8ClampedArray>
@@ -32,17 +33,6 @@ const formOf = ({ name, type, container }: OnnxValue) => {
   const form = container === undefined ? FORMS[type] : undefined
   if (form === undefined) throw badRequest(`Samples of the input '${name}' (${container ?? type}) are not supported.`)
   return form
-}
-
-/** mulberry32 (Tommy Ettinger, public domain): the same samples on every machine. */
-const randomNumbers = (seed: number): (() => number) => {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }
 
 /** Dimensions without a number: one sample, and for others enough for what models do with them. */
@@ -79,7 +69,7 @@ const integerLimit = ({ graph }: OnnxModel, input: string): number => {
  * that they are indices of, masks all ones. Throws bad_request for inputs that are no tensors of numbers.
  */
 export const generateSamples = (model: OnnxModel, count: number): readonly Sample[] => {
-  const random = randomNumbers(1)
+  const random = createRandom(1)
   const normal = (): number => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   const inputs = model.graph.inputs.map((input) => {
     const isMask = /mask/i.test(input.name)

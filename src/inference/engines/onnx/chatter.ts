@@ -1,10 +1,11 @@
+import { createRandom } from '../../../domain/random-numbers.ts'
 import { InferenceError } from '../../errors.ts'
 import type { ChatEvent, ChatMessage, ChatRequest } from '../engine.ts'
 import { createPromptWriter } from '../llama/chat-prompt.ts'
 import { createTextStream } from '../llama/text-stream.ts'
 import { type Loading, loadTokenizer, loadWeights } from './load.ts'
 import { countIn } from './model-json.ts'
-import { createRandom, sample } from './sampling.ts'
+import { sample } from './sampling.ts'
 import type { Tokenizer } from './transformers.ts'
 
 export interface Chatter {

@@ -1,14 +1,3 @@
-/** Random numbers in [0, 1) that a seed repeats: mulberry32 (Tommy Ettinger, public domain). */
-export const createRandom = (seed: number): (() => number) => {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
 const likeliest = (scores: Float32Array): number => {
   let best = 0
   for (let token = 1; token < scores.length; token += 1) if (scores[token]! > scores[best]!) best = token

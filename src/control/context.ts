@@ -11,6 +11,7 @@ import { type Database, type Executor, openDatabase } from '../platform/db/open.
 import { createChangeNotifier } from '../platform/events/change-notifier.ts'
 import { createEventBus } from '../platform/events/event-bus.ts'
 import { createLogger } from '../platform/http/request-log.ts'
+import { createSecrets } from '../platform/secrets.ts'
 import { requireDataFolder } from './data-folder.ts'
 import type { Changes, ControlEvents } from './events.ts'
 import { Accounting } from './federations/accounting/accounting.ts'
@@ -83,6 +84,7 @@ export const openContext = async (config: Config, surroundings: Surroundings) =>
     database,
     blobs,
     partials,
+    secrets: createSecrets(config.dataDir),
     workers,
     accounting,
     events,

@@ -34,6 +34,8 @@ export interface Caller {
   readonly rateKeyId?: string
   /** Of a browser's session. One that was opened without a key, under open enrollment, has its own id as `keyId`. */
   readonly sessionId?: string
+  /** The person who signed in, or whose own key it is; absent for keys of programs and devices. */
+  readonly personId?: string
 }
 
 /** Under token enrollment nothing new belongs to no organization: what names none joins this one. */

@@ -32,7 +32,19 @@ export type Access = ReturnType<typeof create>
 
 export const access: Module<Access, object> = {
   description: 'Organizations, API keys, sign-in and sessions',
-  tables: ['orgs', 'keys', 'login_codes', 'sessions', 'rate_counts'],
+  tables: [
+    'orgs',
+    'org_settings',
+    'people',
+    'invitations',
+    'recovery_codes',
+    'passkeys',
+    'sign_in_steps',
+    'keys',
+    'login_codes',
+    'sessions',
+    'rate_counts',
+  ],
   create,
   routes(app, { keys, login, orgs, sessions }, { config, now }) {
     keysRoutes(app, keys, now)

@@ -14,7 +14,6 @@ import { createDeliveries } from './integrations/deliveries.service.ts'
 import { integrationActionsRoutes, integrationsRoutes } from './integrations/integrations.routes.ts'
 import { createIntegrations } from './integrations/integrations.service.ts'
 import { createIntegrationsStore } from './integrations/integrations.store.ts'
-import { createSecrets } from './integrations/secrets.ts'
 import { createStateMetrics } from './metrics/state-metrics.service.ts'
 import { systemRoutes } from './system/system.routes.ts'
 import { createSystemService } from './system/system.service.ts'
@@ -29,13 +28,13 @@ interface Earlier {
 }
 
 const create = (context: Context, { access, catalog, fleet, training }: Earlier) => {
-  const { config, database, events: bus, log, now, newId } = context
+  const { config, database, secrets, events: bus, log, now, newId } = context
   const store = createOutboxStore()
   const metrics = createStateMetrics({ database, now })
   const receivers = {
     database,
     store: createIntegrationsStore(),
-    secrets: createSecrets(config.dataDir),
+    secrets,
     allowPrivate: config.integrationsPrivate === 'allow',
     now,
   }

@@ -2,6 +2,7 @@ import type { ColumnType, Generated } from 'kysely'
 import type { BenchmarkTables } from './benchmark-rows.ts'
 import type { DeliveryTables } from './delivery-rows.ts'
 import type { IntegrationTables } from './integration-rows.ts'
+import type { PeopleTables } from './people-rows.ts'
 import type { RoundTrainingColumns, TrainingTables, UpdateTrainingColumns } from './training-rows.ts'
 
 // Row types, one per table, as the driver returns them: bigint columns are read as numbers (all our sizes and sample
@@ -57,6 +58,7 @@ export interface KeyRow {
   last_used_at: Date | null
   approved_by: string | null
   root_id: string | null
+  person_id: string | null
 }
 
 export interface LoginCodeRow {
@@ -77,6 +79,9 @@ export interface SessionRow {
   created_at: Date
   used_at: Date
   expires_at: Date
+  person_id: string | null
+  authenticated_at: Date | null
+  mfa: Generated<boolean>
 }
 
 export interface BlobRow {
@@ -240,7 +245,7 @@ export interface OutboxRow {
   federation_id: string | null
 }
 
-export interface Tables extends DeliveryTables, BenchmarkTables, TrainingTables, IntegrationTables {
+export interface Tables extends DeliveryTables, BenchmarkTables, TrainingTables, IntegrationTables, PeopleTables {
   orgs: OrgRow
   events_outbox: OutboxRow
   devices: DeviceRow

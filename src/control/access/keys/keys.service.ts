@@ -143,6 +143,7 @@ const mintWith =
         lastUsedAt: null,
         approvedBy: key.approver?.id ?? null,
         rootId: key.approver === undefined ? null : (key.approver.rootId ?? key.approver.id),
+        personId: null,
       },
     }
   }

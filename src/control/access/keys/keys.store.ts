@@ -20,6 +20,8 @@ export interface StoredKey {
   readonly approvedBy: string | null
   /** The first key of that chain, whose rate limit all of it shares. */
   readonly rootId: string | null
+  /** Whose own key it is: it holds no more than their role, and ends with them. */
+  readonly personId: string | null
 }
 
 export interface KeyPage {
@@ -135,6 +137,7 @@ const toRow = (key: StoredKey) => ({
   last_used_at: key.lastUsedAt,
   approved_by: key.approvedBy,
   root_id: key.rootId,
+  person_id: key.personId,
 })
 
 const fromRow = (row: Selectable<KeyRow>): StoredKey => ({
@@ -151,6 +154,7 @@ const fromRow = (row: Selectable<KeyRow>): StoredKey => ({
   lastUsedAt: row.last_used_at,
   approvedBy: row.approved_by,
   rootId: row.root_id,
+  personId: row.person_id,
 })
 
 export type KeysStore = ReturnType<typeof createKeysStore>

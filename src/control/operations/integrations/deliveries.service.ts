@@ -1,10 +1,10 @@
 import { retryAfterMs } from '../../../domain/integration.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import type { Secrets } from '../../../platform/secrets.ts'
 import type { StateMetrics } from '../metrics/state-metrics.service.ts'
 import type { IntegrationsStore, StoredIntegration } from './integrations.store.ts'
 import { type LogEvent, logMessages, type Receiver } from './log-messages.ts'
 import { metricMessages } from './metric-messages.ts'
-import type { Secrets } from './secrets.ts'
 import { type Message, type Outcome, send } from './send.ts'
 
 const AT_ONCE = 16

@@ -13,11 +13,11 @@ import {
 } from '../../../domain/integration.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import type { Secrets } from '../../../platform/secrets.ts'
 import type { Position } from '../events/outbox.service.ts'
 import type { Deliveries } from './deliveries.service.ts'
 import { RefusedAddress, requireAllowedHost } from './guarded-address.ts'
 import type { Backlog, IntegrationsStore, StoredIntegration } from './integrations.store.ts'
-import type { Secrets } from './secrets.ts'
 
 export type { DeadLetter } from './integrations.store.ts'
 

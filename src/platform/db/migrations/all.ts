@@ -23,6 +23,7 @@ import { federationEvents } from './0019b-federation-events.ts'
 import { experimentEstimates } from './0020-experiment-estimates.ts'
 import { conversions } from './0021-conversions.ts'
 import { integrations } from './0023-integrations.ts'
+import { people } from './0024-people.ts'
 
 /** Forward only, applied in this order. A published migration is never edited: add the next one. */
 export const MIGRATIONS = [
@@ -51,4 +52,5 @@ export const MIGRATIONS = [
   experimentEstimates,
   conversions,
   integrations,
+  people,
 ] as const

@@ -1,0 +1,13 @@
+import { SCOPES, type Scope } from './access.ts'
+
+/** What a person may be in an organization. */
+export const ROLES = ['admin', 'member', 'viewer'] as const
+
+export type Role = (typeof ROLES)[number]
+
+/** The scopes of each role: a member does everything but administer; a viewer changes nothing. */
+export const ROLE_SCOPES: Record<Role, readonly Scope[]> = {
+  admin: SCOPES,
+  member: SCOPES.filter((scope) => scope !== 'admin'),
+  viewer: ['devices:read', 'models:read', 'training:read', 'metrics:read'],
+}

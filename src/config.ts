@@ -26,6 +26,8 @@ export interface Config {
   /** How long what a strategy carries from round to round is kept after its job has ended. */
   readonly jobStateRetentionDays: number
   readonly corsOrigins: readonly string[]
+  /** PEM files for https; null for http. */
+  readonly certificate: { readonly cert: string; readonly key: string } | null
   /** The address by which others reach the service, where it is behind another name; without a slash at its end. */
   readonly publicUrl: string | null
   /** An OpenAI-style inference server (`svc serve`) for the playground, without /v1 at its end; null for none. */
@@ -114,6 +116,7 @@ export const readConfig = (environment: Environment): Config => {
     roundModelsKept: number('SERVICE_ROUND_MODELS_KEPT', { min: 1, max: 1_000_000 }, 100),
     jobStateRetentionDays: number('SERVICE_JOB_STATE_RETENTION_DAYS', { min: 0, max: 3650, whole: false }, 90),
     corsOrigins: originsOf(text('SERVICE_CORS_ORIGINS')),
+    certificate: certificateOf(text('SERVICE_TLS_CERT'), text('SERVICE_TLS_KEY')),
     publicUrl: publicUrlOf(text('SERVICE_PUBLIC_URL')),
     inferenceUrl: inferenceUrlOf(text('SERVICE_INFERENCE_URL')),
     inferenceKey: text('SERVICE_SERVER_KEY') ?? null,
@@ -142,6 +145,15 @@ const databaseUrlOf = (value: string | undefined): string | null => {
     throw new ConfigError('SERVICE_DATABASE_URL must look like postgres://user:password@host:5432/name.')
   }
   return value
+}
+
+const certificateOf = (cert: string | undefined, key: string | undefined): Config['certificate'] => {
+  if (cert !== undefined && key !== undefined) return { cert: resolve(cert), key: resolve(key) }
+  if (cert === undefined && key === undefined) return null
+  const [given, missing] = cert === undefined ? ['KEY', 'CERT'] : ['CERT', 'KEY']
+  throw new ConfigError(
+    `SERVICE_TLS_${given} needs SERVICE_TLS_${missing} beside it: https takes the certificate and its key.`,
+  )
 }
 
 const originsOf = (value = ''): readonly string[] => {

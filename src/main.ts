@@ -1,6 +1,7 @@
 import { ConfigError, readConfig } from './config.ts'
 import { createControlPlane } from './control/app.ts'
 import { StartError } from './platform/db/start-error.ts'
+import { CertificateError } from './platform/http/certificate.ts'
 
 const IMPATIENCE_MS = 1000
 
@@ -42,7 +43,8 @@ const start = async (): Promise<void> => {
 }
 
 start().catch((error: unknown) => {
-  if (error instanceof ConfigError || error instanceof StartError) stop(error.message)
+  if (error instanceof ConfigError || error instanceof StartError || error instanceof CertificateError)
+    stop(error.message)
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
     stop(`The address is already in use: ${error.message}. Stop the other program, or set SERVICE_PORT.`)
   }

@@ -79,6 +79,7 @@ const buildApp = async (context: Context, parts: Parts): Promise<App> => {
   metrics.texts.push(parts.operations.metrics.text)
   const app = await buildServer({
     log: { level: config.logLevel },
+    certificate: config.certificate,
     authenticate: keys.authenticate,
     sessions: { authenticate: sessions.authenticate, publicUrl: config.publicUrl },
     metrics,

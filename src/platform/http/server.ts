@@ -1,10 +1,12 @@
 import type { Socket } from 'node:net'
+import type { Server as TlsServer } from 'node:tls'
 import cors from '@fastify/cors'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, LogController } from 'fastify'
 import { badRequest, forbidden, ServiceError } from '../../domain/errors.ts'
 import { type Authenticate, guardAccess, type SessionRules } from './access.ts'
 import type { App } from './app.ts'
+import { type CertificateFiles, readCertificate, renewCertificate } from './certificate.ts'
 import { answerErrors, sendUnroutable } from './errors.ts'
 import { type HostSettings, refuseForeignHosts } from './host-guard.ts'
 import { readInput } from './input.ts'
@@ -31,6 +33,8 @@ const MAX_PARAMETER_LENGTH = 4096
 
 export interface ServerOptions {
   readonly log: LogOptions
+  /** Answers by https; by http without. */
+  readonly certificate?: CertificateFiles | null
   readonly authenticate: Authenticate
   /** Sessions of browsers; none by default. */
   readonly sessions?: SessionRules | null
@@ -115,7 +119,15 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
   const isAnswering = (socket: Socket): boolean =>
     [...inFlight].some((reply) => reply.request.socket === socket && reply.raw.headersSent)
 
+  const { certificate = null } = options
+  const timeouts = { headersTimeout: 20_000, connectionsCheckingInterval: 5_000, requireHostHeader: false }
+  const transport =
+    certificate === null
+      ? { http: timeouts }
+      : // The same server to everything here but its sockets.
+        ({ https: { ...timeouts, ...(await readCertificate(certificate)) } } as unknown as { http: typeof timeouts })
   const app: App = Fastify({
+    ...transport,
     loggerInstance: createLogger(options.log) as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
     requestIdHeader: false,
@@ -125,7 +137,6 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
     keepAliveTimeout: 65_000,
     requestTimeout: 0,
     return503OnClosing: false,
-    http: { headersTimeout: 20_000, connectionsCheckingInterval: 5_000, requireHostHeader: false },
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
     clientErrorHandler: (error, socket) =>
       answerMalformed(error, socket, {
@@ -135,6 +146,10 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
     frameworkErrors: (error, request, reply) => void sendUnroutable(error, request, reply),
   }).withTypeProvider<TypeBoxTypeProvider>()
 
+  if (certificate !== null) {
+    const stop = renewCertificate(app.server as unknown as TlsServer, certificate, app.log)
+    app.addHook('onClose', async () => stop())
+  }
   app.server.maxConnections = 10_000
   refuseExpectations(app.server, (message) => new ServiceError('expectation_failed', message).toJSON())
   app.setValidatorCompiler(compileValidator)

@@ -1,0 +1,75 @@
+import { copyFile, mkdtemp, writeFile } from 'node:fs/promises'
+import { request } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import type { TLSSocket } from 'node:tls'
+import { fileURLToPath } from 'node:url'
+import { expect, inject, test } from 'vitest'
+import { CertificateError, readCertificate } from './certificate.ts'
+import { buildTestServer } from './test-server.fixture.ts'
+
+const fixture = (name: string): string => fileURLToPath(new URL(`../../../test/fixtures/tls/${name}`, import.meta.url))
+
+const folderWith = async (name: string) => {
+  const folder = await mkdtemp(join(inject('folders'), 'tls-'))
+  const files = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') }
+  const put = async (pair: string) => {
+    await copyFile(fixture(`${pair}.pem`), files.cert)
+    await copyFile(fixture(`${pair}.key`), files.key)
+  }
+  await put(name)
+  return { files, put }
+}
+
+/** The name in the certificate of whoever answers, and the answer. */
+const ask = (port: number) =>
+  new Promise<{ name: string; body: string; protocol: string }>((resolve, reject) => {
+    const asked = request(
+      { port, host: '127.0.0.1', path: '/protocol', rejectUnauthorized: false, agent: false },
+      (answer) => {
+        const name = String((answer.socket as TLSSocket).getPeerCertificate().subject.CN)
+        let body = ''
+        answer.on('data', (chunk) => {
+          body += chunk
+        })
+        answer.on('end', () => resolve({ name, body, protocol: JSON.parse(body).protocol }))
+      },
+    )
+    asked.on('error', reject)
+    asked.end()
+  })
+
+test('a service with a certificate answers by https, takes up a renewed one, and keeps it when the next cannot be used', async () => {
+  const { files, put } = await folderWith('first')
+  const { app, lines } = await buildTestServer(
+    (routes) => {
+      routes.get('/protocol', { config: { access: 'public' } }, async (asked) => ({ protocol: asked.protocol }))
+    },
+    { certificate: files },
+  )
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as AddressInfo
+  expect(await ask(port)).toMatchObject({ name: 'first', protocol: 'https' })
+  await expect(fetch(`http://127.0.0.1:${port}/protocol`)).rejects.toThrow()
+
+  await put('second')
+  process.emit('SIGHUP')
+  await expect.poll(async () => (await ask(port)).name).toBe('second')
+
+  await writeFile(files.key, 'not a key')
+  process.emit('SIGHUP')
+  await expect.poll(() => lines().some((line) => line.includes('The certificate stays as it was'))).toBe(true)
+  expect((await ask(port)).name).toBe('second')
+  await app.close()
+  expect(process.listenerCount('SIGHUP')).toBe(0)
+})
+
+test.each([
+  ['first.pem', 'second.key', 'the key is not the one of the certificate'],
+  ['first.key', 'first.key', 'PEM files'],
+  ['first.pem', 'missing.key', 'SERVICE_TLS_KEY cannot be read'],
+])('%s with %s stops the start', async (cert, key, reason) => {
+  const found = await readCertificate({ cert: fixture(cert), key: fixture(key) }).catch((error) => error)
+  expect(found).toBeInstanceOf(CertificateError)
+  expect(found.message).toContain(reason)
+})

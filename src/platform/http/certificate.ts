@@ -1,0 +1,70 @@
+import { unwatchFile, watchFile } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { createSecureContext, type Server } from 'node:tls'
+
+/** Files in PEM form: the certificate with its chain, and its private key. */
+export interface CertificateFiles {
+  readonly cert: string
+  readonly key: string
+}
+
+/** A certificate that cannot be used. The start stops with this message. */
+export class CertificateError extends Error {
+  override readonly name = 'CertificateError'
+}
+
+interface Pair {
+  readonly cert: Buffer
+  readonly key: Buffer
+}
+
+/** Certificates are renewed by replacing their files, often through links: what they lead to is looked at so often. */
+const LOOK_EVERY_MS = 5000
+
+const read = (setting: string, path: string): Promise<Buffer> =>
+  readFile(path).catch((error: Error) => {
+    throw new CertificateError(`${setting} cannot be read: ${error.message}.`)
+  })
+
+/** @throws CertificateError when a file cannot be read, or they are no certificate and its key */
+export const readCertificate = async ({ cert, key }: CertificateFiles): Promise<Pair> => {
+  const pair = { cert: await read('SERVICE_TLS_CERT', cert), key: await read('SERVICE_TLS_KEY', key) }
+  try {
+    createSecureContext(pair)
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException
+    const reason = code.includes('KEY_VALUES_MISMATCH') ? 'the key is not the one of the certificate' : message
+    throw new CertificateError(
+      `SERVICE_TLS_CERT (${cert}) and SERVICE_TLS_KEY (${key}) cannot be used: ${reason}. ` +
+        'They must be PEM files: the certificate followed by its chain, and its private key without a passphrase.',
+    )
+  }
+  return pair
+}
+
+/**
+ * Takes up a changed certificate for new connections, when its files change or the program gets SIGHUP; one that cannot
+ * be used is logged, and the one before goes on. Returns what ends it.
+ */
+export const renewCertificate = (
+  server: Server,
+  files: CertificateFiles,
+  log: { info(fields: object, message: string): void; error(fields: object, message: string): void },
+): (() => void) => {
+  const renew = (): void => {
+    readCertificate(files).then(
+      (pair) => {
+        server.setSecureContext(pair)
+        log.info({ cert: files.cert }, 'the certificate was read again')
+      },
+      (error: Error) => log.error({ cert: files.cert }, `The certificate stays as it was. ${error.message}`),
+    )
+  }
+  const paths = [files.cert, files.key]
+  for (const path of paths) watchFile(path, { interval: LOOK_EVERY_MS, persistent: false }, renew)
+  process.on('SIGHUP', renew)
+  return () => {
+    for (const path of paths) unwatchFile(path, renew)
+    process.off('SIGHUP', renew)
+  }
+}

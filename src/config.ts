@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { isAbsolute, join, resolve } from 'node:path'
 import type { EnrollmentMode } from './domain/access.ts'
 import { parseOrigins, parsePublicUrl } from './domain/own-hosts.ts'
 
@@ -25,6 +25,15 @@ export interface Config {
   readonly roundModelsKept: number
   /** How long what a strategy carries from round to round is kept after its job has ended. */
   readonly jobStateRetentionDays: number
+  /** Where backups are written by schedule: the absolute path of a folder; null for none. */
+  readonly backupUrl: string | null
+  readonly backupHours: number
+  /** So many backups stay. */
+  readonly backupKeep: number
+  /** Each stored file is hashed again after so many days; 0: never. */
+  readonly scrubDays: number
+  /** Bytes that are hashed in a second, at most. */
+  readonly scrubBytesPerSecond: number
   readonly corsOrigins: readonly string[]
   /** PEM files for https; null for http. */
   readonly certificate: { readonly cert: string; readonly key: string } | null
@@ -48,6 +57,8 @@ export class ConfigError extends Error {
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
+/** Whether only this machine reaches a service that listens there. */
+export const isLoopback = (host: string): boolean => LOOPBACK.has(host)
 const GIB = 1024 ** 3
 
 /** Variables of the command line and of later parts of the house, which share the prefix. */
@@ -115,6 +126,11 @@ export const readConfig = (environment: Environment): Config => {
     updateRetentionDays: number('SERVICE_UPDATE_RETENTION_DAYS', { min: 0, max: 3650, whole: false }, 7),
     roundModelsKept: number('SERVICE_ROUND_MODELS_KEPT', { min: 1, max: 1_000_000 }, 100),
     jobStateRetentionDays: number('SERVICE_JOB_STATE_RETENTION_DAYS', { min: 0, max: 3650, whole: false }, 90),
+    backupUrl: backupUrlOf(text('SERVICE_BACKUP_URL')),
+    backupHours: number('SERVICE_BACKUP_HOURS', { min: 0.1, max: 8760, whole: false }, 24),
+    backupKeep: number('SERVICE_BACKUP_KEEP', { min: 1, max: 10_000 }, 7),
+    scrubDays: number('SERVICE_SCRUB_DAYS', { min: 0, max: 3650, whole: false }, 30),
+    scrubBytesPerSecond: number('SERVICE_SCRUB_BYTES_PER_SECOND', { min: 1024, max: 1024 * GIB }, 20_000_000),
     corsOrigins: originsOf(text('SERVICE_CORS_ORIGINS')),
     certificate: certificateOf(text('SERVICE_TLS_CERT'), text('SERVICE_TLS_KEY')),
     publicUrl: publicUrlOf(text('SERVICE_PUBLIC_URL')),
@@ -154,6 +170,11 @@ const certificateOf = (cert: string | undefined, key: string | undefined): Confi
   throw new ConfigError(
     `SERVICE_TLS_${given} needs SERVICE_TLS_${missing} beside it: https takes the certificate and its key.`,
   )
+}
+
+const backupUrlOf = (value: string | undefined): string | null => {
+  if (value === undefined || isAbsolute(value)) return value ?? null
+  throw new ConfigError(`SERVICE_BACKUP_URL must be the absolute path of a folder, got '${value}'.`)
 }
 
 const originsOf = (value = ''): readonly string[] => {

@@ -1,5 +1,6 @@
 import { ConfigError, readConfig } from './config.ts'
 import { createControlPlane } from './control/app.ts'
+import { runProgram } from './control/programs/program.ts'
 import { StartError } from './platform/db/start-error.ts'
 import { CertificateError } from './platform/http/certificate.ts'
 
@@ -42,7 +43,13 @@ const start = async (): Promise<void> => {
   process.on('SIGINT', shutDown)
 }
 
-start().catch((error: unknown) => {
+const main = async (): Promise<void> => {
+  const code = await runProgram(process.argv.slice(2))
+  if (code === null) return start()
+  process.exitCode = code
+}
+
+main().catch((error: unknown) => {
   if (error instanceof ConfigError || error instanceof StartError || error instanceof CertificateError)
     stop(error.message)
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {

@@ -110,4 +110,9 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     'check installation, service, key, clock, disk and engines',
     () => import('./service/doctor.command.ts'),
   ),
+  {
+    ...entry('backup', 'back up the service while it runs', () => import('./service/backup.command.ts')),
+    commands: [entry('list', 'list backups', () => import('./service/backup-list.command.ts'))],
+  },
+  entry('restore', 'restore a backup to an empty data folder', () => import('./service/restore.command.ts')),
 ]

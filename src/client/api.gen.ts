@@ -1196,6 +1196,29 @@ export interface paths {
          */
         post: operations["replayDeadLetters"];
     };
+    "/api/v1/backups": {
+        parameters: {
+        };
+        /**
+         * List backups
+         * @description The 100 latest, whatever became of them. It needs a key that belongs to no organization.
+         */
+        get: operations["listBackups"];
+        /**
+         * Start a backup
+         * @description Copies the database, the keys and the stored files that the target does not have yet, while the service goes on. It needs a key that belongs to no organization.
+         */
+        post: operations["createBackup"];
+    };
+    "/api/v1/backups/{backup_id}": {
+        parameters: {
+        };
+        /**
+         * Get a backup
+         * @description It needs a key that belongs to no organization.
+         */
+        get: operations["getBackup"];
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1642,6 +1665,76 @@ export interface components {
             device_id: string;
             assignments: components["schemas"]["Assignment"][];
         };
+        /**
+         * @description A backup of the whole installation
+         * @example {
+         *       "id": "7d0b9c1e-5f6a-4b2c-8d3e-1a2b3c4d5e6f",
+         *       "name": "2026-03-02T09-00-00-000Z-7d0b",
+         *       "target": "/mnt/backups/tributary",
+         *       "scheduled": true,
+         *       "status": "completed",
+         *       "reason": null,
+         *       "database": "embedded",
+         *       "files": 1284,
+         *       "bytes": 5368709120,
+         *       "copied_files": 61,
+         *       "copied_bytes": 48234496,
+         *       "unreadable_files": 0,
+         *       "verified_at": null,
+         *       "created_at": "2026-03-02T09:00:00.000Z",
+         *       "ended_at": "2026-03-02T09:12:30.000Z"
+         *     }
+         */
+        Backup: {
+            /** Format: uuid */
+            id: string;
+            /** @description Its name in the target */
+            name: string;
+            target: string;
+            /** @description By SERVICE_BACKUP_URL, and not on request */
+            scheduled: boolean;
+            /** @enum {string} */
+            status: "running" | "completed" | "failed";
+            reason: string | null;
+            database: ("embedded" | "dump" | "none") | null;
+            files: number | null;
+            bytes: number | null;
+            copied_files: number | null;
+            copied_bytes: number | null;
+            unreadable_files: number | null;
+            verified_at: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            ended_at: string | null;
+        };
+        /**
+         * @description The latest backups, newest first
+         * @example {
+         *       "backups": [
+         *         {
+         *           "id": "7d0b9c1e-5f6a-4b2c-8d3e-1a2b3c4d5e6f",
+         *           "name": "2026-03-02T09-00-00-000Z-7d0b",
+         *           "target": "/mnt/backups/tributary",
+         *           "scheduled": true,
+         *           "status": "completed",
+         *           "reason": null,
+         *           "database": "embedded",
+         *           "files": 1284,
+         *           "bytes": 5368709120,
+         *           "copied_files": 61,
+         *           "copied_bytes": 48234496,
+         *           "unreadable_files": 0,
+         *           "verified_at": null,
+         *           "created_at": "2026-03-02T09:00:00.000Z",
+         *           "ended_at": "2026-03-02T09:12:30.000Z"
+         *         }
+         *       ]
+         *     }
+         */
+        BackupList: { backups: components["schemas"]["Backup"][]; };
         /**
          * @description A shared benchmark result
          * @example {
@@ -4730,6 +4823,22 @@ export interface components {
             /** @description Tukey's test of every pair, of at most 50 groups; true when absent */
             post_hoc?: boolean;
             filters?: components["schemas"]["AnalyticsFilters"];
+        };
+        /**
+         * @description Where a backup is written to
+         * @example {
+         *       "target": "/mnt/backups/tributary",
+         *       "verify": true
+         *     }
+         */
+        NewBackup: {
+            /** @description The absolute path of a folder on the service's machine; SERVICE_BACKUP_URL when absent */
+            target?: string;
+            /**
+             * @description Start the database on a copy, compare rows and hash all files
+             * @default false
+             */
+            verify?: boolean;
         };
         /**
          * @description A benchmark result to share
@@ -11655,6 +11764,69 @@ export interface operations {
                 headers: { [name: string]: unknown; };
                 content: {
                     "application/json": components["schemas"]["Redelivery"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listBackups: {
+        parameters: {
+        };
+        responses: {
+            /** @description The latest backups, newest first */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["BackupList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createBackup: {
+        parameters: {
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["NewBackup"];
+            };
+        };
+        responses: {
+            /** @description A backup of the whole installation */
+            202: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Backup"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    getBackup: {
+        parameters: { path: { backup_id: string; }; };
+        responses: {
+            /** @description A backup of the whole installation */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Backup"];
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -64,6 +64,7 @@ const prepare = async ({ config, database, blobs, partials }: Context, parts: Pa
     // Nobody else can have this folder open: what a killed process left half done is nobody's.
     await parts.training.aggregations.forgetDeadHolders()
     await parts.catalog.conversionRuns.forgetDeadHolders()
+    await parts.operations.backups.forgetDeadHolders()
     await blobs.sweep(new Date())
     await partials.forgetWriters()
   }
@@ -134,6 +135,7 @@ export const createControlPlane = async (config: Config, surroundings: Surroundi
         'announcements',
         'event-hints',
         'integrations',
+        'backups',
       ])
         await schedule.wake(name)
     },
@@ -145,6 +147,7 @@ export const createControlPlane = async (config: Config, surroundings: Surroundi
     async close() {
       changes.close()
       parts.operations.deliveries.close()
+      await parts.operations.backups.close()
       await parts.operations.tail.close()
       await context.closeAccounting()
       parts.catalog.conversionRuns.close()

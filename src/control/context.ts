@@ -12,7 +12,7 @@ import { createChangeNotifier } from '../platform/events/change-notifier.ts'
 import { createEventBus } from '../platform/events/event-bus.ts'
 import { createLogger } from '../platform/http/request-log.ts'
 import { createSecrets } from '../platform/secrets.ts'
-import { requireDataFolder } from './data-folder.ts'
+import { refuseUnfinishedRestore, requireDataFolder } from './data-folder.ts'
 import type { Changes, ControlEvents } from './events.ts'
 import { Accounting } from './federations/accounting/accounting.ts'
 
@@ -55,6 +55,7 @@ export const openContext = async (config: Config, surroundings: Surroundings) =>
 
   const blobsFolder = join(config.dataDir, 'blobs')
   await requireDataFolder(config.dataDir)
+  await refuseUnfinishedRestore(config.dataDir)
   await requireDataFolder(blobsFolder)
   const database =
     surroundings.database ??

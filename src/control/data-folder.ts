@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, rm, rmdir, stat, writeFile } from 'node:fs/promises'
+import { access, chmod, mkdir, mkdtemp, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ConfigError } from '../config.ts'
 
@@ -91,5 +91,19 @@ export const requireDataFolder = async (path: string): Promise<void> => {
       `SERVICE_DATA_DIR: the folder ${path} cannot be used: ${(error as Error).message}. ` +
         'Set SERVICE_DATA_DIR to a folder that this user may write to.',
     )
+  }
+}
+
+/** The file in a data folder to which a backup is being restored. */
+export const RESTORING = 'restore-unfinished'
+
+/** @throws ConfigError when only a part of a backup is in the folder yet */
+export const refuseUnfinishedRestore = async (dataDir: string): Promise<void> => {
+  const isUnfinished = await access(join(dataDir, RESTORING)).then(
+    () => true,
+    () => false,
+  )
+  if (isUnfinished) {
+    throw new ConfigError(`A backup was being restored to ${dataDir}, and that did not end. Run svc restore again.`)
   }
 }

@@ -42,6 +42,8 @@ const COMMANDS_OF: Readonly<Record<string, string>> = {
   'federation privacy': 'estimatePrivacyCost listPrivacyHistory',
   'integrations connect-otlp': 'createIntegration testIntegration',
   doctor: 'getHealth',
+  backup: 'createBackup getBackup',
+  'backup list': 'listBackups',
 }
 
 /** What devices call, through the SDK and the agent. */

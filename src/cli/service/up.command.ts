@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
-import { extname, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { Failure } from '../failure.ts'
 import { openBrowser } from '../login/open-browser.ts'
 import type { Session } from '../session.ts'
+import { serviceProgram, serviceSettings } from './service-program.ts'
 import { keepKey, signInOpenly } from './sign-in.ts'
 
 interface UpOptions {
@@ -21,22 +21,12 @@ const toPort = (text: string): number => {
   throw new InvalidArgumentError('It must be a whole number from 0 to 65535.')
 }
 
-/** The service's own program beside this one: main.js in the package, main.ts where sources run. */
-const program = (): string => {
-  const here = fileURLToPath(import.meta.url)
-  return fileURLToPath(new URL(`../../main${extname(here)}`, import.meta.url))
-}
-
-/** Settings of the command line, which the service does not know. */
-const OWN = ['SERVICE_API_KEY', 'SERVICE_API_BASE', 'SERVICE_DASHBOARD_URL']
-
-const settingsOf = ({ port, host, dataDir }: UpOptions, { env, cwd }: Session['io']): NodeJS.ProcessEnv => ({
-  SERVICE_LOG_LEVEL: 'warn',
-  ...Object.fromEntries(Object.entries(env).filter(([name]) => !OWN.includes(name))),
-  ...(port !== undefined && { SERVICE_PORT: String(port) }),
-  ...(host !== undefined && { SERVICE_HOST: host }),
-  ...(dataDir !== undefined && { SERVICE_DATA_DIR: resolve(cwd, dataDir) }),
-})
+const settingsOf = ({ port, host, dataDir }: UpOptions, io: Session['io']): NodeJS.ProcessEnv =>
+  serviceSettings(io, {
+    ...(port !== undefined && { SERVICE_PORT: String(port) }),
+    ...(host !== undefined && { SERVICE_HOST: host }),
+    ...(dataDir !== undefined && { SERVICE_DATA_DIR: resolve(io.cwd, dataDir) }),
+  })
 
 /** `http://0.0.0.0:8000` -> `http://127.0.0.1:8000`: where a browser on this machine finds it. */
 const reachable = (address: string): string => address.replace('//0.0.0.0', '//127.0.0.1').replace('//[::]', '//[::1]')
@@ -44,7 +34,7 @@ const reachable = (address: string): string => address.replace('//0.0.0.0', '//1
 /** Runs until the service ends or is asked to stop, which it does cleanly. @throws Failure when it ended by itself */
 const up = async (options: UpOptions, session: Session): Promise<void> => {
   const { io, out } = session
-  const child = spawn(process.execPath, [...process.execArgv, program()], {
+  const child = spawn(process.execPath, [...process.execArgv, serviceProgram()], {
     cwd: io.cwd,
     env: settingsOf(options, io),
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -5,6 +5,9 @@ import type { Context } from '../context.ts'
 import type { Fleet } from '../fleet/module.ts'
 import type { Module } from '../module.ts'
 import type { Training } from '../training/module.ts'
+import { backupsRoutes } from './backups/backups.routes.ts'
+import { createBackups } from './backups/backups.service.ts'
+import { createBackupsStore, whileRunning } from './backups/backups.store.ts'
 import { createEventTail } from './events/event-tail.service.ts'
 import { eventsRoutes } from './events/events.routes.ts'
 import { createEvents } from './events/events.service.ts'
@@ -18,6 +21,7 @@ import { createStateMetrics } from './metrics/state-metrics.service.ts'
 import { systemRoutes } from './system/system.routes.ts'
 import { createSystemService } from './system/system.service.ts'
 
+const MINUTE_MS = 60 * 1000
 const HOUR_MS = 60 * 60 * 1000
 
 interface Earlier {
@@ -28,7 +32,7 @@ interface Earlier {
 }
 
 const create = (context: Context, { access, catalog, fleet, training }: Earlier) => {
-  const { config, database, secrets, events: bus, log, now, newId } = context
+  const { config, database, blobs, secrets, events: bus, log, now, newId } = context
   const store = createOutboxStore()
   const metrics = createStateMetrics({ database, now })
   const receivers = {
@@ -40,9 +44,12 @@ const create = (context: Context, { access, catalog, fleet, training }: Earlier)
   }
   const deliveries = createDeliveries({ ...receivers, metrics, log })
   const tail = createEventTail({ database, store, log })
+  const backups = createBackups({ config, database, blobs, store: createBackupsStore(), log, now, newId })
+  catalog.files.keepReferenced(whileRunning)
   return {
     system: createSystemService({ devices: fleet.devices, models: catalog.models, rounds: training.rounds }),
     metrics,
+    backups,
     deliveries,
     integrations: createIntegrations({ ...receivers, deliveries, lastEvent: () => store.head(database.sql), newId }),
     outbox: createOutbox({ database, store, events: bus, now }),
@@ -51,22 +58,24 @@ const create = (context: Context, { access, catalog, fleet, training }: Earlier)
   }
 }
 
-/** Health and status of the service, the stream of what changes in it, and where it is sent to. */
+/** Health and status of the service, the stream of what changes in it, where it is sent to, and backups. */
 export type Operations = ReturnType<typeof create>
 
 export const operations: Module<Operations, Earlier> = {
-  description: 'Health, status, the event stream and integrations',
-  tables: ['events_outbox', 'integrations', 'integration_dead_letters'],
+  description: 'Health, status, the event stream, integrations and backups',
+  tables: ['events_outbox', 'integrations', 'integration_dead_letters', 'backups'],
   create,
-  routes(app, { system, events, integrations }, { now }) {
+  routes(app, { system, events, integrations, backups }, { now }) {
     systemRoutes(app, system, { version: VERSION, now })
     eventsRoutes(app, events)
     integrationsRoutes(app, integrations)
     integrationActionsRoutes(app, integrations)
+    backupsRoutes(app, backups)
   },
-  tasks: (_context, { outbox, deliveries }) => [
+  tasks: (_context, { outbox, deliveries, backups }) => [
     { name: 'event-hints', everyMs: 1000, run: outbox.flush },
     { name: 'integrations', everyMs: 1000, run: deliveries.tick },
+    { name: 'backups', everyMs: MINUTE_MS, run: backups.tick },
     { name: 'event-retention', everyMs: HOUR_MS, run: outbox.retire },
   ],
 }

@@ -27,8 +27,28 @@ const event = {
   payload: { status: 'completed', percentage: 100 },
   time: times.created,
 }
+const backup = {
+  id: '7d0b9c1e-5f6a-4b2c-8d3e-1a2b3c4d5e6f',
+  name: '2026-03-02T09-00-00-000Z-7d0b',
+  target: '/mnt/backups/tributary',
+  scheduled: true,
+  status: 'completed',
+  reason: null,
+  database: 'embedded',
+  files: 1284,
+  bytes: 5_368_709_120,
+  copied_files: 61,
+  copied_bytes: 48_234_496,
+  unreadable_files: 0,
+  verified_at: null,
+  created_at: times.created,
+  ended_at: times.reported,
+}
 
 export const examples = {
+  newBackup: { target: '/mnt/backups/tributary', verify: true },
+  backup,
+  backupList: { backups: [backup] },
   newIntegration: {
     kind: 'logs',
     type: 'webhook',

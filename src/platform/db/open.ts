@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect } from 'kysely'
 import type pg from 'pg'
 import { openEmbedded } from './embedded/open-embedded.ts'
+import type { RowCounts } from './embedded/thread-messages.ts'
 import { createLocalHints, createServerHints, type Hints } from './hints.ts'
 import { openServer } from './open-server.ts'
 import { retrying } from './retry.ts'
@@ -21,6 +22,11 @@ export interface Database {
    * so it must have no effects but on its executor.
    */
   transaction<T>(work: (tx: Executor) => Promise<T>): Promise<T>
+  /**
+   * The embedded database alone: copies its folder to `target`, which must not exist, as of one moment between two transactions,
+   * and says how many rows each table has in it. Statements wait meanwhile. Null on a server.
+   */
+  readonly copyFolder: ((target: string) => Promise<RowCounts>) | null
   close(): Promise<void>
 }
 
@@ -48,7 +54,7 @@ export const openDatabase = async (options: OpenOptions): Promise<Database> => {
   const { url, dataDir, log } = options
   if (url !== null) {
     const pool = await openServer(url)
-    return databaseOn(pool, createServerHints(url), 'postgres', () => pool.end())
+    return databaseOn(pool, createServerHints(url), { kind: 'postgres', copyFolder: null }, () => pool.end())
   }
   const embedded = await openEmbedded(dataDir, {
     onFatal: (error) => {
@@ -58,10 +64,20 @@ export const openDatabase = async (options: OpenOptions): Promise<Database> => {
     onTrouble: (message) => log.warn({ dataDir }, message),
   })
   log.info({ dataDir }, 'embedded database is open')
-  return databaseOn(embedded.pool, createLocalHints(), 'embedded', embedded.close)
+  return databaseOn(
+    embedded.pool,
+    createLocalHints(),
+    { kind: 'embedded', copyFolder: embedded.thread.copy },
+    embedded.close,
+  )
 }
 
-const databaseOn = (pool: pg.Pool, hints: Hints, kind: Database['kind'], close: () => Promise<void>): Database => {
+const databaseOn = (
+  pool: pg.Pool,
+  hints: Hints,
+  { kind, copyFolder }: Pick<Database, 'kind' | 'copyFolder'>,
+  close: () => Promise<void>,
+): Database => {
   const guarded = {
     connect: async () => {
       refuseInsideTransaction('A query on the pool')
@@ -73,6 +89,7 @@ const databaseOn = (pool: pg.Pool, hints: Hints, kind: Database['kind'], close: 
   return {
     sql,
     kind,
+    copyFolder,
     hints,
     async transaction(work) {
       let afterwards: (() => Promise<void>)[] = []

@@ -88,6 +88,31 @@ export interface BlobRow {
   sha256: string
   size: number
   touched_at: Date
+  /** The rest was added by 0031-backups. */
+  checked_at: Generated<Date>
+  damaged_at: Date | null
+  damage: string | null
+}
+
+/** Added by 0031-backups. */
+export interface BackupRow {
+  id: string
+  ordinal: Generated<number>
+  name: string
+  target: string
+  scheduled: boolean
+  status: string
+  reason: string | null
+  database: string | null
+  files: number | null
+  bytes: number | null
+  copied_files: number | null
+  copied_bytes: number | null
+  unreadable_files: number | null
+  verified_at: Date | null
+  lease_until: Date | null
+  created_at: Date
+  ended_at: Date | null
 }
 
 export interface ModelRow {
@@ -264,4 +289,5 @@ export interface Tables extends DeliveryTables, BenchmarkTables, TrainingTables,
   updates: UpdateRow
   rate_counts: RateCountRow
   announcements: AnnouncementRow
+  backups: BackupRow
 }

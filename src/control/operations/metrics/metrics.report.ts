@@ -209,6 +209,31 @@ export const STATE_METRICS: readonly StateMetric[] = [
     isShared: true,
     rows: () => sql<Row>`select coalesce(sum(size), 0)::float8 as value from blobs`,
   },
+  {
+    name: 'tributary_damaged_files',
+    help: 'Stored files whose bytes have changed or cannot be read',
+    labels: [],
+    isShared: true,
+    rows: () => sql<Row>`select count(*) as value from blobs where damaged_at is not null`,
+  },
+  {
+    name: 'tributary_backup_age_seconds',
+    help: 'Age of the latest complete backup; absent when there is none',
+    labels: [],
+    isShared: true,
+    rows: (now) => sql<Row>`
+      select extract(epoch from ${now}::timestamptz - max(created_at))::float8 as value
+      from backups where status = 'completed' having count(*) > 0`,
+  },
+  {
+    name: 'tributary_backup_failures',
+    help: 'Backups that failed since the latest complete one',
+    labels: [],
+    isShared: true,
+    rows: () => sql<Row>`
+      select count(*) as value from backups where status = 'failed'
+        and ordinal > coalesce((select max(ordinal) from backups where status = 'completed'), 0)`,
+  },
 ]
 
 /** The metric's rows now, no more than `MAX_SERIES`. */

@@ -1,7 +1,7 @@
 import { MessageChannel } from 'node:worker_threads'
 import { startThread } from '../../threads/start-thread.ts'
 import { StartError } from '../start-error.ts'
-import type { Answer, Counters, Order, ThreadData } from './thread-messages.ts'
+import type { Answer, Counters, Order, RowCounts, ThreadData } from './thread-messages.ts'
 import { ThreadSocket } from './thread-socket.ts'
 
 type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never
@@ -13,6 +13,8 @@ export interface DatabaseThread {
   /** Checkpoints and vacuums now. */
   maintain(): Promise<Counters>
   counters(): Promise<Counters>
+  /** Copies the database's folder to `target`, between two statements, and counts its rows. */
+  copy(target: string): Promise<RowCounts>
   /** Writes everything out and ends the thread. */
   close(): Promise<void>
 }
@@ -31,19 +33,28 @@ export const startDatabaseThread = async (folder: string, events: ThreadEvents):
   const workerData: ThreadData = { folder }
   const worker = startThread(import.meta.url, 'postgres.worker', { workerData })
   const sockets = new Set<ThreadSocket>()
-  const waiting = new Map<number, { resolve: (counters: Counters) => void; reject: (error: Error) => void }>()
+  const waiting = new Map<number, { resolve: (result: never) => void; reject: (error: Error) => void }>()
   let lastId = 0
   let closing = false
   let started = false
   let ended: Error | undefined
 
-  const order = (message: WithoutId<Order>): Promise<Counters> =>
+  const order = <Result = Counters>(message: WithoutId<Order>): Promise<Result> =>
     new Promise((resolve, reject) => {
       if (ended) return reject(ended)
       const id = ++lastId
-      waiting.set(id, { resolve, reject })
+      waiting.set(id, { resolve: resolve as (result: never) => void, reject })
       worker.postMessage({ ...message, id }, message.kind === 'connect' ? [message.port] : [])
     })
+
+  const answered = (
+    id: number,
+    settle: (promise: { resolve: (result: never) => void; reject: (error: Error) => void }) => void,
+  ) => {
+    const promise = waiting.get(id)
+    waiting.delete(id)
+    if (promise !== undefined) settle(promise)
+  }
 
   const end = (error: Error): void => {
     if (ended) return
@@ -58,10 +69,10 @@ export const startDatabaseThread = async (folder: string, events: ThreadEvents):
     worker.on('message', (answer: Answer) => {
       if (answer.kind === 'failed') why = answer.why
       else if (answer.kind === 'trouble') events.onTrouble(answer.message)
-      else if (answer.kind === 'done') {
-        waiting.get(answer.id)?.resolve(answer.counters)
-        waiting.delete(answer.id)
-      } else {
+      else if (answer.kind === 'done') answered(answer.id, ({ resolve }) => resolve(answer.counters as never))
+      else if (answer.kind === 'copied') answered(answer.id, ({ resolve }) => resolve(answer.rows as never))
+      else if (answer.kind === 'not-copied') answered(answer.id, ({ reject }) => reject(new Error(answer.why)))
+      else {
         started = true
         resolve()
       }
@@ -89,6 +100,7 @@ export const startDatabaseThread = async (folder: string, events: ThreadEvents):
     },
     maintain: () => order({ kind: 'maintain' }),
     counters: () => order({ kind: 'counters' }),
+    copy: (target) => order<RowCounts>({ kind: 'copy', target }),
     close: async () => {
       if (ended) return
       closing = true

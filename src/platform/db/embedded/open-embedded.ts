@@ -64,5 +64,6 @@ export const openEmbedded = async (dataDir: string, events: ThreadEvents): Promi
 const otherMajor = (folder: string, major: string): StartError =>
   new StartError(
     `The database in ${folder} was written by PostgreSQL ${major}; this program embeds ${EMBEDDED_MAJOR}. ` +
-      'Export it with the version of the program that wrote it, move the folder away, and import the file here.',
+      'Move it to a PostgreSQL server with the version of the program that wrote it (svc migrate --to postgres://...), ' +
+      'then set SERVICE_DATABASE_URL here.',
   )

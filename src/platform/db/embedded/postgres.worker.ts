@@ -1,4 +1,5 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { copyFolder } from './copy-folder.ts'
 import { createMaintenance } from './maintenance.ts'
 import { StoppablePGlite } from './stoppable-pglite.ts'
 import type { Answer, Order, ThreadData } from './thread-messages.ts'
@@ -44,8 +45,18 @@ const open = async (): Promise<void> => {
     turn = turn.then(work)
     return turn
   }
+  const copies: { readonly id: number; readonly target: string }[] = []
+  const copy = async ({ id, target }: { readonly id: number; readonly target: string }): Promise<void> => {
+    try {
+      answer({ kind: 'copied', id, rows: await copyFolder(db, folder, target) })
+    } catch (error) {
+      answer({ kind: 'not-copied', id, why: error instanceof Error ? error.message : String(error) })
+    }
+  }
   const maintainWhenIdle = async (): Promise<void> => {
-    if (maintenanceDue && !db.isInTransaction()) await maintain(false)
+    if (db.isInTransaction()) return
+    if (maintenanceDue) await maintain(false)
+    for (const each of copies.splice(0)) await copy(each)
   }
   const timer = setInterval(() => {
     maintenanceDue = true
@@ -73,6 +84,10 @@ const open = async (): Promise<void> => {
   }
 
   const obey = async (order: Order): Promise<void> => {
+    if (order.kind === 'copy') {
+      copies.push(order)
+      return maintainWhenIdle()
+    }
     if (order.kind === 'connect') serve(order.port)
     if (order.kind === 'maintain') await maintain(true)
     if (order.kind === 'close') {

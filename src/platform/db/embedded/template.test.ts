@@ -65,8 +65,9 @@ test('a folder of another PostgreSQL version is refused, naming both and the way
   const folder = join(dataDir, 'database')
   await writeFile(join(folder, 'PG_VERSION'), '17\n')
   await expect(openDatabase({ url: null, dataDir, log: silent })).rejects.toThrow(
-    `The database in ${folder} was written by PostgreSQL 17; this program embeds ${EMBEDDED_MAJOR}. Export it with the ` +
-      'version of the program that wrote it, move the folder away, and import the file here.',
+    `The database in ${folder} was written by PostgreSQL 17; this program embeds ${EMBEDDED_MAJOR}. Move it to a ` +
+      'PostgreSQL server with the version of the program that wrote it (svc migrate --to postgres://...), then set ' +
+      'SERVICE_DATABASE_URL here.',
   )
 })
 

@@ -11,7 +11,12 @@ export type Order =
   | { readonly id: number; readonly kind: 'connect'; readonly port: MessagePort }
   | { readonly id: number; readonly kind: 'maintain' }
   | { readonly id: number; readonly kind: 'counters' }
+  /** Copies the database's folder to `target`, which does not exist yet, as soon as no transaction is open. */
+  | { readonly id: number; readonly kind: 'copy'; readonly target: string }
   | { readonly id: number; readonly kind: 'close' }
+
+/** How many rows each table has. */
+export type RowCounts = Readonly<Record<string, number>>
 
 /** Since the thread started. */
 export interface Counters {
@@ -28,3 +33,5 @@ export type Answer =
   /** Worth a line in the log; it goes on. */
   | { readonly kind: 'trouble'; readonly message: string }
   | { readonly kind: 'done'; readonly id: number; readonly counters: Counters }
+  | { readonly kind: 'copied'; readonly id: number; readonly rows: RowCounts }
+  | { readonly kind: 'not-copied'; readonly id: number; readonly why: string }

@@ -24,6 +24,7 @@ import { experimentEstimates } from './0020-experiment-estimates.ts'
 import { conversions } from './0021-conversions.ts'
 import { integrations } from './0023-integrations.ts'
 import { people } from './0024-people.ts'
+import { backups } from './0031-backups.ts'
 
 /** Forward only, applied in this order. A published migration is never edited: add the next one. */
 export const MIGRATIONS = [
@@ -53,4 +54,5 @@ export const MIGRATIONS = [
   conversions,
   integrations,
   people,
+  backups,
 ] as const

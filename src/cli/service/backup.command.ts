@@ -1,0 +1,78 @@
+import type { Command } from 'commander'
+import type { paths } from '../../client/client.ts'
+import { connect } from '../connection.ts'
+import { Failure, wrongUsage } from '../failure.ts'
+import { lookAgain } from '../look-again.ts'
+import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import type { Session } from '../session.ts'
+import { sizeWords } from '../sizes.ts'
+import { runServiceProgram, targetFrom } from './service-program.ts'
+
+type Backup = paths['/api/v1/backups/{backup_id}']['get']['responses']['200']['content']['application/json']
+
+interface BackupOptions extends DataOptions {
+  readonly verify?: true
+  readonly dataDir?: string
+}
+
+const EVERY_MS = 500
+const HEALTH_MS = 5000
+const LOCAL = ['127.0.0.1', 'localhost', '[::1]']
+
+/** Whether the service is one of this machine and does not run: then its own program makes the backup. */
+const isStopped = async ({ io }: Session, baseUrl: string): Promise<boolean> => {
+  if (!LOCAL.includes(new URL(baseUrl).hostname)) return false
+  const { client } = connect({ baseUrl, timeoutMs: HEALTH_MS, signal: io.signal })
+  return client.GET('/api/v1/health').then(
+    () => false,
+    () => true,
+  )
+}
+
+const wordsOf = ({ name, target, files, copied_files, copied_bytes, verified_at, database }: Backup): string =>
+  `Backup ${name} in ${target} is complete: ${files} files, of which ${copied_files} (${sizeWords(copied_bytes ?? 0)}) were new.` +
+  `${verified_at === null ? '' : ' It was restored to a scratch folder and compared.'}` +
+  `${database === 'none' ? ' The database is not in it: install pg_dump beside the service, or use pgBackRest.' : ''}`
+
+const ofRunning = async (session: Session, target: string | undefined, options: BackupOptions): Promise<void> => {
+  const { out } = session
+  const connection = await session.signedIn({ apiBase: options.apiBase })
+  const body = { ...(target !== undefined && { target }), verify: options.verify === true }
+  let backup: Backup = await connection.ask((client) => client.POST('/api/v1/backups', { body }))
+  if (!options.json) out.note(`Backing up to ${backup.target}`)
+  while (backup.status === 'running') {
+    await lookAgain(session, EVERY_MS, 'The backup goes on. Look with: svc backup list')
+    const path = { backup_id: backup.id }
+    backup = await connection.ask((client) => client.GET('/api/v1/backups/{backup_id}', { params: { path } }))
+  }
+  if (backup.status === 'failed') throw new Failure(`The backup failed: ${backup.reason}`)
+  if (options.json) return out.json(backup)
+  out.line(wordsOf(backup))
+  if (backup.unreadable_files)
+    out.note(`${backup.unreadable_files} stored files are damaged, and not in it: svc doctor`)
+}
+
+const backUp = async (session: Session, target: string | undefined, options: BackupOptions): Promise<void> => {
+  if (options.dataDir !== undefined && options.apiBase !== undefined) {
+    throw wrongUsage('--data-dir is for a stopped service, --api-base for a running one.', 'Give one of them.')
+  }
+  const url = target === undefined ? undefined : targetFrom(session.io, target)
+  const base = await session.apiBase(options.apiBase)
+  if (options.dataDir === undefined && !(await isStopped(session, base))) return ofRunning(session, url, options)
+  if (options.dataDir === undefined && options.json === undefined) session.out.note(`No service answers at ${base}.`)
+  const argv = ['backup', ...(url === undefined ? [] : ['--target', url]), ...(options.verify ? ['--verify'] : [])]
+  await runServiceProgram(session, argv, options)
+}
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .argument(
+      '[target]',
+      "an empty folder, or one that holds backups; on the service's machine (default: SERVICE_BACKUP_URL)",
+    )
+    .option('--verify', 'restore it to a scratch folder, start the database and compare rows and files')
+    .option('--data-dir <folder>', 'of a stopped service (default: SERVICE_DATA_DIR, else ~/.svc/data)')
+    .addOption(jsonOption())
+    .addOption(apiBaseOption())
+    .action((target: string | undefined, options: BackupOptions) => backUp(session, target, options))
+}

@@ -1,0 +1,77 @@
+import { mkdir, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Config } from '../../../config.ts'
+import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import { createBackupSource } from './backup-source.service.ts'
+import { type BackupTarget, openBackupTarget } from './backup-target.ts'
+import type { Backup, BackupsStore } from './backups.store.ts'
+import { pruneBackups, readManifest } from './manifest.ts'
+import { verifyBackup } from './read-backup.ts'
+import { createStoredFilesReport } from './stored-files.report.ts'
+import { writeBackup } from './write-backup.ts'
+
+const STAGING = '.backup-'
+const SHOWN_FAULTS = 5
+
+interface Work {
+  readonly url: string
+  readonly isVerified: boolean
+  readonly signal: AbortSignal
+}
+
+/** How one backup is made, from its copy of the database to the retention of older ones. */
+export const createBackupRuns = (parts: {
+  readonly config: Config
+  readonly database: Database
+  readonly blobs: BlobStore
+  readonly store: BackupsStore
+  readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void }
+  readonly now: () => Date
+}) => {
+  const { config, database, blobs, store, log, now } = parts
+  const report = createStoredFilesReport()
+
+  /** Removes what killed ones have left behind, and gives the path of a folder for this one. */
+  const stagingFor = async (id: string): Promise<string> => {
+    for (const name of await readdir(config.dataDir)) {
+      if (name.startsWith(STAGING)) await rm(join(config.dataDir, name), { recursive: true, force: true })
+    }
+    return join(config.dataDir, `${STAGING}${id}`)
+  }
+
+  const verify = async (target: BackupTarget, name: string, scratch: string, signal: AbortSignal): Promise<void> => {
+    await mkdir(scratch, { mode: 0o700 })
+    const faults = await verifyBackup(target, await readManifest(target, name), scratch, signal)
+    if (faults.length === 0) return
+    const more = faults.length > SHOWN_FAULTS ? ` And ${faults.length - SHOWN_FAULTS} more faults.` : ''
+    throw new Error(`${faults.slice(0, SHOWN_FAULTS).join(' ')}${more}`)
+  }
+
+  /** Makes the backup that the table has as running, and writes down that it is complete. */
+  return async (backup: Backup, { url, isVerified, signal }: Work): Promise<void> => {
+    const staging = await stagingFor(backup.id)
+    try {
+      const source = await createBackupSource({ config, database, blobs, report, signal })
+      const target = openBackupTarget(url)
+      const done = await writeBackup({ target, source, name: backup.name, staging, at: backup.createdAt, signal })
+      await rm(staging, { recursive: true, force: true })
+      if (isVerified) await verify(target, backup.name, staging, signal)
+      if (url === config.backupUrl) {
+        await pruneBackups(target, config.backupKeep)
+        await target.sweep()
+      }
+      for (const { sha256, reason } of done.unreadable) log.warn({ sha256, reason }, 'a file is not in the backup')
+      const verifiedAt = isVerified ? now() : null
+      await store.complete(
+        database.sql,
+        backup.id,
+        { ...done, unreadableFiles: done.unreadable.length, verifiedAt },
+        now(),
+      )
+      log.info({ backup: backup.name, target: backup.target, copiedBytes: done.copiedBytes }, 'a backup is complete')
+    } finally {
+      await rm(staging, { recursive: true, force: true })
+    }
+  }
+}

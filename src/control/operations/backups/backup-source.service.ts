@@ -1,0 +1,54 @@
+import { mkdir, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Config } from '../../../config.ts'
+import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
+import { EMBEDDED_MAJOR } from '../../../platform/db/embedded/template.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import { dumpServer } from './pg-tools.ts'
+import type { StoredFilesReport } from './stored-files.report.ts'
+import type { BackupSource, DatabaseCopy } from './write-backup.ts'
+
+/** Of the database's lock and of files under way. */
+const NOT_KEYS = /^(\.|database)/
+
+/** Every file that lies in the data folder itself is a key: secrets, and what signs the audit log. */
+export const keysIn = async (dataDir: string): Promise<BackupSource['keys']> => {
+  const entries = await readdir(dataDir, { withFileTypes: true })
+  return entries
+    .filter((entry) => entry.isFile() && !NOT_KEYS.test(entry.name))
+    .map(({ name }) => ({ name, path: join(dataDir, name) }))
+}
+
+const copyServer = async (
+  { sql: executor }: Database,
+  report: StoredFilesReport,
+  databaseUrl: string | null,
+  folder: string,
+  signal: AbortSignal,
+): Promise<DatabaseCopy> => {
+  const postgres = await report.postgresVersion(executor)
+  await mkdir(folder, { mode: 0o700 })
+  const dumped = databaseUrl === null ? null : await dumpServer(databaseUrl, join(folder, 'database.dump'), signal)
+  return { kind: dumped === null ? 'none' : 'dump', postgres, rows: null, folder: dumped === null ? null : folder }
+}
+
+/** This installation, to be backed up. */
+export const createBackupSource = async (parts: {
+  readonly config: Pick<Config, 'dataDir' | 'databaseUrl'>
+  readonly database: Database
+  readonly blobs: BlobStore
+  readonly report: StoredFilesReport
+  readonly signal: AbortSignal
+}): Promise<BackupSource> => {
+  const { config, database, blobs, report, signal } = parts
+  return {
+    async copyDatabase(folder) {
+      if (database.copyFolder === null) return copyServer(database, report, config.databaseUrl, folder, signal)
+      return { kind: 'embedded', postgres: EMBEDDED_MAJOR, rows: await database.copyFolder(folder), folder }
+    },
+    keys: await keysIn(config.dataDir),
+    storedFiles: () => report.all(database.sql),
+    readFile: (sha256) => blobs.read(sha256),
+    isWanted: (sha256) => report.has(database.sql, sha256),
+  }
+}

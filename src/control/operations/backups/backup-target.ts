@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, isAbsolute, join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { badRequest, ServiceError } from '../../../domain/errors.ts'
+import { writeSynced } from '../../../platform/blobs/write-synced.ts'
+import { syncFolder } from '../../../platform/transfer/durable-file.ts'
+
+const CHUNK = 256 * 1024
+
+export interface StoredFile {
+  /** From the target's root, with slashes: `files/ab/abcd…`. */
+  readonly path: string
+  readonly size: number
+  readonly modifiedAt: Date
+}
+
+/** Where backups are kept: files by path, each whole or not there. */
+export interface BackupTarget {
+  /** Without passwords, for people. */
+  readonly url: string
+  /** Null when there is no such file. */
+  read(path: string): Promise<Readable | null>
+  /** Durable when it returns; over an existing file too. When it throws, what was there before is there. */
+  write(path: string, source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void>
+  /** All files below a folder; none when it is not there. */
+  list(folder: string): Promise<readonly StoredFile[]>
+  remove(path: string): Promise<void>
+  /** Whether there is nothing in it, or only what a killed writer has left behind. */
+  isEmpty(): Promise<boolean>
+  /** Deletes what killed writers have left behind. */
+  sweep(): Promise<void>
+}
+
+const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'
+
+const UNFINISHED = 'unfinished'
+/** What may be in an empty target: the second is on every new file system. */
+const NOTHING: readonly string[] = [UNFINISHED, 'lost+found']
+
+async function* chunksOf(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  yield* source
+}
+
+/** A folder of this machine, or one that is mounted. Only the owner may read what is written. */
+const folderTarget = (root: string): BackupTarget => {
+  const list = async (folder: string): Promise<StoredFile[]> => {
+    const entries = await readdir(join(root, folder), { withFileTypes: true }).catch((error: unknown) => {
+      if (isMissing(error)) return []
+      throw error
+    })
+    const found: StoredFile[] = []
+    for (const entry of entries) {
+      const path = `${folder}/${entry.name}`
+      if (entry.isDirectory()) found.push(...(await list(path)))
+      else {
+        const info = await stat(join(root, path))
+        found.push({ path, size: info.size, modifiedAt: info.mtime })
+      }
+    }
+    return found
+  }
+  return {
+    url: root,
+    list,
+    async read(path) {
+      try {
+        await stat(join(root, path))
+        return createReadStream(join(root, path), { highWaterMark: CHUNK })
+      } catch (error) {
+        if (isMissing(error)) return null
+        throw error
+      }
+    },
+    async write(path, source) {
+      const growing = join(root, UNFINISHED, randomUUID())
+      await mkdir(join(root, UNFINISHED), { recursive: true, mode: 0o700 })
+      try {
+        await writeSynced(growing, chunksOf(source), CHUNK)
+        const folder = join(root, dirname(path))
+        const isNew = (await mkdir(folder, { recursive: true, mode: 0o700 })) !== undefined
+        await rename(growing, join(root, path))
+        await syncFolder(folder)
+        if (isNew) await syncFolder(dirname(folder))
+      } catch (error) {
+        await rm(growing, { force: true })
+        throw error
+      }
+    },
+    remove: (path) => rm(join(root, path), { force: true }),
+    async isEmpty() {
+      const names = await readdir(root).catch((error: unknown) => {
+        if (isMissing(error)) return []
+        throw error
+      })
+      return names.every((name) => NOTHING.includes(name))
+    },
+    sweep: () => rm(join(root, UNFINISHED), { recursive: true, force: true }),
+  }
+}
+
+/**
+ * @param url an absolute path, or s3://bucket/prefix
+ * @throws bad_request
+ */
+export const openBackupTarget = (url: string): BackupTarget => {
+  if (isAbsolute(url)) return folderTarget(url)
+  throw badRequest(`target must be the absolute path of a folder, got '${url}'.`)
+}
+
+export const MARKER = 'tributary-backups.json'
+
+/** Makes sure that the target holds backups, or nothing yet. @throws bad_request */
+export const prepareTarget = async (target: BackupTarget): Promise<void> => {
+  if ((await target.read(MARKER)) !== null) return
+  if (!(await target.isEmpty())) {
+    throw badRequest(`${target.url} holds other files. Name an empty folder, or one that holds backups already.`)
+  }
+  await target.write(MARKER, [Buffer.from(`${JSON.stringify({ format: 1 })}\n`)])
+}
+
+const FAULTS: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the disk is read-only',
+  EIO: 'the disk reports an error',
+}
+
+/** Why something failed, for people. */
+export const reasonOf = (error: unknown): string => {
+  const code = (error as NodeJS.ErrnoException).code
+  const fault = code === undefined ? undefined : FAULTS[code]
+  const path = (error as NodeJS.ErrnoException).path
+  if (fault !== undefined && !(error instanceof ServiceError))
+    return `${fault}${path === undefined ? '' : ` (${path})`}`
+  return error instanceof Error ? error.message : String(error)
+}

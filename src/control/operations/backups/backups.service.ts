@@ -1,0 +1,162 @@
+import type { Readable } from 'node:stream'
+import { type Config, isLoopback } from '../../../config.ts'
+import type { Caller } from '../../../domain/access.ts'
+import { badRequest, conflict, forbidden, notFound } from '../../../domain/errors.ts'
+import { isUuid } from '../../../domain/model.ts'
+import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import { createBackupRuns } from './backup-runs.service.ts'
+import { openBackupTarget, reasonOf } from './backup-target.ts'
+import { type Backup, type BackupsStore, createBackupsStore } from './backups.store.ts'
+import { backupName, filePath } from './manifest.ts'
+
+const LEASE_MS = 60_000
+const RENEW_MS = 10_000
+const HOUR_MS = 60 * 60 * 1000
+const RETRY_MS = HOUR_MS
+const LISTED = 100
+
+export type { Backup } from './backups.store.ts'
+
+/** Backups hold the data of all organizations, and the keys. */
+const assertUnbound = (caller: Caller): void => {
+  if (caller.orgId === null) return
+  throw forbidden('A backup holds the data of all organizations: this needs an admin key that belongs to none.')
+}
+
+interface Parts {
+  readonly config: Config
+  readonly database: Database
+  readonly blobs: BlobStore
+  readonly store: BackupsStore
+  readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void }
+  readonly now: () => Date
+  readonly newId: () => string
+}
+
+/** Makes backups, on request and by schedule; one at a time, in one of the processes on a database. */
+export const createBackups = (parts: Parts) => {
+  const { config, database, store, log, now, newId } = parts
+  const write = createBackupRuns(parts)
+  const stopping = new AbortController()
+  let current: Promise<unknown> = Promise.resolve()
+
+  const requireTarget = (requested: string | undefined): string => {
+    const url = requested ?? config.backupUrl
+    if (url === null) throw badRequest('target: name a folder, or set SERVICE_BACKUP_URL.')
+    const isAnyones = config.enrollment === 'open' && !isLoopback(config.host)
+    if (isAnyones && url !== config.backupUrl) {
+      throw forbidden(
+        'Under open enrollment anyone who can reach this address could name a target: set SERVICE_BACKUP_URL, or SERVICE_ENROLLMENT=token.',
+      )
+    }
+    openBackupTarget(url)
+    return url
+  }
+
+  const begin = async (url: string, isScheduled: boolean): Promise<Backup> => {
+    const at = now()
+    const id = newId()
+    const backup = { id, name: backupName(at, id), target: openBackupTarget(url).url, isScheduled }
+    const leaseUntil = new Date(at.getTime() + LEASE_MS)
+    await store.failAbandoned(database.sql, at, at)
+    if (!(await store.insert(database.sql, backup, { now: at, leaseUntil }))) {
+      throw conflict('Another backup is being made. Wait for its end: svc backup list.')
+    }
+    return (await store.find(database.sql, backup.id))!
+  }
+
+  const run = async (backup: Backup, url: string, isVerified: boolean): Promise<void> => {
+    const renewing = setInterval(() => {
+      store.renew(database.sql, backup.id, new Date(now().getTime() + LEASE_MS)).catch(() => undefined)
+    }, RENEW_MS)
+    try {
+      await write(backup, { url, isVerified, signal: stopping.signal })
+    } catch (error) {
+      const reason = stopping.signal.aborted ? 'The service was stopped.' : reasonOf(error)
+      log.warn({ backup: backup.name, target: backup.target, reason }, 'a backup failed')
+      await store.fail(database.sql, backup.id, reason, now())
+    } finally {
+      clearInterval(renewing)
+    }
+  }
+
+  const start = async (url: string, { isScheduled, isVerified }: { isScheduled: boolean; isVerified: boolean }) => {
+    const backup = await begin(url, isScheduled)
+    const ended = run(backup, url, isVerified)
+    current = Promise.allSettled([current, ended])
+    return { backup, ended }
+  }
+
+  const show = async (id: string): Promise<Backup> => {
+    const backup = isUuid(id) ? await store.find(database.sql, id) : null
+    if (backup === null) throw notFound('Backup', id)
+    return backup
+  }
+
+  const isDue = (latest: Backup | null): boolean => {
+    if (latest === null) return true
+    if (latest.status === 'running') return false
+    const wait = config.backupHours * HOUR_MS
+    const [since, pause] =
+      latest.status === 'completed' ? [latest.createdAt, wait] : [latest.endedAt!, Math.min(wait, RETRY_MS)]
+    return now().getTime() >= since.getTime() + pause
+  }
+
+  return {
+    /** Starts a backup and returns at once. */
+    async create(caller: Caller, requested: { readonly target?: string | undefined; readonly verify: boolean }) {
+      assertUnbound(caller)
+      const url = requireTarget(requested.target)
+      const { backup } = await start(url, { isScheduled: false, isVerified: requested.verify })
+      return backup
+    },
+
+    async show(caller: Caller, id: string) {
+      assertUnbound(caller)
+      return show(id)
+    },
+
+    /** Newest first. */
+    async list(caller: Caller) {
+      assertUnbound(caller)
+      return store.list(database.sql, LISTED)
+    },
+
+    /** Makes a backup now and waits for its end. */
+    async make(url: string, isVerified: boolean): Promise<Backup> {
+      const { backup, ended } = await start(url, { isScheduled: false, isVerified })
+      await ended
+      return show(backup.id)
+    },
+
+    /** Makes the backup of the schedule when it is due. */
+    async tick(): Promise<void> {
+      const { backupUrl: url } = config
+      await store.failAbandoned(database.sql, now(), now())
+      if (url === null || !isDue(await store.latest(database.sql, openBackupTarget(url).url))) return
+      const { ended } = await start(url, { isScheduled: true, isVerified: false })
+      await ended
+    },
+
+    /** The bytes of a stored file from the configured target; null where it has none. They may be wrong. */
+    async readStored(sha256: string): Promise<Readable | null> {
+      return config.backupUrl === null ? null : openBackupTarget(config.backupUrl).read(filePath(sha256))
+    },
+
+    /** When this process is the only one: what runs in the table is nobody's. */
+    forgetDeadHolders: () => store.failAbandoned(database.sql, null, now()),
+
+    /** Ends the one that is being made. */
+    async close(): Promise<void> {
+      stopping.abort(new Error('The service was stopped.'))
+      await current
+    },
+  }
+}
+
+export type Backups = ReturnType<typeof createBackups>
+
+/** Without a service around them. */
+export const openBackups = (context: Omit<Parts, 'store'>): Backups =>
+  createBackups({ ...context, store: createBackupsStore() })

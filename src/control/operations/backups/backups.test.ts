@@ -1,0 +1,266 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { access, mkdir, open, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { expect, it, onTestFinished } from 'vitest'
+import { emptyFolder, freshDataDir, hasPostgres } from '../../../../test/databases.ts'
+import { formOf, startWorld, type World } from '../../../../test/world.ts'
+import { runInProcess } from '../../../cli/in-process.fixture.ts'
+import { readConfig } from '../../../config.ts'
+import { createControlPlane } from '../../app.ts'
+
+interface BackupBody {
+  readonly id: string
+  readonly name: string
+  readonly status: string
+  readonly reason: string | null
+  readonly [field: string]: unknown
+}
+
+/** Writes what a backup is requested for, and waits for its end. */
+const backUp = async (world: World, key: string, body: object): Promise<BackupBody> => {
+  const started = await world.request('POST', '/api/v1/backups', { key, body })
+  expect([started.status, started.body]).toMatchObject([202, { status: 'running' }])
+  return ended(world, key, (started.body as BackupBody).id)
+}
+
+const ended = async (world: World, key: string, id: string): Promise<BackupBody> => {
+  for (;;) {
+    const { body } = await world.request('GET', `/api/v1/backups/${id}`, { key })
+    if ((body as BackupBody).status !== 'running') return body as BackupBody
+    await sleep(20)
+  }
+}
+
+const svc = (...argv: string[]) => runInProcess(argv)
+
+/** The service on a restored folder, with every answer of the API. */
+const openRestored = async (dataDir: string) => {
+  const config = {
+    ...readConfig({ SERVICE_LOG_LEVEL: 'error', SERVICE_ENROLLMENT: 'token', SERVICE_RATE_LIMIT_PER_MINUTE: '100000' }),
+    dataDir,
+    port: 0,
+  }
+  const service = await createControlPlane(config)
+  onTestFinished(() => service.close())
+  return (path: string, key: string) =>
+    service.app.inject({ url: `/api/v1${path}`, headers: { authorization: `Bearer ${key}` } })
+}
+
+it('a backup under load has every write that was acknowledged before it, and opens as the installation it was', async () => {
+  const world = await startWorld({ durable: true, config: { enrollment: 'token' } })
+  const key = world.service.firstAdminKey!
+  await writeFile(join(world.dataDir, 'secrets.key'), 'k'.repeat(32), { mode: 0o600 })
+  const { body: model } = await world.request('POST', '/api/v1/models', { key, body: { name: 'net' } })
+  const { id } = model as { id: string }
+  let working = true
+  const acknowledged: string[] = []
+  const register = async (from: number): Promise<void> => {
+    for (let n = from; working; n += 4) {
+      const name = `d${n}`
+      const body = { device_id: name }
+      if ((await world.request('POST', '/api/v1/devices/register', { key, body })).status === 201)
+        acknowledged.push(name)
+    }
+  }
+  const uploaded: string[] = []
+  const upload = async (): Promise<void> => {
+    for (let n = 1; working; n++) {
+      const form = formOf(new Uint8Array(new Float32Array(64).fill(n).buffer), { version: `1.0.${n}` })
+      const { status, body } = await world.request('POST', `/api/v1/models/${id}/versions/upload`, { key, body: form })
+      if (status === 201) uploaded.push((body as { model_hash: string }).model_hash)
+    }
+  }
+  const load = [register(0), register(1), register(2), register(3), upload()]
+  while (acknowledged.length < 20 || uploaded.length < 3) await sleep(10)
+  const target = join(await emptyFolder(), 'backups')
+  const [devicesBefore, uploadsBefore] = [[...acknowledged], [...uploaded]]
+  const first = await backUp(world, key, { target, verify: true })
+  expect(first).toMatchObject({ status: 'completed', reason: null, database: 'embedded', unreadable_files: 0 })
+  const second = await backUp(world, key, { target })
+  expect(second.copied_files).toBeLessThan(first.copied_files as number)
+  working = false
+  await Promise.all(load)
+
+  const dataDir = join(await emptyFolder(), 'data')
+  expect(await svc('restore', target, '--backup', first.name, '--data-dir', dataDir)).toMatchObject({ exitCode: 0 })
+  expect((await stat(join(dataDir, 'secrets.key'))).mode & 0o777).toBe(0o600)
+  const get = await openRestored(dataDir)
+  for (const name of devicesBefore) expect((await get(`/devices/${name}`, key)).statusCode).toBe(200)
+  const versions = (await get(`/models/${id}`, key)).json().versions as { model_hash: string; version: number }[]
+  expect(versions.map(({ model_hash }) => model_hash)).toEqual(expect.arrayContaining(uploadsBefore))
+  for (const { version } of versions) {
+    expect((await get(`/models/${id}/versions/${version}/download`, key)).statusCode).toBe(200)
+  }
+})
+
+it('only keys that belong to no organization make and see backups', async () => {
+  const world = await startWorld({ config: { enrollment: 'token' } })
+  const admin = world.service.firstAdminKey!
+  const fields = { name: 'bound', scopes: ['admin'], org_id: 'default' }
+  const { body } = await world.request('POST', '/api/v1/keys', { key: admin, body: fields })
+  const { api_key: key } = body as { api_key: string }
+  for (const [method, path] of [
+    ['POST', ''],
+    ['GET', ''],
+    ['GET', '/7d0b9c1e-5f6a-4b2c-8d3e-1a2b3c4d5e6f'],
+  ] as const) {
+    const answer = await world.request(method, `/api/v1/backups${path}`, {
+      key,
+      ...(method === 'POST' && { body: {} }),
+    })
+    expect([answer.status, answer.body]).toMatchObject([403, { error: 'forbidden' }])
+  }
+  const relative = await world.request('POST', '/api/v1/backups', { key: admin, body: { target: 'here' } })
+  expect(relative.body).toMatchObject({
+    error: 'bad_request',
+    message: "target must be the absolute path of a folder, got 'here'.",
+  })
+  const nowhere = await world.request('POST', '/api/v1/backups', { key: admin, body: {} })
+  expect(nowhere.body).toMatchObject({ message: 'target: name a folder, or set SERVICE_BACKUP_URL.' })
+})
+
+it('makes backups by schedule, keeps so many, and tells the age of the last', async () => {
+  const backupUrl = join(await emptyFolder(), 'backups')
+  const world = await startWorld({ durable: true, config: { backupUrl, backupHours: 24, backupKeep: 2 } })
+  const { key } = await world.register('d')
+  const names = async () => (await readdir(join(backupUrl, 'backups'))).sort()
+  for (let day = 0; day < 3; day++) {
+    await world.advance(day === 0 ? 1 : 24 * 3600)
+    // Files that only the first backup needs are old enough to go.
+    for (const name of await readdir(join(backupUrl, 'files'), { recursive: true })) {
+      await utimes(join(backupUrl, 'files', name), 0, 0)
+    }
+  }
+  await world.advance(23 * 3600)
+  expect((await names()).map((name) => name.slice(0, 10))).toEqual(['2026-01-02', '2026-01-03'])
+  const { body } = await world.request('GET', '/metrics')
+  expect(body).toContain(`\ntributary_backup_age_seconds ${23 * 3600}\n`)
+  expect(body).toContain('\ntributary_backup_failures 0\n')
+  const listed = await world.request('GET', '/api/v1/backups', { key })
+  expect(
+    (listed.body as { backups: BackupBody[] }).backups.map(({ status, scheduled }) => [status, scheduled]),
+  ).toEqual(Array(3).fill(['completed', true]))
+  for (const name of await names()) {
+    const restored = ['restore', backupUrl, '--backup', name.replace('.json', '')]
+    expect((await svc(...restored, '--data-dir', join(await emptyFolder(), 'data'))).exitCode).toBe(0)
+  }
+})
+
+const PROGRAM = fileURLToPath(new URL('../../../main.ts', import.meta.url))
+
+/** Kills a program of the service as soon as `isThere`. */
+const killed = async (argv: readonly string[], dataDir: string, isThere: () => Promise<boolean>): Promise<void> => {
+  const child = spawn(process.execPath, ['--import', 'tsx', PROGRAM, ...argv], {
+    env: { PATH: process.env.PATH, SERVICE_DATA_DIR: dataDir, SERVICE_LOG_LEVEL: 'error' },
+    stdio: 'ignore',
+  })
+  const exited = once(child, 'exit')
+  while (child.exitCode === null && !(await isThere())) await sleep(1)
+  child.kill('SIGKILL')
+  await exited
+}
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  )
+
+it('kill -9 in a backup leaves no whole one, in a restore no folder to start on; both go on when run again', async () => {
+  const dataDir = await freshDataDir()
+  const target = join(await emptyFolder(), 'backups')
+  await killed(['backup', '--target', target], dataDir, () => exists(join(target, 'files')))
+  expect((await svc('backup', 'list', target)).stdout).toBe(`There is no whole backup in ${target}.\n`)
+  expect(await svc('restore', target, '--data-dir', await emptyFolder())).toMatchObject({
+    exitCode: 1,
+    stderr: `svc: There is no whole backup in ${target}.\n`,
+  })
+  expect(await svc('backup', target, '--data-dir', dataDir, '--verify')).toMatchObject({ exitCode: 0 })
+  expect((await readdir(dataDir)).filter((name) => name.startsWith('.backup-'))).toEqual([])
+
+  const restored = join(await emptyFolder(), 'data')
+  await killed(['restore', '--target', target], restored, () => exists(join(restored, 'database.new')))
+  const config = { ...readConfig({ SERVICE_LOG_LEVEL: 'error' }), dataDir: restored, port: 0 }
+  await expect(createControlPlane(config)).rejects.toThrow(
+    `A backup was being restored to ${restored}, and that did not end. Run svc restore again.`,
+  )
+  expect(await svc('restore', target, '--data-dir', restored)).toMatchObject({ exitCode: 0 })
+  expect(await svc('restore', target, '--data-dir', restored)).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining(`The data folder ${restored} is not empty (blobs, database).`),
+  })
+  const get = await openRestored(restored)
+  expect((await get('/health', '')).statusCode).toBe(200)
+})
+
+it('one changed byte of a backup is found, when it is verified and when it is restored', async () => {
+  const world = await startWorld({ durable: true })
+  const { key } = await world.register('d')
+  const target = join(await emptyFolder(), 'backups')
+  const { body } = await world.request('POST', '/api/v1/models', { key, body: { name: 'net' } })
+  const form = formOf(new Uint8Array(1024))
+  const uploaded = await world.request('POST', `/api/v1/models/${(body as { id: string }).id}/versions/upload`, {
+    key,
+    body: form,
+  })
+  const sha256 = (uploaded.body as { model_hash: string }).model_hash.replace('sha256:', '')
+  expect(await backUp(world, key, { target, verify: true })).toMatchObject({ status: 'completed' })
+  const path = `files/${sha256.slice(0, 2)}/${sha256}`
+  const file = await open(join(target, path), 'r+')
+  await file.write(Buffer.from([1]), 0, 1, 500)
+  await file.close()
+  const fault = `The backup is damaged: ${path} in ${target} has changed.`
+  await world.advance(1)
+  expect(await backUp(world, key, { target, verify: true })).toMatchObject({
+    status: 'failed',
+    reason: fault,
+  })
+  expect(await svc('restore', target, '--data-dir', join(await emptyFolder(), 'data'))).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining(`The backup is damaged: ${path} is missing in ${target}.`),
+  })
+  // What the verification found is copied anew.
+  await world.advance(1)
+  expect(await backUp(world, key, { target, verify: true })).toMatchObject({ status: 'completed' })
+})
+
+const mountFull = async (): Promise<string | null> => {
+  const folder = await emptyFolder()
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder]).status === 0
+  if (!mounted) return null
+  onTestFinished(() => void spawnSync('umount', [folder]))
+  return folder
+}
+
+it('a full disk fails the backup with that reason and leaves the service as it was', async ({ skip }) => {
+  const folder = await mountFull()
+  if (folder === null) return skip('a small file system cannot be mounted here')
+  const world = await startWorld({ durable: true })
+  const { key } = await world.register('d')
+  expect(await backUp(world, key, { target: join(folder, 'backups') })).toMatchObject({
+    status: 'failed',
+    reason: expect.stringContaining('the disk is full'),
+  })
+  expect((await world.request('GET', '/api/v1/devices/d', { key })).status).toBe(200)
+  expect((await world.request('GET', '/metrics')).body).toContain('\ntributary_backup_failures 1\n')
+  const other = await emptyFolder()
+  await mkdir(join(other, 'mine'))
+  await world.advance(1)
+  expect((await backUp(world, key, { target: other })).reason).toBe(
+    `${other} holds other files. Name an empty folder, or one that holds backups already.`,
+  )
+  expect(await readdir(world.dataDir)).not.toContainEqual(expect.stringMatching(/^\.backup-/))
+  expect((await readFile(join(world.dataDir, 'database', 'PG_VERSION'), 'utf8')).trim()).toBe('18')
+})
+
+it.skipIf(!hasPostgres())('of a PostgreSQL server it has the dump, where pg_dump is installed', async () => {
+  const world = await startWorld({ durable: true, database: 'postgres' })
+  const { key } = await world.register('d')
+  const target = join(await emptyFolder(), 'backups')
+  const hasDump = spawnSync('pg_dump', ['--version']).status === 0
+  const made = await backUp(world, key, { target, verify: true })
+  expect(made).toMatchObject({ status: 'completed', database: hasDump ? 'dump' : 'none' })
+})

@@ -1,0 +1,37 @@
+import { spawn } from 'node:child_process'
+import { ServiceError } from '../../../domain/errors.ts'
+
+/** The URL without its password, and the environment that carries it: arguments can be read by everybody on the machine. */
+const connectionOf = (databaseUrl: string): { url: string; env: NodeJS.ProcessEnv } => {
+  const url = new URL(databaseUrl)
+  const password = decodeURIComponent(url.password)
+  url.password = ''
+  return { url: url.href, env: { ...process.env, ...(password !== '' && { PGPASSWORD: password }) } }
+}
+
+/** @returns null when the program is not installed. @throws ServiceError with what it said */
+const run = async (program: string, argv: readonly string[], env: NodeJS.ProcessEnv, signal?: AbortSignal) => {
+  const child = spawn(program, argv, { env, stdio: ['ignore', 'ignore', 'pipe'], ...(signal && { signal }) })
+  let words = ''
+  child.stderr.on('data', (bytes) => (words = `${words}${bytes}`.slice(-2000)))
+  const code = await new Promise<number | null>((done, fail) => {
+    child.once('close', done)
+    child.once('error', (error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? done(null) : fail(error)))
+  })
+  if (child.pid === undefined) return null
+  if (code !== 0) throw new ServiceError('internal_error', `${program} failed: ${words.trim() || `exit code ${code}`}`)
+  return true
+}
+
+/** Dumps the database of a server to `file`, by the pg_dump on this machine; null when there is none. */
+export const dumpServer = (databaseUrl: string, file: string, signal: AbortSignal): Promise<true | null> => {
+  const { url, env } = connectionOf(databaseUrl)
+  return run('pg_dump', ['--format=custom', '--no-owner', '--no-acl', `--file=${file}`, `--dbname=${url}`], env, signal)
+}
+
+/** Restores such a dump, whole or not at all; null when pg_restore is not on this machine. */
+export const restoreServer = (databaseUrl: string, file: string): Promise<true | null> => {
+  const { url, env } = connectionOf(databaseUrl)
+  const options = ['--single-transaction', '--exit-on-error', '--no-owner', '--no-acl']
+  return run('pg_restore', [...options, `--dbname=${url}`, file], env)
+}

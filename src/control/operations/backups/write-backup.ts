@@ -1,0 +1,225 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { lstat, readdir } from 'node:fs/promises'
+import { join, relative, sep } from 'node:path'
+import type { Readable } from 'node:stream'
+import { ServiceError } from '../../../domain/errors.ts'
+import { VERSION } from '../../../version.ts'
+import { type BackupTarget, prepareTarget, reasonOf } from './backup-target.ts'
+import {
+  type DatabaseKind,
+  filePath,
+  type Manifest,
+  type NamedFile,
+  neededFiles,
+  type StoredBlob,
+  writeManifest,
+} from './manifest.ts'
+
+/** Copied at the same time: small files wait for the disk or the network. */
+const AT_ONCE = 4
+
+/** A copy of the database that nobody changes any more, on local disk. */
+export interface DatabaseCopy {
+  readonly kind: DatabaseKind
+  readonly postgres: string
+  readonly rows: Readonly<Record<string, number>> | null
+  /** Null where there is none. */
+  readonly folder: string | null
+}
+
+export interface BackupSource {
+  /** The database as of now, copied into a folder that does not exist yet. */
+  copyDatabase(folder: string): Promise<DatabaseCopy>
+  /** Paths of the key files. */
+  readonly keys: readonly { readonly path: string; readonly name: string }[]
+  /** Called once the database is copied: every file that it names is among them. */
+  storedFiles(): AsyncIterable<StoredBlob>
+  readFile(sha256: string): Promise<Readable>
+  /** Whether the file is still wanted, after it could not be read. */
+  isWanted(sha256: string): Promise<boolean>
+}
+
+export interface BackupSummary {
+  readonly database: DatabaseKind
+  readonly files: number
+  readonly bytes: number
+  readonly copiedFiles: number
+  readonly copiedBytes: number
+  readonly unreadable: Manifest['unreadable']
+}
+
+const treeOf = async (root: string, folder = root): Promise<{ folders: string[]; files: string[] }> => {
+  const found = { folders: [] as string[], files: [] as string[] }
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (!entry.isDirectory()) found.files.push(path)
+    else {
+      const inside = await treeOf(root, path)
+      found.folders.push(path, ...inside.folders)
+      found.files.push(...inside.files)
+    }
+  }
+  return found
+}
+
+const hashFile = async (path: string): Promise<string> => {
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(path)) hash.update(chunk)
+  return hash.digest('hex')
+}
+
+class WrongBytes extends Error {}
+
+/** Passes the bytes on, and throws at their end where they are not those of this hash. */
+async function* checked(source: AsyncIterable<Uint8Array>, sha256: string, signal: AbortSignal) {
+  const hash = createHash('sha256')
+  for await (const chunk of source) {
+    signal.throwIfAborted()
+    hash.update(chunk)
+    yield chunk
+  }
+  if (hash.digest('hex') !== sha256) throw new WrongBytes('its bytes have another hash')
+}
+
+const createCopier = async (target: BackupTarget, signal: AbortSignal) => {
+  const existing = new Map((await target.list('files')).map(({ path, size }) => [path, size]))
+  let [copiedFiles, copiedBytes] = [0, 0]
+  return {
+    copied: () => ({ copiedFiles, copiedBytes }),
+    async copy({ sha256, size }: StoredBlob, open: () => Promise<AsyncIterable<Uint8Array>>): Promise<void> {
+      signal.throwIfAborted()
+      const path = filePath(sha256)
+      if (existing.get(path) === size) return
+      // At once: of two files with the same bytes, one is copied.
+      existing.set(path, size)
+      try {
+        await target.write(path, checked(await open(), sha256, signal))
+      } catch (error) {
+        existing.delete(path)
+        throw error
+      }
+      copiedFiles++
+      copiedBytes += size
+    },
+  }
+}
+
+type Copier = Awaited<ReturnType<typeof createCopier>>
+
+const copyNamed = async (copier: Copier, path: string, name: string): Promise<NamedFile> => {
+  const [sha256, { size }] = [await hashFile(path), await lstat(path)]
+  await copier.copy({ sha256, size }, async () => createReadStream(path))
+  return { path: name, size, sha256 }
+}
+
+const inParallel = async <T>(
+  items: AsyncIterable<T> | Iterable<T>,
+  work: (item: T) => Promise<void>,
+): Promise<void> => {
+  const running = new Set<Promise<void>>()
+  try {
+    for await (const item of items) {
+      const one = work(item).finally(() => running.delete(one))
+      running.add(one)
+      one.catch(() => undefined)
+      if (running.size >= AT_ONCE) await Promise.race(running)
+    }
+    await Promise.all(running)
+  } finally {
+    await Promise.allSettled(running)
+  }
+}
+
+const copyDatabaseFiles = async (copier: Copier, { folder, kind, postgres, rows }: DatabaseCopy) => {
+  if (folder === null) return { kind, postgres, rows, folders: [], files: [] }
+  const tree = await treeOf(folder)
+  const nameOf = (path: string): string => relative(folder, path).split(sep).join('/')
+  const files: NamedFile[] = []
+  await inParallel(tree.files, async (path) => void files.push(await copyNamed(copier, path, nameOf(path))))
+  return { kind, postgres, rows, folders: tree.folders.map(nameOf), files }
+}
+
+/** Which of the stored files are in the target now, and which cannot be. */
+const copyStoredFiles = async (copier: Copier, source: BackupSource) => {
+  const files: StoredBlob[] = []
+  const unreadable: { sha256: string; reason: string }[] = []
+  await inParallel(source.storedFiles(), async (blob) => {
+    try {
+      await copier.copy(blob, () => readable(source, blob.sha256))
+      files.push(blob)
+    } catch (error) {
+      if (!(error instanceof Unreadable || error instanceof WrongBytes)) throw error
+      // Nothing refers to what was deleted meanwhile.
+      if (await source.isWanted(blob.sha256)) unreadable.push({ sha256: blob.sha256, reason: error.message })
+    }
+  })
+  return { files, unreadable }
+}
+
+class Unreadable extends Error {}
+
+/** The file's bytes; what fails in reading is told from what fails in writing. */
+const readable = async (source: BackupSource, sha256: string): Promise<AsyncIterable<Uint8Array>> => {
+  const stream = await source.readFile(sha256).catch((error: unknown) => {
+    if (error instanceof ServiceError && error.code === 'unavailable') throw error
+    throw new Unreadable(reasonOf(error))
+  })
+  return (async function* () {
+    try {
+      yield* stream as AsyncIterable<Uint8Array>
+    } catch (error) {
+      throw new Unreadable(reasonOf(error))
+    }
+  })()
+}
+
+const assertWhole = async (target: BackupTarget, manifest: Manifest): Promise<void> => {
+  const there = new Map((await target.list('files')).map(({ path, size }) => [path, size]))
+  for (const [sha256, size] of neededFiles(manifest)) {
+    if (there.get(filePath(sha256)) !== size) {
+      throw new Error(
+        `${filePath(sha256)} is no longer in ${target.url}: does another service write its backups there?`,
+      )
+    }
+  }
+}
+
+/**
+ * Writes a backup to the target. Files that are in it already are not copied again. It exists once its manifest is written,
+ * which is last.
+ * @param staging a folder that does not exist yet, for the copy of the database; the caller removes it
+ */
+export const writeBackup = async (options: {
+  readonly target: BackupTarget
+  readonly source: BackupSource
+  readonly name: string
+  readonly staging: string
+  readonly at: Date
+  readonly signal: AbortSignal
+}): Promise<BackupSummary> => {
+  const { target, source, name, staging, at, signal } = options
+  await prepareTarget(target)
+  const copier = await createCopier(target, signal)
+  const database = await source.copyDatabase(staging)
+  const manifest: Manifest = {
+    format: 1,
+    name,
+    created_at: at.toISOString(),
+    version: VERSION,
+    database: await copyDatabaseFiles(copier, database),
+    keys: await Promise.all(source.keys.map((key) => copyNamed(copier, key.path, key.name))),
+    ...(await copyStoredFiles(copier, source)),
+  }
+  await assertWhole(target, manifest)
+  signal.throwIfAborted()
+  await writeManifest(target, manifest)
+  const needed = neededFiles(manifest)
+  return {
+    database: database.kind,
+    files: needed.size,
+    bytes: [...needed.values()].reduce((sum, size) => sum + size, 0),
+    ...copier.copied(),
+    unreadable: manifest.unreadable,
+  }
+}

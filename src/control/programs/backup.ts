@@ -1,0 +1,66 @@
+import { badRequest, ServiceError } from '../../domain/errors.ts'
+import { openContext } from '../context.ts'
+import { openBackupTarget } from '../operations/backups/backup-target.ts'
+import { openBackups } from '../operations/backups/backups.service.ts'
+import { listBackups, neededFiles, readManifest } from '../operations/backups/manifest.ts'
+import type { ProgramOptions } from './program-options.ts'
+
+/** `--target <folder> [--verify]`: a backup of a data folder that no service has open. */
+export const backup = async ({ config, text, flag, result, progress }: ProgramOptions): Promise<void> => {
+  const url = text('target') ?? config.backupUrl
+  if (url === null) throw badRequest('target: name a folder, or set SERVICE_BACKUP_URL.')
+  const context = await openContext(config, {})
+  try {
+    const backups = openBackups(context)
+    if (context.database.kind === 'embedded') await backups.forgetDeadHolders()
+    progress(`Backing up ${config.dataDir} to ${url}`)
+    const made = await backups.make(url, flag('verify'))
+    if (made.status !== 'completed') throw new ServiceError('internal_error', `The backup failed: ${made.reason}`)
+    const { id, name, target, database, files, bytes, copiedFiles, copiedBytes, unreadableFiles, verifiedAt } = made
+    result(
+      {
+        id,
+        name,
+        target,
+        status: made.status,
+        database,
+        files,
+        bytes,
+        copied_files: copiedFiles,
+        copied_bytes: copiedBytes,
+        unreadable_files: unreadableFiles,
+        verified_at: verifiedAt,
+      },
+      `Backup ${name} is complete: ${files} files, of which ${copiedFiles} (${copiedBytes} bytes) were new.`,
+    )
+  } finally {
+    await context.closeAccounting()
+    await context.close()
+  }
+}
+
+/** `--target <folder>`: the whole backups in it. */
+export const listInTarget = async ({ config, text, result }: ProgramOptions): Promise<void> => {
+  const url = text('target') ?? config.backupUrl
+  if (url === null) throw badRequest('target: name a folder, or set SERVICE_BACKUP_URL.')
+  const target = openBackupTarget(url)
+  const backups = []
+  for (const name of await listBackups(target)) {
+    const manifest = await readManifest(target, name)
+    const needed = neededFiles(manifest)
+    const bytes = [...needed.values()].reduce((sum, size) => sum + size, 0)
+    backups.push({
+      name,
+      created_at: manifest.created_at,
+      version: manifest.version,
+      database: manifest.database.kind,
+      files: needed.size,
+      bytes,
+    })
+  }
+  result(
+    { target: target.url, backups },
+    backups.map(({ name, files, bytes }) => `${name}  ${files} files, ${bytes} bytes`).join('\n') ||
+      `There is no whole backup in ${target.url}.`,
+  )
+}

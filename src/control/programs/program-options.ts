@@ -1,0 +1,11 @@
+import type { Config } from '../../config.ts'
+
+export interface ProgramOptions {
+  readonly config: Config
+  /** The value of `--<option>`; null when it is absent. */
+  text(option: string): string | null
+  flag(option: string): boolean
+  /** What came of it: `words` for people, `data` for programs. */
+  result(data: unknown, words: string): void
+  progress(words: string): void
+}

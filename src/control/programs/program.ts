@@ -1,0 +1,53 @@
+import { ConfigError, readConfig } from '../../config.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import { StartError } from '../../platform/db/start-error.ts'
+import type { ProgramOptions } from './program-options.ts'
+
+/** Programs beside the service, for times when it is stopped: `main.js backup --target /mnt/backups`. `svc` starts them. */
+const PROGRAMS: Readonly<Record<string, () => Promise<(options: ProgramOptions) => Promise<void>>>> = {
+  backup: async () => (await import('./backup.ts')).backup,
+  backups: async () => (await import('./backup.ts')).listInTarget,
+  restore: async () => (await import('./restore.ts')).restore,
+}
+
+const optionsOf = (argv: readonly string[]): Readonly<Record<string, string | true>> => {
+  const options: Record<string, string | true> = {}
+  for (let at = 0; at < argv.length; at++) {
+    const name = argv[at]!.replace(/^--/, '')
+    const next = argv[at + 1]
+    if (next === undefined || next.startsWith('--')) options[name] = true
+    else {
+      options[name] = next
+      at++
+    }
+  }
+  return options
+}
+
+/**
+ * Runs the program that the first argument names. Its result is a line of text, or of JSON with `--json`.
+ * @returns the exit code; null when the arguments name none, and the service itself is to start
+ */
+export const runProgram = async ([name, ...argv]: readonly string[]): Promise<number | null> => {
+  const load = name === undefined ? undefined : PROGRAMS[name]
+  if (load === undefined) return null
+  const options = optionsOf(argv)
+  const text = (option: string): string | null => (typeof options[option] === 'string' ? options[option] : null)
+  try {
+    const run = await load()
+    await run({
+      config: readConfig(process.env),
+      text,
+      flag: (option) => options[option] === true,
+      result: (data, words) => console.log(options.json === true ? JSON.stringify(data) : words),
+      progress: (words) => console.error(words),
+    })
+    return 0
+  } catch (error) {
+    if (error instanceof ServiceError || error instanceof ConfigError || error instanceof StartError) {
+      console.error(error.message)
+      return 1
+    }
+    throw error
+  }
+}

@@ -1,0 +1,94 @@
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Config } from '../../config.ts'
+import { badRequest, conflict, ServiceError } from '../../domain/errors.ts'
+import { openFolderStore } from '../../platform/blobs/folder-store.ts'
+import { lockFolder } from '../../platform/db/embedded/folder-lock.ts'
+import { syncFolder } from '../../platform/transfer/durable-file.ts'
+import { RESTORING, requireDataFolder } from '../data-folder.ts'
+import { type BackupTarget, openBackupTarget } from '../operations/backups/backup-target.ts'
+import { latestBackup, type Manifest, readManifest } from '../operations/backups/manifest.ts'
+import { restoreServer } from '../operations/backups/pg-tools.ts'
+import { restoreDatabaseFiles, restoreFiles, restoreKeys } from '../operations/backups/read-backup.ts'
+import type { ProgramOptions } from './program-options.ts'
+
+/** Of the lock that is held; what a file system has when it is new. */
+const NOTHING: readonly string[] = ['database.lock', 'database.owner', 'lost+found']
+
+const assertFree = async (dataDir: string): Promise<void> => {
+  const names = (await readdir(dataDir)).filter((name) => !NOTHING.includes(name))
+  // What a restore has left behind that did not end is not data yet.
+  if (names.length === 0 || names.includes(RESTORING)) return
+  throw conflict(
+    `The data folder ${dataDir} is not empty (${names.slice(0, 3).join(', ')}). Move it away, or name another by --data-dir.`,
+  )
+}
+
+const restoreDatabase = async (target: BackupTarget, manifest: Manifest, config: Config): Promise<string> => {
+  const { dataDir, databaseUrl } = config
+  const growing = join(dataDir, 'database.new')
+  await rm(growing, { recursive: true, force: true })
+  const { kind } = manifest.database
+  if (kind === 'none') return 'The backup has no database: restore the server by its own tools.'
+  await restoreDatabaseFiles(target, manifest, growing)
+  if (kind === 'embedded') {
+    await rm(join(dataDir, 'database'), { recursive: true, force: true })
+    await rename(growing, join(dataDir, 'database'))
+    return 'Start the service with: svc up'
+  }
+  if (databaseUrl === null) {
+    throw badRequest('The backup has the dump of a server: set SERVICE_DATABASE_URL to an empty database for it.')
+  }
+  const restored = await restoreServer(databaseUrl, join(growing, 'database.dump'))
+  if (restored === null)
+    throw badRequest('The backup has the dump of a server: install pg_restore (postgresql-client).')
+  await rm(growing, { recursive: true, force: true })
+  return 'The dump is restored to the database that SERVICE_DATABASE_URL names.'
+}
+
+/**
+ * `--target <folder> [--backup <name>]`: fills an empty data folder. A marker in it keeps the service from starting on a part;
+ * a restore that was killed goes on when it is run again.
+ */
+export const restore = async ({ config, text, result, progress }: ProgramOptions): Promise<void> => {
+  const url = text('target') ?? config.backupUrl
+  if (url === null) throw badRequest('target: name a folder, or set SERVICE_BACKUP_URL.')
+  const target = openBackupTarget(url)
+  const manifest = await readManifest(target, text('backup') ?? (await latestBackup(target)))
+  const { dataDir } = config
+  if (config.databaseUrl !== null && manifest.database.kind === 'embedded') {
+    throw badRequest(
+      'The backup has the embedded database: restore it without SERVICE_DATABASE_URL, then move it with svc migrate.',
+    )
+  }
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  const lock = await lockFolder(dataDir)
+  try {
+    await assertFree(dataDir)
+    await requireDataFolder(dataDir)
+    await writeFile(join(dataDir, RESTORING), `${url} ${manifest.name}\n`, { mode: 0o600, flush: true })
+    await syncFolder(dataDir)
+    progress(`Restoring ${manifest.name} from ${target.url} to ${dataDir}`)
+    await mkdir(join(dataDir, 'blobs'), { recursive: true, mode: 0o700 })
+    const blobs = await openFolderStore(join(dataDir, 'blobs'))
+    await blobs.sweep(new Date())
+    const files = await restoreFiles(target, manifest, blobs)
+    await restoreKeys(target, manifest, dataDir)
+    const advice = await restoreDatabase(target, manifest, config)
+    await syncFolder(dataDir)
+    await rm(join(dataDir, RESTORING))
+    await syncFolder(dataDir)
+    const { name, unreadable } = manifest
+    if (unreadable.length > 0)
+      progress(`${unreadable.length} stored files were damaged before, and are not in the backup.`)
+    result(
+      { name, data_dir: dataDir, restored_files: files, unreadable_files: unreadable.length },
+      `Restored ${name} to ${dataDir}, ${files} stored files. ${advice}`,
+    )
+  } catch (error) {
+    if (error instanceof ServiceError || !(error instanceof Error)) throw error
+    throw new ServiceError('internal_error', `The restore failed: ${error.message}. Run it again when that is mended.`)
+  } finally {
+    await lock.release()
+  }
+}

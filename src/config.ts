@@ -39,6 +39,8 @@ export interface Config {
   readonly certificate: { readonly cert: string; readonly key: string } | null
   /** The address by which others reach the service, where it is behind another name; without a slash at its end. */
   readonly publicUrl: string | null
+  /** The mail server, and who its mail is from; null for no mail. */
+  readonly smtp: { readonly url: string; readonly from: string } | null
   /** An OpenAI-style inference server (`svc serve`) for the playground, without /v1 at its end; null for none. */
   readonly inferenceUrl: string | null
   /** The key that the inference server wants; null for none. */
@@ -134,6 +136,7 @@ export const readConfig = (environment: Environment): Config => {
     corsOrigins: originsOf(text('SERVICE_CORS_ORIGINS')),
     certificate: certificateOf(text('SERVICE_TLS_CERT'), text('SERVICE_TLS_KEY')),
     publicUrl: publicUrlOf(text('SERVICE_PUBLIC_URL')),
+    smtp: smtpOf(text('SERVICE_SMTP_URL'), text('SERVICE_SMTP_FROM')),
     inferenceUrl: inferenceUrlOf(text('SERVICE_INFERENCE_URL')),
     inferenceKey: text('SERVICE_SERVER_KEY') ?? null,
     integrationsPrivate: oneOf(
@@ -188,6 +191,20 @@ const publicUrlOf = (value: string | undefined): string | null => {
   const url = parsePublicUrl(value)
   if (url !== null) return url
   throw new ConfigError('SERVICE_PUBLIC_URL must be the address of this service, such as https://fleet.example.org.')
+}
+
+const smtpOf = (url: string | undefined, from: string | undefined): Config['smtp'] => {
+  if (from !== undefined && !/^[^\s@<>,;]+@[^\s@<>,;]+$/.test(from)) {
+    throw new ConfigError(`SERVICE_SMTP_FROM must be an email address, got '${from}'.`)
+  }
+  if (url === undefined) return null
+  const parsed = URL.canParse(url) ? new URL(url) : null
+  if (parsed === null || !['smtp:', 'smtps:'].includes(parsed.protocol) || parsed.hostname === '') {
+    throw new ConfigError(
+      'SERVICE_SMTP_URL must look like smtp://user:password@host:587 or smtps://user:password@host:465.',
+    )
+  }
+  return { url, from: from ?? `tributary@${parsed.hostname}` }
 }
 
 const inferenceUrlOf = (value: string | undefined): string | null => {

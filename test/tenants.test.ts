@@ -61,6 +61,7 @@ const NOWHERE: References = {
   key_id: NOBODY,
   session_id: NOBODY,
   integration_id: NOBODY,
+  member_id: NOBODY,
   alias: 'nowhere-alias',
   sha256: '0'.repeat(64),
 }
@@ -206,8 +207,10 @@ const openOrganizations = async () => {
     endpoint: 'https://secret-receiver.example',
   })
   await must(own, 'POST', `/integrations/${integration.id}/pause`)
+  const invited = await must(own, 'POST', '/team', { email: 'secret@acme.example' })
   const references: References = {
     org_id: 'acme',
+    member_id: invited.id,
     device_id: 'secret-device',
     group_id: group.id,
     plan_id: rollout.rollout_id,

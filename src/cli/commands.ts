@@ -1,5 +1,11 @@
 import type { CommandEntry, CommandGroup } from './command.ts'
-import { FEDERATION_COMMANDS, INTEGRATION_COMMANDS, RESOURCE_COMMANDS, TRAIN_COMMANDS } from './resources/resources.ts'
+import {
+  FEDERATION_COMMANDS,
+  INTEGRATION_COMMANDS,
+  RESOURCE_COMMANDS,
+  TEAM_COMMANDS,
+  TRAIN_COMMANDS,
+} from './resources/resources.ts'
 
 const entry = (name: string, summary: string, load: CommandEntry['load']): CommandEntry => ({ name, summary, load })
 
@@ -57,6 +63,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   },
   entry('rollback', 'roll back to the previous version', () => import('./delivery/rollback.command.ts')),
   entry('pair', 'pair this machine as a device by a code', () => import('./delivery/pair.command.ts')),
+  TEAM_COMMANDS,
   {
     name: 'keys',
     summary: 'create, list and revoke API keys',

@@ -44,6 +44,57 @@ export interface paths {
         /** Get an organization */
         get: operations["getOrg"];
     };
+    "/api/v1/team": {
+        parameters: {
+        };
+        /**
+         * List the people of an organization
+         * @description Members in the order in which they came, then those who are invited.
+         */
+        get: operations["listTeam"];
+        /**
+         * Invite a person to an organization
+         * @description The link works once, for 7 days. It is mailed where SERVICE_SMTP_URL is set. Inviting the same address again replaces the invitation.
+         */
+        post: operations["inviteMember"];
+    };
+    "/api/v1/team/{member_id}": {
+        parameters: {
+        };
+        /**
+         * Remove a member, or revoke an invitation
+         * @description Their sessions and their own keys end with them. The last admin cannot be removed.
+         */
+        delete: operations["removeMember"];
+        /** Change the role of a member */
+        patch: operations["setMemberRole"];
+    };
+    "/api/v1/team/policy": {
+        parameters: {
+        };
+        /** Get the sign-in rules of an organization */
+        get: operations["getSignInPolicy"];
+        /**
+         * Change the sign-in rules of an organization
+         * @description They hold at once, for open sessions too.
+         */
+        patch: operations["setSignInPolicy"];
+    };
+    "/api/v1/invitations/read": {
+        parameters: {
+        };
+        /** Show what an invitation is for */
+        post: operations["readInvitation"];
+    };
+    "/api/v1/invitations/accept": {
+        parameters: {
+        };
+        /**
+         * Accept an invitation
+         * @description Makes the account. Then sign in with the email address and the password.
+         */
+        post: operations["acceptInvitation"];
+    };
     "/api/v1/session": {
         parameters: {
         };
@@ -2791,6 +2842,8 @@ export interface components {
              */
             lambda?: number;
         };
+        /** @description An email address */
+        Email: string;
         /** @description The vector of one text */
         Embedding: {
             object: string;
@@ -3800,6 +3853,51 @@ export interface components {
          *     }
          */
         Invitation: { org_ids: string[]; };
+        /**
+         * @description An accepted invitation
+         * @example {
+         *       "token": "mB92K27uhbUJU1p1r_wW1gFWFOEjXkdBjftJeZ4CVPw",
+         *       "name": "Bob",
+         *       "password": "correct horse battery staple"
+         *     }
+         */
+        InvitationAcceptance: {
+            /** @description From the link of the invitation */
+            token: string;
+            /** @description What to call you */
+            name?: string;
+            /** @description At least 12 characters */
+            password: string;
+        };
+        /**
+         * @description The token of an invitation
+         * @example {
+         *       "token": "mB92K27uhbUJU1p1r_wW1gFWFOEjXkdBjftJeZ4CVPw"
+         *     }
+         */
+        InvitationToken: {
+            /** @description From the link of the invitation */
+            token: string;
+        };
+        /**
+         * @description What an invitation is for
+         * @example {
+         *       "org_id": "acme",
+         *       "email": "bob@acme.example",
+         *       "role": "member",
+         *       "expires_at": "2026-02-07T09:00:00.000Z"
+         *     }
+         */
+        InvitationView: {
+            org_id: string;
+            email: string;
+            role: components["schemas"]["Role"];
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            expires_at: string;
+        };
         /**
          * @description Which organizations were invited
          * @example {
@@ -5392,6 +5490,13 @@ export interface components {
             metrics?: { [key: string]: number | null; };
         };
         /**
+         * @description The role of a member
+         * @example {
+         *       "role": "viewer"
+         *     }
+         */
+        NewRole: { role: components["schemas"]["Role"]; };
+        /**
          * @description A rollout to create
          * @example {
          *       "version": "2.0.0",
@@ -5471,6 +5576,25 @@ export interface components {
             /** @description The delta at which epsilon is reported; 1e-5 when absent */
             target_delta?: number;
         };
+        /**
+         * @description Sign-in rules to change
+         * @example {
+         *       "require_mfa": "admins",
+         *       "session_hours": 12
+         *     }
+         */
+        NewSignInPolicy: {
+            /**
+             * @description Who must sign in by two factors
+             * @enum {string}
+             */
+            require_mfa?: "off" | "admins" | "all";
+            /** @description A session ends so long after it began */
+            session_hours?: number;
+            reauthenticate_minutes?: number | null;
+            /** @description For keys without an org_id */
+            org_id?: string;
+        };
         /** @description Stop when the best value of the last `patience` rounds is hardly better than the best before them */
         NewStopCondition: {
             /** @description Of the metric that the job goes by */
@@ -5501,6 +5625,21 @@ export interface components {
             /** @description 0.95 when absent */
             confidence_level?: number;
             filters?: components["schemas"]["AnalyticsFilters"];
+        };
+        /**
+         * @description A person to invite
+         * @example {
+         *       "email": "bob@acme.example",
+         *       "role": "member",
+         *       "org_id": "acme"
+         *     }
+         */
+        NewTeamMember: {
+            email: components["schemas"]["Email"];
+            /** @description member when absent */
+            role?: components["schemas"]["Role"];
+            /** @description For keys without an org_id */
+            org_id?: string;
         };
         /** @description A version that some devices of an experiment get */
         NewVariant: {
@@ -6324,6 +6463,11 @@ export interface components {
             base_round_id: string | null;
         };
         /**
+         * @description An admin may do everything, a member all but administer, a viewer only read
+         * @enum {string}
+         */
+        Role: "admin" | "member" | "viewer";
+        /**
          * @description A rollout with what its devices reported
          * @example {
          *       "rollout_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000301",
@@ -7052,6 +7196,26 @@ export interface components {
             expires_at: string;
         };
         /**
+         * @description How the people of an organization sign in
+         * @example {
+         *       "org_id": "acme",
+         *       "require_mfa": "admins",
+         *       "session_hours": 12,
+         *       "reauthenticate_minutes": null
+         *     }
+         */
+        SignInPolicy: {
+            org_id: string;
+            /**
+             * @description Who must sign in by two factors
+             * @enum {string}
+             */
+            require_mfa: "off" | "admins" | "all";
+            /** @description A session ends so long after it began */
+            session_hours: number;
+            reauthenticate_minutes: number | null;
+        };
+        /**
          * @description A started deployment
          * @example {
          *       "deployment_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000302",
@@ -7192,6 +7356,121 @@ export interface components {
             effect_size: number | null;
             groups: components["schemas"]["GroupSummary"][];
             warnings: string[];
+        };
+        /**
+         * @description The people of an organization
+         * @example {
+         *       "org_id": "acme",
+         *       "members": [
+         *         {
+         *           "id": "7c1d6a52-0a3e-4b8e-9a44-1f0f4c0f7b21",
+         *           "email": "ada@acme.example",
+         *           "name": "Ada",
+         *           "role": "admin",
+         *           "status": "active",
+         *           "mfa": true,
+         *           "signed_in_at": "2026-03-02T09:12:30.000Z",
+         *           "created_at": "2026-03-02T09:00:00.000Z",
+         *           "expires_at": null
+         *         },
+         *         {
+         *           "id": "e0a8f1c4-3b52-4f0a-8a7b-6a2f9c1d5e33",
+         *           "email": "bob@acme.example",
+         *           "name": null,
+         *           "role": "member",
+         *           "status": "invited",
+         *           "mfa": false,
+         *           "signed_in_at": null,
+         *           "created_at": "2026-03-02T09:00:00.000Z",
+         *           "expires_at": "2026-02-07T09:00:00.000Z"
+         *         }
+         *       ]
+         *     }
+         */
+        Team: {
+            org_id: string;
+            members: components["schemas"]["TeamMember"][];
+        };
+        /**
+         * @description An invitation with its link, which is shown only here
+         * @example {
+         *       "id": "e0a8f1c4-3b52-4f0a-8a7b-6a2f9c1d5e33",
+         *       "email": "bob@acme.example",
+         *       "name": null,
+         *       "role": "member",
+         *       "status": "invited",
+         *       "mfa": false,
+         *       "signed_in_at": null,
+         *       "created_at": "2026-03-02T09:00:00.000Z",
+         *       "expires_at": "2026-02-07T09:00:00.000Z",
+         *       "org_id": "acme",
+         *       "token": "mB92K27uhbUJU1p1r_wW1gFWFOEjXkdBjftJeZ4CVPw",
+         *       "link": "https://fleet.acme.example/#invitation=mB92K27uhbUJU1p1r_wW1gFWFOEjXkdBjftJeZ4CVPw",
+         *       "mail": "sent"
+         *     }
+         */
+        TeamInvitation: {
+            /** Format: uuid */
+            id: string;
+            email: string | null;
+            name: string | null;
+            role: components["schemas"]["Role"];
+            /**
+             * @description An invitation is open for 7 days
+             * @enum {string}
+             */
+            status: "active" | "invited" | "expired";
+            /** @description Whether a second factor or a passkey is set up */
+            mfa: boolean;
+            signed_in_at: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            expires_at: string | null;
+            org_id: string;
+            /** @description Shown this once */
+            token: string;
+            /** @description What the invited person opens; it works once */
+            link: string;
+            /** @description sent; off without SERVICE_SMTP_URL; or failed with what the mail server said */
+            mail: string;
+        };
+        /**
+         * @description A person of a team, or who is invited to it
+         * @example {
+         *       "id": "7c1d6a52-0a3e-4b8e-9a44-1f0f4c0f7b21",
+         *       "email": "ada@acme.example",
+         *       "name": "Ada",
+         *       "role": "admin",
+         *       "status": "active",
+         *       "mfa": true,
+         *       "signed_in_at": "2026-03-02T09:12:30.000Z",
+         *       "created_at": "2026-03-02T09:00:00.000Z",
+         *       "expires_at": null
+         *     }
+         */
+        TeamMember: {
+            /** Format: uuid */
+            id: string;
+            email: string | null;
+            name: string | null;
+            role: components["schemas"]["Role"];
+            /**
+             * @description An invitation is open for 7 days
+             * @enum {string}
+             */
+            status: "active" | "invited" | "expired";
+            /** @description Whether a second factor or a passkey is set up */
+            mfa: boolean;
+            signed_in_at: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            expires_at: string | null;
         };
         /**
          * @description A model that is no longer shared
@@ -7693,6 +7972,193 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    listTeam: {
+        parameters: {
+            query?: {
+                /** @description For keys without an org_id */
+                org_id?: string;
+            };
+        };
+        responses: {
+            /** @description The people of an organization */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Team"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    inviteMember: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewTeamMember"];
+            };
+        };
+        responses: {
+            /** @description An invitation with its link, which is shown only here */
+            201: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["TeamInvitation"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    removeMember: {
+        parameters: { path: { member_id: string; }; };
+        responses: {
+            /** @description Success */
+            204: { headers: { [name: string]: unknown; }; };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    setMemberRole: {
+        parameters: { path: { member_id: string; }; };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewRole"];
+            };
+        };
+        responses: {
+            /** @description A person of a team, or who is invited to it */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["TeamMember"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    getSignInPolicy: {
+        parameters: {
+            query?: {
+                /** @description For keys without an org_id */
+                org_id?: string;
+            };
+        };
+        responses: {
+            /** @description How the people of an organization sign in */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["SignInPolicy"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    setSignInPolicy: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSignInPolicy"];
+            };
+        };
+        responses: {
+            /** @description How the people of an organization sign in */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["SignInPolicy"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    readInvitation: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InvitationToken"];
+            };
+        };
+        responses: {
+            /** @description What an invitation is for */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["InvitationView"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    acceptInvitation: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InvitationAcceptance"];
+            };
+        };
+        responses: {
+            /** @description A person of a team, or who is invited to it */
+            201: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["TeamMember"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     getSession: {

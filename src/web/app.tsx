@@ -9,6 +9,7 @@ import { AREAS } from './pages/areas.ts'
 import { PAGES } from './pages/pages.ts'
 import { Empty, Loaded, PageHeader } from './parts/layout.tsx'
 import { Boundary } from './shell/boundary.tsx'
+import { Invitation, takeInvitation } from './shell/invitation.tsx'
 import { Shell } from './shell/shell.tsx'
 import { SignIn } from './shell/sign-in.tsx'
 import { SignInLink, takeLinkCode } from './shell/sign-in-link.tsx'
@@ -54,13 +55,21 @@ const Gate = () => (
 )
 
 const LINK_CODE = takeLinkCode()
+const INVITATION = takeInvitation()
 
 export const App = () => {
   const [code, setCode] = useState(LINK_CODE)
+  const [invitation, setInvitation] = useState(INVITATION)
   return (
     <CSPProvider disableStyleElements>
       <QueryClientProvider client={queries}>
-        {code === null ? <Gate /> : <SignInLink code={code} onDone={() => setCode(null)} />}
+        {invitation !== null ? (
+          <Invitation token={invitation} onDone={() => setInvitation(null)} />
+        ) : code !== null ? (
+          <SignInLink code={code} onDone={() => setCode(null)} />
+        ) : (
+          <Gate />
+        )}
       </QueryClientProvider>
     </CSPProvider>
   )

@@ -55,6 +55,7 @@ const OF_DEVICES =
 const OF_DASHBOARD =
   'getSession openSession closeSession listSessions revokeSession streamEvents getStatus getExperimentEstimates ' +
   'listGroupsOfDevice listDeviceReports ' +
+  'readInvitation acceptInvitation ' +
   'listServedModels createChatCompletion createEmbeddings'
 
 /** Operations for which another does the same and more. */

@@ -50,6 +50,7 @@ const LISTS: Readonly<Record<Exclude<Kind, 'device'>, Listed>> = {
   experiment: { request: 'GET /api/v1/experiments', field: 'experiments', id: 'id', name: 'name' },
   federation: { request: 'GET /api/v1/federations', field: 'federations', id: 'id', name: 'name' },
   integration: { request: 'GET /api/v1/integrations', field: 'integrations', id: 'id', name: 'name' },
+  member: { request: 'GET /api/v1/team', field: 'members', id: 'id', name: 'email' },
   job: { request: 'GET /api/v1/training/jobs', field: 'jobs', id: 'id', name: 'name' },
 }
 
@@ -59,12 +60,12 @@ const listOf = async (
   limit = SEARCHED,
 ): Promise<readonly Row[]> => {
   const { request, field } = LISTS[kind]
-  const query = kind === 'group' ? { org_id: await orgOf(context) } : {}
+  const query: Row = kind === 'group' || kind === 'member' ? { org_id: await orgOf(context) } : {}
   return (
     await readPages(
       context.connection,
       { ...NOTHING, request, query },
-      { field, limit, isPaged: kind !== 'integration' },
+      { field, limit, isPaged: kind !== 'integration' && kind !== 'member' },
     )
   ).rows
 }
@@ -105,7 +106,9 @@ export const unknown = async (context: FindContext, kind: Kind, text: string, ca
           ? 'See which there are: svc federation list'
           : kind === 'job'
             ? 'See which there are: svc train list'
-            : `See which there are: svc ${kind}s list`,
+            : kind === 'member'
+              ? 'See who there is: svc team list'
+              : `See which there are: svc ${kind}s list`,
       cause: cause ?? new Error(`not ${article} ${kind}`),
     },
   )

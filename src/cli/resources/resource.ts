@@ -36,6 +36,7 @@ export type Kind =
   | 'job'
   | 'federation'
   | 'integration'
+  | 'member'
 
 export interface Argument {
   readonly name: string

@@ -11,6 +11,7 @@ import { policies } from './policies.ts'
 import type { Action, OwnAction, Resource } from './resource.ts'
 import { rollouts } from './rollouts.ts'
 import { rounds } from './rounds.ts'
+import { team } from './team.ts'
 
 /** Every resource that is a table of commands. Another one is a file and a line here. */
 export const RESOURCES: readonly Resource[] = [
@@ -42,6 +43,8 @@ export const RESOURCE_COMMANDS: readonly CommandGroup[] = RESOURCES.map(groupOf)
 export const FEDERATION_COMMANDS: CommandGroup = groupOf(federations)
 export const INTEGRATION_COMMANDS: CommandGroup = groupOf(integrations)
 
+export const TEAM_COMMANDS: CommandGroup = groupOf(team)
+
 export const TRAIN_COMMANDS: readonly CommandEntry[] = jobActions.map(entryOf)
 
 /** Every action of the tables, with the word that it is under. */
@@ -49,5 +52,6 @@ export const ACTIONS: readonly { readonly under: string; readonly action: Action
   ...RESOURCES,
   federations,
   integrations,
+  team,
   { name: 'train', actions: jobActions },
 ].flatMap(({ name, actions }) => actions.flatMap((action) => ('request' in action ? [{ under: name, action }] : [])))

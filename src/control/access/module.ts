@@ -1,3 +1,4 @@
+import { createMailer } from '../../platform/mail.ts'
 import type { Context } from '../context.ts'
 import type { Module } from '../module.ts'
 import { keysRoutes } from './keys/keys.routes.ts'
@@ -9,6 +10,11 @@ import { createLoginStore } from './login/login.store.ts'
 import { orgsRoutes } from './orgs/orgs.routes.ts'
 import { createOrgsService } from './orgs/orgs.service.ts'
 import { createOrgsStore } from './orgs/orgs.store.ts'
+import { createSettingsService } from './orgs/settings.service.ts'
+import { createSettingsStore } from './orgs/settings.store.ts'
+import { createPeopleService } from './people/people.service.ts'
+import { createPeopleStore } from './people/people.store.ts'
+import { invitationsRoutes, signInPolicyRoutes, teamRoutes } from './people/team.routes.ts'
 import { createRateLimitsStore } from './rate-limits/rate-limits.store.ts'
 import { sessionsRoutes } from './sessions/sessions.routes.ts'
 import { createSessionsService } from './sessions/sessions.service.ts'
@@ -23,15 +29,25 @@ const create = ({ database, config, events, now, newId }: Context) => {
   const login = createLoginService({ database, store: createLoginStore(), keys, enrollment, now })
   const orgs = createOrgsService({ database, store: createOrgsStore(), events, now })
   const sessions = createSessionsService({ database, store: createSessionsStore(), keys, enrollment, now, newId })
+  const settings = createSettingsService({ database, store: createSettingsStore(), now })
+  const people = createPeopleService({
+    database,
+    store: createPeopleStore(),
+    mailer: createMailer(config.smtp),
+    endAccess: keys.revokeOfPerson,
+    forget: keys.forgetPerson,
+    now,
+    newId,
+  })
   events.inTransaction('unbound.adopted', (tx, { orgId }) => keysStore.adopt(tx, orgId))
-  return { keys, login, orgs, sessions, rateLimits: createRateLimitsStore() }
+  return { keys, login, orgs, people, settings, sessions, rateLimits: createRateLimitsStore() }
 }
 
-/** Organizations, keys, sign-in, and how often a key may call. */
+/** Organizations, people, keys, sign-in, and how often a key may call. */
 export type Access = ReturnType<typeof create>
 
 export const access: Module<Access, object> = {
-  description: 'Organizations, API keys, sign-in and sessions',
+  description: 'Organizations, people, API keys, sign-in and sessions',
   tables: [
     'orgs',
     'org_settings',
@@ -46,9 +62,12 @@ export const access: Module<Access, object> = {
     'rate_counts',
   ],
   create,
-  routes(app, { keys, login, orgs, sessions }, { config, now }) {
+  routes(app, { keys, login, orgs, people, settings, sessions }, { config, now }) {
     keysRoutes(app, keys, now)
     orgsRoutes(app, orgs)
+    teamRoutes(app, { people, publicUrl: config.publicUrl, now })
+    signInPolicyRoutes(app, settings)
+    invitationsRoutes(app, people)
     sessionsRoutes(app, {
       sessions,
       keys,
@@ -58,9 +77,10 @@ export const access: Module<Access, object> = {
     })
     loginRoutes(app, login, config.enrollment)
   },
-  tasks: ({ database, now }, { keys, rateLimits, sessions }) => [
+  tasks: ({ database, now }, { keys, people, rateLimits, sessions }) => [
     { name: 'key-uses', everyMs: 30_000, run: keys.flushUses },
     { name: 'rate-limits', everyMs: HOUR_MS, run: () => rateLimits.forgetOld(database.sql, now()) },
     { name: 'sessions', everyMs: HOUR_MS, run: sessions.deleteEnded },
+    { name: 'invitations', everyMs: HOUR_MS, run: people.deleteEnded },
   ],
 }

@@ -9,6 +9,7 @@ import {
   SCOPES,
 } from '../../../domain/access.ts'
 import { isWellFormedKey } from '../../../domain/api-key.ts'
+import { ROLE_SCOPES } from '../../../domain/roles.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { KeysStore, StoredKey } from './keys.store.ts'
@@ -20,7 +21,9 @@ const CACHED_MS = 5000
 export const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
 
 export const isValid = (key: StoredKey, at: Date): boolean =>
-  key.revokedAt === null && (key.expiresAt === null || key.expiresAt > at)
+  key.revokedAt === null &&
+  (key.expiresAt === null || key.expiresAt > at) &&
+  (key.personId === null || key.role !== null)
 
 /** Whom a key stands for. Keys are looked up many at a time and remembered for seconds; their uses are written once in a while. */
 export const createAuthentication = (parts: {
@@ -50,6 +53,7 @@ export const createAuthentication = (parts: {
 
   /** A device's key may do what the enrollment mode says today, whatever the mode was when it was made. */
   const grantsOf = (key: StoredKey): readonly Grant[] => {
+    if (key.role !== null) return ROLE_SCOPES[key.role].filter((scope) => key.grants.includes(scope))
     if (key.deviceId === null) return key.grants
     return enrollment === 'open' ? [...SCOPES, 'self'] : DEVICE_GRANTS
   }
@@ -68,6 +72,7 @@ export const createAuthentication = (parts: {
     grants: grantsOf(key),
     homeOrgId: enrollment === 'open' ? null : DEFAULT_ORG,
     rateKeyId: key.rootId ?? key.id,
+    ...(key.personId !== null && { personId: key.personId }),
   })
 
   return {

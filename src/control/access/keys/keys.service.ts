@@ -3,7 +3,7 @@ import { type Caller, type EnrollmentMode, type Grant, SCOPES, type Scope, sees 
 import { composeKey, SHOWN_CHARS } from '../../../domain/api-key.ts'
 import { forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
-import type { Database } from '../../../platform/db/open.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
 import { createAuthentication, hashOf, isValid } from './authentication.service.ts'
 import type { KeyPage, KeysStore, StoredKey } from './keys.store.ts'
 
@@ -109,6 +109,17 @@ export const createKeysService = (parts: {
       return { ...key, revokedAt: at }
     },
 
+    /** Revokes the keys of a person; returns what is to be done once that is committed. */
+    async revokeOfPerson(tx: Executor, personId: string): Promise<() => void> {
+      const ended = await store.revokeOfPerson(tx, personId, now())
+      return () => authentication.forget(ended)
+    },
+
+    /** The keys of a person are looked up again: their role is another. */
+    async forgetPerson(personId: string): Promise<void> {
+      authentication.forget(await store.hashesOfPerson(database.sql, personId))
+    },
+
     /** Under token enrollment the first start makes an admin key; null when there is one already. */
     async ensureAdmin(): Promise<string | null> {
       const { key, token } = mint({
@@ -144,6 +155,7 @@ const mintWith =
         approvedBy: key.approver?.id ?? null,
         rootId: key.approver === undefined ? null : (key.approver.rootId ?? key.approver.id),
         personId: null,
+        role: null,
       },
     }
   }

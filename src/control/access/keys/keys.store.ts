@@ -1,5 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Grant } from '../../../domain/access.ts'
+import type { Role } from '../../../domain/roles.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { KeyRow } from '../../../platform/db/rows.ts'
 
@@ -22,6 +23,8 @@ export interface StoredKey {
   readonly rootId: string | null
   /** Whose own key it is: it holds no more than their role, and ends with them. */
   readonly personId: string | null
+  /** Of that person; null where there is none, or who was removed. */
+  readonly role: Role | null
 }
 
 export interface KeyPage {
@@ -66,6 +69,7 @@ export const createKeysStore = () => ({
     const rows = await db
       .selectFrom('keys')
       .selectAll()
+      .select(roleOfPerson.as('role'))
       .where('hash', '=', sql<string>`any(${hashes}::text[])`)
       .execute()
     return rows.map(fromRow)
@@ -76,6 +80,7 @@ export const createKeysStore = () => ({
     let query = db
       .selectFrom('keys')
       .selectAll()
+      .select(roleOfPerson.as('role'))
       .where('device_id', devices ? 'is not' : 'is', null)
       .limit(limit)
       .offset(offset)
@@ -85,7 +90,12 @@ export const createKeysStore = () => ({
   },
 
   async find(db: Executor, id: string): Promise<StoredKey | null> {
-    const row = await db.selectFrom('keys').selectAll().where('id', '=', id).executeTakeFirst()
+    const row = await db
+      .selectFrom('keys')
+      .selectAll()
+      .select(roleOfPerson.as('role'))
+      .where('id', '=', id)
+      .executeTakeFirst()
     return row === undefined ? null : fromRow(row)
   },
 
@@ -107,6 +117,19 @@ export const createKeysStore = () => ({
       update keys set revoked_at = ${now} where id in (select id from ended) and revoked_at is null
       returning hash`.execute(tx)
     return rows.map((row) => row.hash)
+  },
+
+  /** Revokes all keys of a person, with those they approved; returns the hashes of those it ended now. */
+  async revokeOfPerson(tx: Executor, personId: string, now: Date): Promise<string[]> {
+    const rows = await tx.selectFrom('keys').select('id').where('person_id', '=', personId).orderBy('id').execute()
+    const hashes: string[] = []
+    for (const { id } of rows) hashes.push(...(await this.revoke(tx, id, now)))
+    return hashes
+  },
+
+  async hashesOfPerson(db: Executor, personId: string): Promise<string[]> {
+    const rows = await db.selectFrom('keys').select('hash').where('person_id', '=', personId).execute()
+    return rows.map(({ hash }) => hash)
   },
 
   /** Keys of devices without an organization become the organization's. */
@@ -140,7 +163,10 @@ const toRow = (key: StoredKey) => ({
   person_id: key.personId,
 })
 
-const fromRow = (row: Selectable<KeyRow>): StoredKey => ({
+const roleOfPerson = sql<string | null>`(
+  select role from people where people.id = keys.person_id and people.removed_at is null)`
+
+const fromRow = (row: Selectable<KeyRow> & { readonly role: string | null }): StoredKey => ({
   id: row.id,
   name: row.name,
   prefix: row.prefix,
@@ -155,6 +181,7 @@ const fromRow = (row: Selectable<KeyRow>): StoredKey => ({
   approvedBy: row.approved_by,
   rootId: row.root_id,
   personId: row.person_id,
+  role: row.role as Role | null,
 })
 
 export type KeysStore = ReturnType<typeof createKeysStore>

@@ -1,0 +1,57 @@
+import { ROLES } from '../../domain/roles.ts'
+import { action, argument, option, type Resource } from './resource.ts'
+
+const AT = '/api/v1/team/{member_id}'
+const member = argument('email', 'a member, by email address or id', { find: 'member' })
+
+export const team: Resource = {
+  name: 'team',
+  summary: 'people of the organization and how they sign in',
+  actions: [
+    action('add', 'invite a person', 'POST /api/v1/team', {
+      args: [argument('email', 'email address', { field: 'email' })],
+      options: [option('--role <role>', 'what they may do (default: member)', 'role', { choices: ROLES })],
+      org: 'body',
+      done: 'Invited {email} as {role} to {org_id} until {expires_at}. Mail: {mail}.\n{link}',
+      hint: 'The link works once.',
+    }),
+    action('list', 'list members and invitations', 'GET /api/v1/team', {
+      rows: 'members',
+      paged: false,
+      columns: [
+        ['EMAIL', 'email'],
+        ['NAME', 'name'],
+        ['ROLE', 'role'],
+        ['STATUS', 'status'],
+        ['MFA', (row) => (row.mfa ? 'yes' : 'no')],
+        ['SIGNED IN', 'signed_in_at', 'ago'],
+        ['EXPIRES', 'expires_at', 'time'],
+        ['ID', 'id', 'id'],
+      ],
+      org: 'query',
+      none: 'Nobody yet. Invite somebody with: svc team add <email> --role admin',
+    }),
+    action('remove', 'remove a member or revoke an invitation', `DELETE ${AT}`, {
+      args: [member],
+      confirm: 'Removing {email}',
+      done: 'Removed.',
+    }),
+    action('set-role', 'change what a member may do', `PATCH ${AT}`, {
+      args: [member, argument('role', ROLES.join(', '), { field: 'role' })],
+      done: '{email} is {role} now.',
+    }),
+    action('policy', 'show how people sign in', 'GET /api/v1/team/policy', { org: 'query' }),
+    action('set-policy', 'change how people sign in', 'PATCH /api/v1/team/policy', {
+      options: [
+        option('--require-mfa <who>', 'who must sign in by two factors', 'require_mfa', {
+          choices: ['off', 'admins', 'all'],
+        }),
+        option('--session-hours <hours>', 'how long a session lasts', 'session_hours', { parse: 'number' }),
+        option('--reauthenticate-minutes <minutes>', 'ask again after so long without use', 'reauthenticate_minutes', {
+          parse: 'number',
+        }),
+      ],
+      org: 'body',
+    }),
+  ],
+}

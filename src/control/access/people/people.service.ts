@@ -1,0 +1,176 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { type Caller, DEFAULT_ORG, homeOf, sees } from '../../../domain/access.ts'
+import { conflict, forbidden, notFound, unauthorized } from '../../../domain/errors.ts'
+import { isUuid } from '../../../domain/model.ts'
+import type { Role } from '../../../domain/roles.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Mailer, MailResult } from '../../../platform/mail.ts'
+import { hashPassword, requireGoodPassword } from '../sign-in/passwords.service.ts'
+import type { Invitation, PeopleStore, Person } from './people.store.ts'
+
+export type { Invitation, Person } from './people.store.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+const INVITATION_MS = 7 * DAY_MS
+/** Ended invitations are shown as expired for so long. */
+const SHOWN_MS = 30 * DAY_MS
+const MAX_MEMBERS = 10_000
+const TOKEN = /^[\w-]{43}$/
+
+/** Somebody of the team, or who is invited to it. */
+export type Member =
+  | { readonly kind: 'person'; readonly person: Person }
+  | { readonly kind: 'invitation'; readonly invitation: Invitation }
+
+const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
+
+/** The organization whose team the caller asks for: theirs, or the one that an unbound key names. */
+export const teamOf = (caller: Caller, orgId: string | undefined): string => {
+  if (orgId !== undefined && !sees(caller, orgId)) {
+    throw forbidden(`This key is bound to another organization than '${orgId}'.`)
+  }
+  return orgId ?? homeOf(caller) ?? DEFAULT_ORG
+}
+
+/** The people of organizations, and how they come and go. */
+export const createPeopleService = (parts: {
+  readonly database: Database
+  readonly store: PeopleStore
+  readonly mailer: Mailer
+  /** Ends what a person is signed in with; what must be done once that is committed. */
+  readonly endAccess: (tx: Executor, personId: string) => Promise<() => void>
+  /** Their role was changed: whoever remembers it looks again. */
+  readonly forget: (personId: string) => Promise<void>
+  readonly now: () => Date
+  readonly newId: () => string
+}) => {
+  const { database, store, mailer, endAccess, forget, now, newId } = parts
+
+  const find = async (db: Executor, caller: Caller, id: string): Promise<Member> => {
+    const person = isUuid(id) ? await store.find(db, id) : null
+    if (person !== null && sees(caller, person.orgId)) return { kind: 'person', person }
+    const invitation = isUuid(id) ? await store.openInvitation(db, id) : null
+    if (invitation !== null && sees(caller, invitation.orgId)) return { kind: 'invitation', invitation }
+    throw notFound('Member', id)
+  }
+
+  /** @throws conflict when the organization would be left without an administrator */
+  const requireOtherAdmin = async (tx: Executor, person: Person): Promise<void> => {
+    const admins = await store.lockAdmins(tx, person.orgId)
+    if (admins.includes(person.id) && admins.length === 1) {
+      throw conflict(`${person.email} is the last admin of '${person.orgId}'. Make somebody else an admin first.`)
+    }
+  }
+
+  /** @throws unauthorized when it is unknown, was accepted or has expired */
+  const readInvitation = async (token: string): Promise<Invitation> => {
+    const found = TOKEN.test(token) ? await store.findInvitation(database.sql, hashOf(token), now()) : null
+    if (found !== null) return found
+    throw unauthorized(
+      'This invitation is not valid: it was used, replaced or revoked, or has expired. Ask for another.',
+    )
+  }
+
+  return {
+    readInvitation,
+
+    /** Members in the order in which they came, then those who are invited. */
+    async list(caller: Caller, orgId: string | undefined): Promise<{ orgId: string; members: Member[] }> {
+      const team = teamOf(caller, orgId)
+      const people = await store.list(database.sql, team)
+      const invitations = await store.openInvitations(database.sql, team)
+      return {
+        orgId: team,
+        members: [
+          ...people.map((person) => ({ kind: 'person' as const, person })),
+          ...invitations.map((invitation) => ({ kind: 'invitation' as const, invitation })),
+        ],
+      }
+    },
+
+    /** Invites by a link that works once and for 7 days; whoever was invited by the same address is invited anew. */
+    async invite(
+      caller: Caller,
+      requested: { readonly email: string; readonly role: Role; readonly orgId: string | undefined },
+      linkOf: (token: string) => string,
+    ): Promise<{ invitation: Invitation; token: string; mail: MailResult }> {
+      const orgId = teamOf(caller, requested.orgId)
+      const token = randomBytes(32).toString('base64url')
+      const at = now()
+      const invitation = {
+        id: newId(),
+        orgId,
+        email: requested.email,
+        role: requested.role,
+        hash: hashOf(token),
+        invitedBy: caller.personId ?? caller.keyId,
+        createdAt: at,
+        expiresAt: new Date(at.getTime() + INVITATION_MS),
+      }
+      await database.transaction(async (tx) => {
+        if ((await store.findByEmail(tx, orgId, requested.email)) !== null) {
+          throw conflict(`${requested.email} is already a member of '${orgId}'.`)
+        }
+        const size = (await store.list(tx, orgId)).length + (await store.openInvitations(tx, orgId)).length
+        if (size >= MAX_MEMBERS)
+          throw conflict(`'${orgId}' has ${MAX_MEMBERS} members and invitations, the most it may have.`)
+        await store.invite(tx, invitation)
+      })
+      const mail = await mailer.send({
+        to: requested.email,
+        subject: `Invitation to ${orgId} on Tributary`,
+        text:
+          `You are invited to join '${orgId}' on Tributary as ${requested.role}.\n\n` +
+          `Accept by ${invitation.expiresAt.toISOString()}:\n${linkOf(token)}\n\n` +
+          'The link works once. If you did not expect it, ignore this message.\n',
+      })
+      return { invitation, token, mail }
+    },
+
+    /** Makes the account of who was invited. @throws unauthorized as `readInvitation` */
+    async accept({ token, name, password }: { token: string; name: string | null; password: string }): Promise<Person> {
+      const { email } = await readInvitation(token)
+      requireGoodPassword(password, email)
+      const passwordHash = await hashPassword(password)
+      return database.transaction(async (tx) => {
+        const invitation = await store.accept(tx, hashOf(token), now())
+        if (invitation === null) throw unauthorized('This invitation was used, replaced or revoked meanwhile.')
+        const { orgId, role } = invitation
+        const person = { id: newId(), orgId, email: invitation.email, name, role, passwordHash, createdAt: now() }
+        if (!(await store.insert(tx, person))) throw conflict(`${email} is already a member of '${orgId}'.`)
+        return { ...person, mfa: false, signedInAt: null }
+      })
+    },
+
+    async setRole(caller: Caller, id: string, role: Role): Promise<Member> {
+      const changed = await database.transaction(async (tx): Promise<Member> => {
+        const member = await find(tx, caller, id)
+        if (member.kind === 'invitation') {
+          await store.setInvitedRole(tx, id, role)
+          return { kind: 'invitation', invitation: { ...member.invitation, role } }
+        }
+        if (role !== 'admin') await requireOtherAdmin(tx, member.person)
+        await store.setRole(tx, id, role)
+        return { kind: 'person', person: { ...member.person, role } }
+      })
+      await forget(id)
+      return changed
+    },
+
+    /** Ends the person's account with their sessions and keys, or the invitation. */
+    async remove(caller: Caller, id: string): Promise<void> {
+      const after = await database.transaction(async (tx) => {
+        const member = await find(tx, caller, id)
+        if (member.kind === 'invitation') return store.revokeInvitation(tx, id)
+        await requireOtherAdmin(tx, member.person)
+        await store.remove(tx, id, now())
+        return endAccess(tx, id)
+      })
+      after?.()
+    },
+
+    deleteEnded: (): Promise<void> => store.deleteEnded(database.sql, new Date(now().getTime() - SHOWN_MS)),
+  }
+}
+
+export type PeopleService = ReturnType<typeof createPeopleService>

@@ -1,0 +1,204 @@
+import { type Selectable, sql } from 'kysely'
+import type { Role } from '../../../domain/roles.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { InvitationRow, PersonRow } from '../../../platform/db/people-rows.ts'
+
+/** An account: one person in one organization. */
+export interface Person {
+  readonly id: string
+  readonly orgId: string
+  /** Null once they are erased. */
+  readonly email: string | null
+  readonly name: string | null
+  readonly role: Role
+  readonly passwordHash: string | null
+  /** Whether a second factor (TOTP) or a passkey is set up. */
+  readonly mfa: boolean
+  readonly createdAt: Date
+  readonly signedInAt: Date | null
+}
+
+export interface Invitation {
+  readonly id: string
+  readonly orgId: string
+  readonly email: string
+  readonly role: Role
+  /** SHA-256 of its token, in hex. */
+  readonly hash: string
+  /** The id of the person or key that made it. */
+  readonly invitedBy: string
+  readonly createdAt: Date
+  readonly expiresAt: Date
+}
+
+const hasPasskey = sql<boolean>`exists (select from passkeys where passkeys.person_id = people.id)`
+
+/** Accounts that were not removed, and invitations that were not accepted. */
+export const createPeopleStore = () => {
+  const people = (db: Executor) =>
+    db.selectFrom('people').selectAll().select(hasPasskey.as('has_passkey')).where('removed_at', 'is', null)
+
+  return {
+    async find(db: Executor, id: string): Promise<Person | null> {
+      const row = await people(db).where('id', '=', id).executeTakeFirst()
+      return row === undefined ? null : personFrom(row)
+    },
+
+    async list(db: Executor, orgId: string): Promise<Person[]> {
+      return (await people(db).where('org_id', '=', orgId).orderBy('created_at').orderBy('id').execute()).map(
+        personFrom,
+      )
+    },
+
+    async findByEmail(db: Executor, orgId: string, email: string): Promise<Person | null> {
+      const row = await people(db)
+        .where('org_id', '=', orgId)
+        .where(sql`lower(email)`, '=', sql`lower(${email}::text)`)
+        .executeTakeFirst()
+      return row === undefined ? null : personFrom(row)
+    },
+
+    /** The ids of the organization's administrators; nobody else changes who they are until the transaction ends. */
+    async lockAdmins(tx: Executor, orgId: string): Promise<string[]> {
+      const { rows } = await sql<{ id: string }>`
+        select id from people where org_id = ${orgId} and role = 'admin' and removed_at is null
+        order by id for update`.execute(tx)
+      return rows.map(({ id }) => id)
+    },
+
+    async insert(tx: Executor, person: Omit<Person, 'mfa' | 'signedInAt'>): Promise<boolean> {
+      const { numInsertedOrUpdatedRows } = await tx
+        .insertInto('people')
+        .values({
+          id: person.id,
+          org_id: person.orgId,
+          email: person.email,
+          name: person.name,
+          role: person.role,
+          password_hash: person.passwordHash,
+          created_at: person.createdAt,
+        })
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirst()
+      return numInsertedOrUpdatedRows === 1n
+    },
+
+    async setRole(tx: Executor, id: string, role: Role): Promise<void> {
+      await tx.updateTable('people').set({ role }).where('id', '=', id).execute()
+    },
+
+    /** Keeps the id, for what they did; nothing to sign in with, and no session. */
+    async remove(tx: Executor, id: string, now: Date): Promise<void> {
+      await tx.deleteFrom('sessions').where('person_id', '=', id).execute()
+      await tx.deleteFrom('recovery_codes').where('person_id', '=', id).execute()
+      await tx.deleteFrom('passkeys').where('person_id', '=', id).execute()
+      await tx
+        .updateTable('people')
+        .set({ removed_at: now, password_hash: null, totp_secret: null, totp_confirmed_at: null, oidc_identity: null })
+        .where('id', '=', id)
+        .execute()
+    },
+
+    /** An open invitation of the same address is replaced. */
+    async invite(tx: Executor, invitation: Invitation): Promise<void> {
+      await sql`
+        delete from invitations
+        where org_id = ${invitation.orgId} and lower(email) = lower(${invitation.email}) and accepted_at is null`.execute(
+        tx,
+      )
+      await tx
+        .insertInto('invitations')
+        .values({
+          id: invitation.id,
+          org_id: invitation.orgId,
+          email: invitation.email,
+          role: invitation.role,
+          hash: invitation.hash,
+          invited_by: invitation.invitedBy,
+          created_at: invitation.createdAt,
+          expires_at: invitation.expiresAt,
+        })
+        .execute()
+    },
+
+    async openInvitations(db: Executor, orgId: string): Promise<Invitation[]> {
+      const rows = await db
+        .selectFrom('invitations')
+        .selectAll()
+        .where('org_id', '=', orgId)
+        .where('accepted_at', 'is', null)
+        .orderBy('created_at')
+        .orderBy('id')
+        .execute()
+      return rows.map(invitationFrom)
+    },
+
+    async openInvitation(db: Executor, id: string): Promise<Invitation | null> {
+      const query = db.selectFrom('invitations').selectAll().where('id', '=', id).where('accepted_at', 'is', null)
+      const row = await query.executeTakeFirst()
+      return row === undefined ? null : invitationFrom(row)
+    },
+
+    async findInvitation(db: Executor, hash: string, now: Date): Promise<Invitation | null> {
+      const row = await db
+        .selectFrom('invitations')
+        .selectAll()
+        .where('hash', '=', hash)
+        .where('accepted_at', 'is', null)
+        .where('expires_at', '>', now)
+        .executeTakeFirst()
+      return row === undefined ? null : invitationFrom(row)
+    },
+
+    /** Of two who accept at once, one does. */
+    async accept(tx: Executor, hash: string, now: Date): Promise<Invitation | null> {
+      const row = await tx
+        .updateTable('invitations')
+        .set({ accepted_at: now })
+        .where('hash', '=', hash)
+        .where('accepted_at', 'is', null)
+        .where('expires_at', '>', now)
+        .returningAll()
+        .executeTakeFirst()
+      return row === undefined ? null : invitationFrom(row)
+    },
+
+    async setInvitedRole(tx: Executor, id: string, role: Role): Promise<void> {
+      await tx.updateTable('invitations').set({ role }).where('id', '=', id).where('accepted_at', 'is', null).execute()
+    },
+
+    async revokeInvitation(tx: Executor, id: string): Promise<void> {
+      await tx.deleteFrom('invitations').where('id', '=', id).where('accepted_at', 'is', null).execute()
+    },
+
+    /** Invitations that nobody can accept any more. */
+    async deleteEnded(db: Executor, before: Date): Promise<void> {
+      await db.deleteFrom('invitations').where('expires_at', '<', before).execute()
+    },
+  }
+}
+
+const personFrom = (row: Selectable<PersonRow> & { readonly has_passkey: boolean }): Person => ({
+  id: row.id,
+  orgId: row.org_id,
+  email: row.email,
+  name: row.name,
+  role: row.role as Role,
+  passwordHash: row.password_hash,
+  mfa: row.totp_confirmed_at !== null || row.has_passkey,
+  createdAt: row.created_at,
+  signedInAt: row.signed_in_at,
+})
+
+const invitationFrom = (row: Selectable<InvitationRow>): Invitation => ({
+  id: row.id,
+  orgId: row.org_id,
+  email: row.email,
+  role: row.role as Role,
+  hash: row.hash,
+  invitedBy: row.invited_by,
+  createdAt: row.created_at,
+  expiresAt: row.expires_at,
+})
+
+export type PeopleStore = ReturnType<typeof createPeopleStore>

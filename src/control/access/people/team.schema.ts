@@ -1,0 +1,97 @@
+import { Type } from 'typebox'
+import { ROLES } from '../../../domain/roles.ts'
+import { Beside, Body, Nullable, OneOf, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { examples } from '../access.examples.ts'
+import { PASSWORD_LENGTH } from '../sign-in/passwords.service.ts'
+
+const Role = OneOf(ROLES, {
+  title: 'Role',
+  description: 'An admin may do everything, a member all but administer, a viewer only read',
+})
+/** One address: nothing that could be read as a second one, or as another line of a mail. */
+const Email = Type.String({
+  title: 'Email',
+  description: 'An email address',
+  maxLength: 254,
+  pattern: '^[^\\s@<>()\\[\\],;:"\\\\\\p{C}]+@[^\\s@<>()\\[\\],;:"\\\\\\p{C}]+$',
+})
+const OrgId = Type.String({ minLength: 1, maxLength: 128, description: 'For keys without an org_id' })
+const InvitationToken = Type.String({ maxLength: 100, description: 'From the link of the invitation' })
+
+const memberFields = {
+  id: Uuid,
+  email: Nullable(Type.String()),
+  name: Nullable(Type.String()),
+  role: Role,
+  status: OneOf(['active', 'invited', 'expired'], { description: 'An invitation is open for 7 days' }),
+  mfa: Type.Boolean({ description: 'Whether a second factor or a passkey is set up' }),
+  signed_in_at: Nullable(Timestamp),
+  created_at: Timestamp,
+  expires_at: Nullable(Type.String({ format: 'date-time', description: 'Of an invitation' })),
+}
+
+export const Member = Body('TeamMember', 'A person of a team, or who is invited to it', examples.member, memberFields)
+export const Team = Body('Team', 'The people of an organization', examples.team, {
+  org_id: Type.String(),
+  members: Type.Array(Member),
+})
+export const NewInvitation = Body('NewTeamMember', 'A person to invite', examples.newInvitation, {
+  email: Email,
+  role: Type.Optional(Beside(Role, { description: 'member when absent' })),
+  org_id: Type.Optional(OrgId),
+})
+export const Invitation = Body(
+  'TeamInvitation',
+  'An invitation with its link, which is shown only here',
+  examples.invitation,
+  {
+    ...memberFields,
+    org_id: Type.String(),
+    token: Type.String({ description: 'Shown this once' }),
+    link: Type.String({ description: 'What the invited person opens; it works once' }),
+    mail: Type.String({ description: 'sent; off without SERVICE_SMTP_URL; or failed with what the mail server said' }),
+  },
+)
+export const NewRole = Body('NewRole', 'The role of a member', examples.newRole, { role: Role })
+export const TokenOfInvitation = Body('InvitationToken', 'The token of an invitation', examples.invitationToken, {
+  token: InvitationToken,
+})
+export const InvitationView = Body('InvitationView', 'What an invitation is for', examples.invitationView, {
+  org_id: Type.String(),
+  email: Type.String(),
+  role: Role,
+  expires_at: Timestamp,
+})
+export const Acceptance = Body('InvitationAcceptance', 'An accepted invitation', examples.acceptance, {
+  token: InvitationToken,
+  name: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 128, pattern: '^[^\\p{C}]+$', description: 'What to call you' }),
+  ),
+  password: Type.String({
+    maxLength: PASSWORD_LENGTH.max,
+    description: `At least ${PASSWORD_LENGTH.min} characters`,
+  }),
+})
+const policyFields = {
+  require_mfa: OneOf(['off', 'admins', 'all'], { description: 'Who must sign in by two factors' }),
+  session_hours: Type.Integer({ minimum: 1, maximum: 8760, description: 'A session ends so long after it began' }),
+  reauthenticate_minutes: Nullable(
+    Type.Integer({
+      minimum: 1,
+      maximum: 525_600,
+      description: 'After so long without use a session asks again who you are; null: never',
+    }),
+  ),
+}
+export const SignInPolicy = Body('SignInPolicy', 'How the people of an organization sign in', examples.signInPolicy, {
+  org_id: Type.String(),
+  ...policyFields,
+})
+export const NewSignInPolicy = Body('NewSignInPolicy', 'Sign-in rules to change', examples.newSignInPolicy, {
+  require_mfa: Type.Optional(policyFields.require_mfa),
+  session_hours: Type.Optional(policyFields.session_hours),
+  reauthenticate_minutes: Type.Optional(policyFields.reauthenticate_minutes),
+  org_id: Type.Optional(OrgId),
+})
+export const TeamQuery = Type.Object({ org_id: Type.Optional(OrgId) })
+export const MemberParams = Type.Object({ member_id: Type.String() })

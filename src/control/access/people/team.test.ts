@@ -1,0 +1,150 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { freePort } from '../../../../test/postgres-program.ts'
+import { startWorld } from '../../../../test/world.ts'
+import type { Role } from '../../../domain/roles.ts'
+
+const PASSWORD = 'four unrelated words here'
+
+/** The fields of the answers here; which of them one has, the assertions tell. */
+interface Answer {
+  readonly id: string
+  readonly token: string
+  readonly link: string
+  readonly mail: string
+  readonly api_key: string
+  readonly members: readonly { readonly role: string }[]
+}
+
+const start = async (options: Parameters<typeof startWorld>[0] = {}) => {
+  const world = await startWorld({ ...options, config: { enrollment: 'token', ...options?.config } })
+  const admin = world.service.firstAdminKey!
+  const call = async (method: string, path: string, body?: unknown, key = admin) => {
+    const answer = await world.request(method, `/api/v1${path}`, { key, body })
+    return { status: answer.status, body: answer.body as Answer }
+  }
+  const join = async (email: string, role: Role, org_id = 'acme', password = PASSWORD) => {
+    const { body } = await call('POST', '/team', { email, role, org_id })
+    return (await call('POST', '/invitations/accept', { token: body.token, name: 'Somebody', password })).body
+  }
+  return { world, call, join }
+}
+
+const tokenOf = (link: string): string => /#invitation=([\w-]{43})$/.exec(link)![1]!
+
+describe.each(['embedded', 'postgres'] as const)('the team on %s', (database) => {
+  it('grows by invitations that work once, are replaced, and expire', async () => {
+    const { world, call } = await start({ database })
+    const first = await call('POST', '/team', { email: 'Ada@acme.example', role: 'admin', org_id: 'acme' })
+    expect(first).toMatchObject({ status: 201, body: { status: 'invited', mail: 'off', role: 'admin' } })
+    const second = await call('POST', '/team', { email: 'ada@ACME.example', role: 'admin', org_id: 'acme' })
+    expect((await call('GET', '/team?org_id=acme')).body.members).toHaveLength(1)
+    expect((await call('POST', '/invitations/read', { token: first.body.token })).status).toBe(401)
+
+    const token = tokenOf(second.body.link)
+    const seen = await call('POST', '/invitations/read', { token })
+    expect(seen.body).toMatchObject({ org_id: 'acme', email: 'ada@ACME.example', role: 'admin' })
+    const accept = () => call('POST', '/invitations/accept', { token, name: 'Ada', password: PASSWORD })
+    const both = await Promise.all([accept(), accept()])
+    expect(both.map(({ status }) => status).sort()).toEqual([201, 401])
+    expect((await call('POST', '/team', { email: 'ADA@acme.example', org_id: 'acme' })).status).toBe(409)
+
+    const late = await call('POST', '/team', { email: 'bob@acme.example', org_id: 'acme' })
+    await world.advance(7 * 24 * 3600 + 1)
+    expect((await call('GET', '/team?org_id=acme')).body.members.at(-1)).toMatchObject({ status: 'expired' })
+    expect((await call('POST', '/invitations/accept', { token: late.body.token, password: PASSWORD })).status).toBe(401)
+  })
+
+  it('keeps one admin, also when two remove each other at once', async () => {
+    const { call, join } = await start({ database })
+    const ada = await join('ada@acme.example', 'admin')
+    expect((await call('DELETE', `/team/${ada.id}`)).status).toBe(409)
+    expect((await call('PATCH', `/team/${ada.id}`, { role: 'viewer' })).status).toBe(409)
+    const bob = await join('bob@acme.example', 'admin')
+    const ends = await Promise.all([
+      call('DELETE', `/team/${ada.id}`),
+      call('PATCH', `/team/${bob.id}`, { role: 'member' }),
+    ])
+    expect(ends.map(({ status }) => status).sort()).toEqual([expect.any(Number), 409])
+    const { members } = (await call('GET', '/team?org_id=acme')).body
+    expect(members.filter(({ role }) => role === 'admin')).toHaveLength(1)
+  })
+})
+
+it.each([
+  ['a password of eleven', { password: 'elevenchars' }, /^password must have 12 to 256 characters; it has 11/],
+  ['a common password', { password: 'Password1234' }, /guessed first/],
+  ['the address as password', { password: 'somebody@acme.example' }, /guessed first/],
+  ['a row of digits', { password: '0123456789012' }, /guessed first/],
+])('an invitation with %s makes no account, and can still be accepted', async (_, wrong, message) => {
+  const { call } = await start()
+  const { token } = (await call('POST', '/team', { email: 'somebody@acme.example', org_id: 'acme' })).body
+  const refused = await call('POST', '/invitations/accept', { token, ...wrong })
+  expect(refused).toMatchObject({ status: 400, body: { message: expect.stringMatching(message) } })
+  expect((await call('POST', '/invitations/accept', { token, password: PASSWORD })).status).toBe(201)
+})
+
+it.each(['nobody', 'a@b,c@d', 'a b@c.de', 'a@b\r\nBcc: x@y.zz', '"x" <a@b.cd>', `${'x'.repeat(250)}@b.cd`])(
+  'the address %j is refused',
+  async (email) => {
+    const { call } = await start()
+    expect(await call('POST', '/team', { email, org_id: 'acme' })).toMatchObject({
+      status: 400,
+      body: { message: expect.stringContaining('email') },
+    })
+  },
+)
+
+it('an organization neither sees nor changes the team of another', async () => {
+  const { call, join } = await start()
+  const ada = await join('ada@acme.example', 'admin')
+  const { api_key: foreign } = (await call('POST', '/keys', { name: 'x', org_id: 'beta', scopes: ['admin'] })).body
+  await join('ada@acme.example', 'admin', 'beta', 'quite another password')
+  expect((await call('GET', '/team', undefined, foreign)).body.members).toMatchObject([{ email: 'ada@acme.example' }])
+  expect((await call('GET', '/team?org_id=acme', undefined, foreign)).status).toBe(403)
+  expect((await call('DELETE', `/team/${ada.id}`, undefined, foreign)).status).toBe(404)
+  expect((await call('PATCH', `/team/${ada.id}`, { role: 'viewer' }, foreign)).status).toBe(404)
+  expect((await call('PATCH', '/team/policy', { org_id: 'acme', require_mfa: 'all' }, foreign)).status).toBe(403)
+})
+
+const hasMailServer = spawnSync('/usr/bin/python3', ['-c', 'import aiosmtpd']).status === 0
+
+const startMailServer = async () => {
+  const port = await freePort()
+  const server: ChildProcess = spawn('/usr/bin/python3', ['-u', '-m', 'aiosmtpd', '-n', '-l', `127.0.0.1:${port}`])
+  const ended = once(server, 'exit')
+  onTestFinished(async () => {
+    server.kill('SIGKILL')
+    await ended
+  })
+  let received = ''
+  server.stdout!.on('data', (chunk) => {
+    received += chunk
+  })
+  return { port, received: () => received }
+}
+
+it.skipIf(!hasMailServer)(
+  'mails the link (skipped without aiosmtpd), and says when the mail server does not take it',
+  async () => {
+    const { port, received } = await startMailServer()
+    const { world, call } = await start({
+      config: { smtp: { url: `smtp://127.0.0.1:${port}`, from: 'svc@acme.example' } },
+    })
+    const invite = () => call('POST', '/team', { email: 'ada@acme.example', org_id: 'acme' })
+    await expect.poll(async () => (await invite()).body.mail).toBe('sent')
+    const { link } = (await invite()).body
+    await expect.poll(received).toContain('To: ada@acme.example')
+    await expect.poll(() => received().replaceAll('=\n', '').replaceAll('=3D', '=')).toContain(link)
+    expect(link.startsWith(`${world.baseUrl}/#`)).toBe(true)
+    const away = await start({
+      config: { smtp: { url: `smtp://127.0.0.1:${await freePort()}`, from: 'svc@acme.example' } },
+    })
+    const { body } = await away.call('POST', '/team', { email: 'ada@acme.example', org_id: 'acme' })
+    expect(body).toMatchObject({
+      mail: expect.stringMatching(/^failed: /),
+      link: expect.stringContaining('#invitation='),
+    })
+  },
+)

@@ -1,0 +1,39 @@
+import { hash, verify } from '@node-rs/argon2'
+import { badRequest } from '../../../domain/errors.ts'
+
+/** argon2id as OWASP's password storage guide has it: 19 MiB, 2 passes, 1 lane. It runs off the event loop. */
+const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
+
+/** Checked in place of an account's that does not exist, so that the answer takes as long. */
+let nobody: Promise<string> | null = null
+
+export const hashPassword = (password: string): Promise<string> => hash(password.normalize('NFKC'), COST)
+
+/** Whether the password is the one of `hashed`; with null the answer is no, after the same time. */
+export const isPassword = async (password: string, hashed: string | null): Promise<boolean> =>
+  (await verify(hashed ?? (await (nobody ??= hash('nobody', COST))), password.normalize('NFKC'))) && hashed !== null
+
+export const PASSWORD_LENGTH = { min: 12, max: 256 } as const
+
+/** Long enough, and guessed at once all the same (NIST SP 800-63B, 5.1.1.2 asks to refuse such). */
+const COMMON =
+  /^(?:(?:password|passw0rd|letmein|welcome|qwerty|qwertz|iloveyou|admin|changeme|secret|tributary)[\d!.\-_]*){1,4}$/i
+
+/** @throws bad_request when the password is too easy to guess, by the name of the `field` it stands in */
+export const requireGoodPassword = (password: string, email: string, field = 'password'): void => {
+  const { min, max } = PASSWORD_LENGTH
+  if (password.length < min || password.length > max) {
+    throw badRequest(`${field} must have ${min} to ${max} characters; it has ${password.length}.`)
+  }
+  const isRow = '01234567890123456789 abcdefghijklmnopqrstuvwxyz qwertyuiopasdfghjklzxcvbnm'.includes(
+    password.toLowerCase(),
+  )
+  if (
+    isRow ||
+    COMMON.test(password) ||
+    new Set(password).size < 5 ||
+    email.toLowerCase().includes(password.toLowerCase())
+  ) {
+    throw badRequest(`${field} is one of those that are guessed first. Choose another, such as four unrelated words.`)
+  }
+}

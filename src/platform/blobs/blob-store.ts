@@ -17,6 +17,9 @@ export interface BlobRange {
   readonly end: number
 }
 
+/** The path of a local file with the bytes of this hash. Throws not_found when they are gone. */
+export type PathOf = (sha256: string) => Promise<string>
+
 export type Chunks = 'kept' | 'passing'
 
 /** Weight files at rest, addressed by the sha256 of their bytes. One interface for a local folder and for S3. */
@@ -33,8 +36,8 @@ export interface BlobStore {
    * written. Default: `kept`.
    */
   read(sha256: string, range?: BlobRange, chunks?: Chunks): Promise<Readable>
-  /** A local file with these bytes, for random access; valid until `remove`. */
-  localPath(sha256: string): Promise<string>
+  /** Runs work that needs files with paths, for random access. What `pathOf` has named stays there until the work has ended. */
+  withPaths<Result>(work: (pathOf: PathOf) => Promise<Result>): Promise<Result>
   has(sha256: string): Promise<boolean>
   remove(sha256: string): Promise<void>
   /** Deletes staging files that no living process can still be writing. */

@@ -151,7 +151,7 @@ test('a file that is gone is not_found when read or located, and is not has', as
   await blobs.remove(hash)
   const missing = { code: 'not_found', message: `The file sha256:${hash} is no longer in storage.` }
   await expect(blobs.read(hash)).rejects.toMatchObject(missing)
-  await expect(blobs.localPath(hash)).rejects.toMatchObject(missing)
+  await expect(blobs.withPaths((pathOf) => pathOf(hash))).rejects.toMatchObject(missing)
   expect(await blobs.has(hash)).toBe(false)
 })
 

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { LRUCache } from 'lru-cache'
 import { ServiceError } from '../../domain/errors.ts'
 import { syncFolder } from '../transfer/durable-file.ts'
-import { type BlobRange, type BlobStore, blobPath } from './blob-store.ts'
+import { type BlobRange, type BlobStore, blobPath, type PathOf } from './blob-store.ts'
 import { passingChunks } from './passing-chunks.ts'
 import { createStagingArea, isMissing } from './staging-area.ts'
 
@@ -49,6 +49,16 @@ export const openFolderStore = async (rootFolder: string): Promise<BlobStore> =>
     return join(root, blobPath(sha256))
   }
 
+  const localPath: PathOf = async (sha256) => {
+    const path = pathOf(sha256)
+    try {
+      await access(path)
+      return path
+    } catch (error) {
+      throw isMissing(error) ? gone(sha256, error) : error
+    }
+  }
+
   return {
     ...createStagingArea(staging, pathOf),
 
@@ -71,15 +81,7 @@ export const openFolderStore = async (rootFolder: string): Promise<BlobStore> =>
       }
     },
 
-    async localPath(sha256) {
-      const path = pathOf(sha256)
-      try {
-        await access(path)
-        return path
-      } catch (error) {
-        throw isMissing(error) ? gone(sha256, error) : error
-      }
-    },
+    withPaths: (work) => work(localPath),
 
     async has(sha256) {
       const path = pathOf(sha256)

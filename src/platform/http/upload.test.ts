@@ -79,7 +79,9 @@ test('a file arrives with its name and with the fields before and after it', asy
       fields: { num_samples: '120', description: 'größer, 2×' },
     },
   })
-  expect(await readFile(await blobs.localPath(sha256('the weights')), 'utf8')).toBe('the weights')
+  expect(await blobs.withPaths(async (pathOf) => readFile(await pathOf(sha256('the weights')), 'utf8'))).toBe(
+    'the weights',
+  )
 })
 
 test('forms as browsers and fetch make them are read', async () => {

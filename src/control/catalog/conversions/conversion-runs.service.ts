@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { runConversion } from '../../../convert/run-conversion.ts'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
-import type { BlobStore, StagedBlob } from '../../../platform/blobs/blob-store.ts'
+import type { BlobStore, PathOf, StagedBlob } from '../../../platform/blobs/blob-store.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { FilesService } from '../files/files.service.ts'
 import type { ConversionsStore, StoredConversion, VersionFile } from './conversions.store.ts'
@@ -18,7 +18,10 @@ class Superseded extends Error {}
 class Stopping extends Error {}
 
 const isTheFilesFault = (error: unknown): error is ServiceError =>
-  error instanceof ServiceError && error.code !== 'internal_error' && error.code !== 'insufficient_storage'
+  error instanceof ServiceError && !['internal_error', 'insufficient_storage', 'unavailable'].includes(error.code)
+
+/** The files cannot be reached: the conversion waits for them, however long that takes. */
+const isAway = (error: unknown): boolean => error instanceof ServiceError && error.code === 'unavailable'
 
 const PIECE = 256 * 1024
 
@@ -42,13 +45,13 @@ export const createConversionRuns = (parts: {
   const owner = randomUUID()
   const stopping = new AbortController()
 
-  const pathOf = async ({ fileName, sha256, size }: VersionFile) => {
+  const inputOf = async ({ fileName, sha256, size }: VersionFile, pathOf: PathOf) => {
     if (size > maxBytes) {
       throw badRequest(
         `${fileName} has ${size} bytes; files of up to ${maxBytes} are converted (SERVICE_MAX_CONVERSION_BYTES).`,
       )
     }
-    return { path: await blobs.localPath(sha256), fileName }
+    return { path: await pathOf(sha256), fileName }
   }
 
   /** The converted file, staged; null where the version is gone. */
@@ -58,11 +61,14 @@ export const createConversionRuns = (parts: {
     if (conversion.attempts > MAX_ATTEMPTS) {
       throw badRequest(`The conversion was started ${MAX_ATTEMPTS} times and never finished.`)
     }
-    const architecture = input.architecture === null ? null : await pathOf(input.architecture)
-    const made = await runConversion(
-      { ...(await pathOf(input.version)), formats: [conversion.format], ...(architecture && { architecture }) },
-      { signal },
-    )
+    const made = await blobs.withPaths(async (pathOf) => {
+      const architecture = input.architecture === null ? null : await inputOf(input.architecture, pathOf)
+      const version = await inputOf(input.version, pathOf)
+      return runConversion(
+        { ...version, formats: [conversion.format], ...(architecture && { architecture }) },
+        { signal },
+      )
+    })
     const [file] = made.files
     if (file === undefined) throw badRequest(made.refused[0]!.reason)
     return blobs.stage(inPieces(file.bytes), { maxBytes: 2 * maxBytes })
@@ -91,7 +97,7 @@ export const createConversionRuns = (parts: {
         log.info({ model_id, version, format, reason: error.message }, 'version not converted')
         return await store.end(database.sql, conversion, owner, { reason: error.message }, now())
       }
-      await store.release(database.sql, conversion, owner, { counts: !(error instanceof Stopping) })
+      await store.release(database.sql, conversion, owner, { counts: !(error instanceof Stopping) && !isAway(error) })
       if (!(error instanceof Stopping)) throw error
     } finally {
       clearInterval(renewal)

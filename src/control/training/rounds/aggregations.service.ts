@@ -15,6 +15,11 @@ const RENEW_MS = 4000
 /** A round whose aggregation was started so often and never ended has something that kills us: give up with a reason. */
 const MAX_ATTEMPTS = 5
 
+/** The files or the database cannot be reached: the round waits for them, however long that takes. */
+const isAway = (error: unknown): boolean => error instanceof ServiceError && error.code === 'unavailable'
+
+const isOurs = (error: ServiceError): boolean => error.code === 'internal_error' || isAway(error)
+
 /** Turns the updates of a round that has closed its doors into a new model: once, whichever process does it. */
 export const createAggregationsService = (parts: {
   readonly database: Database
@@ -50,12 +55,12 @@ export const createAggregationsService = (parts: {
       const completed = await completions.complete(owner, round, { delivered, combined, screened })
       log.info({ round_id: round.id, updates: delivered.length, completed }, 'round aggregated')
     } catch (error) {
-      if (error instanceof ServiceError && error.code !== 'internal_error') {
+      if (error instanceof ServiceError && !isOurs(error)) {
         log.info({ round_id: round.id, reason: error.message }, 'round failed')
         await fail(round, error.message)
       } else {
         log.error({ round_id: round.id, err: error }, 'aggregation was interrupted; it will be retried')
-        await leases.release(database.sql, round.id, owner)
+        await leases.release(database.sql, round.id, owner, { counts: !isAway(error) })
         throw error
       }
     } finally {
@@ -66,7 +71,7 @@ export const createAggregationsService = (parts: {
   /** Never in the way of the round: what cannot be screened fails, if at all, when it is added up. */
   const screen = (round: StoredRound, delivered: readonly DeliveredUpdate[]): Promise<ScreenedUpdate[] | null> =>
     screening.screen(round, delivered).catch((error: unknown) => {
-      if (error instanceof ServiceError) return null
+      if (error instanceof ServiceError && !isAway(error)) return null
       throw error
     })
 

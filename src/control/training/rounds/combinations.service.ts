@@ -5,7 +5,7 @@ import { buildReceipt, type Receipt } from '../../../aggregation/receipt.ts'
 import type { AggregationWorkers } from '../../../aggregation/worker-pool.ts'
 import { conflict } from '../../../domain/errors.ts'
 import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
-import type { BlobStore, StagedBlob } from '../../../platform/blobs/blob-store.ts'
+import type { BlobStore, PathOf, StagedBlob } from '../../../platform/blobs/blob-store.ts'
 import type { SumTotals } from '../../../secure-aggregation/fixed-point.ts'
 import { presentSettings as presentSecure } from '../secure-rounds/secure-rounds.schema.ts'
 import type { SecureSums } from '../secure-rounds/secure-sums.service.ts'
@@ -36,79 +36,88 @@ export const createCombinations = (parts: {
 }) => {
   const { blobs, workers, contents, sums } = parts
 
-  const pathOf = async (sha256: string | null): Promise<string | null> =>
-    sha256 === null ? null : blobs.localPath(sha256)
-
-  const inputsOf = (delivered: readonly DeliveredUpdate[]) =>
+  const inputsOf = (delivered: readonly DeliveredUpdate[], pathOf: PathOf) =>
     Promise.all(
       withKeys(delivered).map(async ({ update, key, baseSha256 }) => ({
         id: key,
-        path: await blobs.localPath(fileOf(update)),
+        path: await pathOf(fileOf(update)),
         rawVector: update.rawVector,
         numSamples: update.numSamples,
-        ...(update.controlSha256 === null ? {} : { controlPath: await blobs.localPath(update.controlSha256) }),
-        ...(baseSha256 === null ? {} : { basePath: await blobs.localPath(baseSha256) }),
+        ...(update.controlSha256 === null ? {} : { controlPath: await pathOf(update.controlSha256) }),
+        ...(baseSha256 === null ? {} : { basePath: await pathOf(baseSha256) }),
         ...(update.staleness === null ? {} : { staleness: update.staleness }),
       })),
     )
 
   /** A secure round's updates are worth nothing one by one: their mean takes their place, as the only update. */
-  const uncover = async (round: StoredRound, delivered: readonly DeliveredUpdate[], globalPath: string) => {
+  const uncover = async (
+    round: StoredRound,
+    delivered: readonly DeliveredUpdate[],
+    globalPath: string,
+    pathOf: PathOf,
+  ) => {
     const path = await blobs.scratchPath()
     const masked = await Promise.all(
       delivered.map(async ({ update }) => ({
         deviceId: update.deviceId,
-        path: await blobs.localPath(fileOf(update)),
+        path: await pathOf(fileOf(update)),
       })),
     )
     const totals = await sums.uncover(round.id, masked, globalPath, path, round.plan.rawVector === true)
     return { mean: { id: 'mean of masked updates', path, numSamples: totals.weight }, totals }
   }
 
+  const combine = async (
+    round: StoredRound,
+    delivered: readonly DeliveredUpdate[],
+    pathOf: PathOf,
+  ): Promise<Combined> => {
+    const isPlain = round.plan.options === undefined
+    const outputPath = await blobs.scratchPath()
+    const stateOutputPath = isPlain ? null : await blobs.scratchPath()
+    const { controlVariates } = STRATEGY_RULES[round.plan.strategy]
+    const controlOutputPath = controlVariates ? await blobs.scratchPath() : null
+    const globalPath = await contents.pathOf(round, pathOf)
+    const uncovered = round.plan.secure === undefined ? null : await uncover(round, delivered, globalPath!, pathOf)
+    const result = await workers.aggregate({
+      strategy: { name: round.plan.strategy, options: round.plan.options ?? {} },
+      globalPath,
+      rawVector: round.plan.rawVector === true,
+      updates: uncovered === null ? await inputsOf(delivered, pathOf) : [uncovered.mean],
+      statePath: round.stateSha256 === null ? null : await pathOf(round.stateSha256),
+      stateOutputPath,
+      controlOutputPath,
+      population: round.plan.population ?? null,
+      privacy: privacyOf(round),
+      outputPath,
+    })
+    if (uncovered !== null) await rm(uncovered.mean.path, { force: true })
+    const output = await blobs.adopt(outputPath)
+    const state = result.state.written ? await blobs.adopt(stateOutputPath!) : null
+    const control = result.control.written ? await blobs.adopt(controlOutputPath!) : null
+    const receipt = buildReceipt({
+      strategy: round.plan.strategy,
+      globalModelSha256: round.globalSha256,
+      updates: withKeys(delivered).map(({ update, key, deviceName, orgId, baseSha256 }) => ({
+        deviceId: key,
+        ...(key === deviceName ? {} : { namesake: { deviceId: deviceName, orgId } }),
+        updateId: update.id,
+        sha256: update.fileHash,
+        numSamples: update.numSamples,
+        controlSha256: update.controlSha256,
+        baseModelSha256: baseSha256,
+        staleness: update.staleness,
+      })),
+      weights: uncovered === null ? result.weights : weightsIn(round, delivered),
+      outputSha256: output.sha256,
+      ...(isPlain ? {} : { beyond: beyondPlain(round, state, control) }),
+    })
+    return { result, output, state, control, receipt, totals: uncovered?.totals ?? null }
+  }
+
   return {
-    async combine(round: StoredRound, delivered: readonly DeliveredUpdate[]): Promise<Combined> {
-      const isPlain = round.plan.options === undefined
-      const outputPath = await blobs.scratchPath()
-      const stateOutputPath = isPlain ? null : await blobs.scratchPath()
-      const { controlVariates } = STRATEGY_RULES[round.plan.strategy]
-      const controlOutputPath = controlVariates ? await blobs.scratchPath() : null
-      const globalPath = await contents.pathOf(round)
-      const uncovered = round.plan.secure === undefined ? null : await uncover(round, delivered, globalPath!)
-      const result = await workers.aggregate({
-        strategy: { name: round.plan.strategy, options: round.plan.options ?? {} },
-        globalPath,
-        rawVector: round.plan.rawVector === true,
-        updates: uncovered === null ? await inputsOf(delivered) : [uncovered.mean],
-        statePath: await pathOf(round.stateSha256),
-        stateOutputPath,
-        controlOutputPath,
-        population: round.plan.population ?? null,
-        privacy: privacyOf(round),
-        outputPath,
-      })
-      if (uncovered !== null) await rm(uncovered.mean.path, { force: true })
-      const output = await blobs.adopt(outputPath)
-      const state = result.state.written ? await blobs.adopt(stateOutputPath!) : null
-      const control = result.control.written ? await blobs.adopt(controlOutputPath!) : null
-      const receipt = buildReceipt({
-        strategy: round.plan.strategy,
-        globalModelSha256: round.globalSha256,
-        updates: withKeys(delivered).map(({ update, key, deviceName, orgId, baseSha256 }) => ({
-          deviceId: key,
-          ...(key === deviceName ? {} : { namesake: { deviceId: deviceName, orgId } }),
-          updateId: update.id,
-          sha256: update.fileHash,
-          numSamples: update.numSamples,
-          controlSha256: update.controlSha256,
-          baseModelSha256: baseSha256,
-          staleness: update.staleness,
-        })),
-        weights: uncovered === null ? result.weights : weightsIn(round, delivered),
-        outputSha256: output.sha256,
-        ...(isPlain ? {} : { beyond: beyondPlain(round, state, control) }),
-      })
-      return { result, output, state, control, receipt, totals: uncovered?.totals ?? null }
-    },
+    combine: (round: StoredRound, delivered: readonly DeliveredUpdate[]): Promise<Combined> =>
+      blobs.withPaths((pathOf) => combine(round, delivered, pathOf)),
   }
 }
 

@@ -41,10 +41,11 @@ export const createLeasesStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  async release(db: Executor, id: string, owner: string): Promise<void> {
+  /** `counts`: whether the attempt is one of those after which a round is given up. */
+  async release(db: Executor, id: string, owner: string, { counts }: { readonly counts: boolean }): Promise<void> {
     await db
       .updateTable('rounds')
-      .set({ lease_owner: null, lease_until: null })
+      .set(({ eb }) => ({ lease_owner: null, lease_until: null, attempts: eb('attempts', '-', counts ? 0 : 1) }))
       .where('id', '=', id)
       .where('lease_owner', '=', owner)
       .execute()

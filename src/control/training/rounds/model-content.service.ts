@@ -2,7 +2,7 @@ import type { AggregationWorkers } from '../../../aggregation/worker-pool.ts'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
 import { notAggregable } from '../../../domain/model.ts'
 import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
-import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
+import type { BlobStore, PathOf } from '../../../platform/blobs/blob-store.ts'
 import { titleOf } from '../../../tensors/formats.ts'
 import type { Layout } from '../../../tensors/layout.ts'
 import { namesRawVector } from '../../../tensors/raw.ts'
@@ -30,7 +30,9 @@ export const createModelContents = (parts: {
     async layoutOf(sha256: string, rawVector: boolean): Promise<Layout | null> {
       try {
         const rawVectors = rawVector ? 'declared' : 'none'
-        return (await workers.inspect(await blobs.localPath(sha256), { expected: null, rawVectors })).layout
+        return await blobs.withPaths(
+          async (pathOf) => (await workers.inspect(await pathOf(sha256), { expected: null, rawVectors })).layout,
+        )
       } catch (error) {
         if (error instanceof ServiceError && error.code === 'bad_request') return null
         throw error
@@ -38,10 +40,10 @@ export const createModelContents = (parts: {
     },
 
     /** Where the round's distributed model lies, which lends its container to the result; null where it cannot be read. */
-    pathOf: async ({ globalSha256: sha256, plan }: StoredRound): Promise<string | null> =>
+    pathOf: async ({ globalSha256: sha256, plan }: StoredRound, pathOf: PathOf): Promise<string | null> =>
       sha256 !== null &&
       (STRATEGY_RULES[plan.strategy].trees || (await contents.layoutOf(sha256, plan.rawVector === true)) !== null)
-        ? blobs.localPath(sha256)
+        ? pathOf(sha256)
         : null,
 
     /**
@@ -59,12 +61,9 @@ export const createModelContents = (parts: {
       const isVector = declared || namesRawVector(version.fileName)
       const rawVectors = isVector ? 'declared' : guessed ? 'plausible' : 'none'
       try {
-        const path = await blobs.localPath(version.sha256)
-        const { format, rawVector, layout, warning, advice } = await workers.inspect(path, {
-          expected: null,
-          rawVectors,
-          trees,
-        })
+        const { format, rawVector, layout, warning, advice } = await blobs.withPaths(async (pathOf) =>
+          workers.inspect(await pathOf(version.sha256), { expected: null, rawVectors, trees }),
+        )
         if (declared && !rawVector) {
           throw badRequest(`raw_vector: the model's file is ${titleOf(format)}. Leave raw_vector out.`)
         }

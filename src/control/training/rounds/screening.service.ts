@@ -1,5 +1,5 @@
 import type { AggregationWorkers } from '../../../aggregation/worker-pool.ts'
-import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
+import type { BlobStore, PathOf } from '../../../platform/blobs/blob-store.ts'
 import { fileOf, withKeys } from './delivered-updates.service.ts'
 import type { ModelContents } from './model-content.service.ts'
 import type { ScreenedUpdate, StoredRound } from './rounds.store.ts'
@@ -13,6 +13,36 @@ export const createScreening = (parts: {
 }) => {
   const { blobs, workers, contents } = parts
 
+  const compare = async (
+    round: StoredRound,
+    delivered: readonly DeliveredUpdate[],
+    pathOf: PathOf,
+  ): Promise<ScreenedUpdate[] | null> => {
+    const globalPath = await contents.pathOf(round, pathOf)
+    if (globalPath === null) return null
+    const keyed = withKeys(delivered)
+    const updates = await Promise.all(
+      keyed.map(async ({ update, key }) => ({
+        id: key,
+        path: await pathOf(fileOf(update)),
+        rawVector: update.rawVector,
+      })),
+    )
+    const idOf = new Map(keyed.map(({ update, key }) => [key, update.id]))
+    const screened = await workers.screen({
+      globalPath,
+      rawVector: round.plan.rawVector === true,
+      updates,
+      scratchPath: await blobs.scratchPath(),
+    })
+    return screened.map(({ id, norm, cosine, nonFinite }) => ({
+      update_id: idOf.get(id)!,
+      norm,
+      cosine,
+      non_finite: nonFinite,
+    }))
+  }
+
   return {
     /**
      * How every update looks beside the others; null where there is no model to measure from, or nothing to compare, and in
@@ -20,29 +50,7 @@ export const createScreening = (parts: {
      */
     async screen(round: StoredRound, delivered: readonly DeliveredUpdate[]): Promise<ScreenedUpdate[] | null> {
       if (round.plan.secure !== undefined || round.privacy !== null) return null
-      const globalPath = await contents.pathOf(round)
-      if (globalPath === null) return null
-      const keyed = withKeys(delivered)
-      const updates = await Promise.all(
-        keyed.map(async ({ update, key }) => ({
-          id: key,
-          path: await blobs.localPath(fileOf(update)),
-          rawVector: update.rawVector,
-        })),
-      )
-      const idOf = new Map(keyed.map(({ update, key }) => [key, update.id]))
-      const screened = await workers.screen({
-        globalPath,
-        rawVector: round.plan.rawVector === true,
-        updates,
-        scratchPath: await blobs.scratchPath(),
-      })
-      return screened.map(({ id, norm, cosine, nonFinite }) => ({
-        update_id: idOf.get(id)!,
-        norm,
-        cosine,
-        non_finite: nonFinite,
-      }))
+      return blobs.withPaths((pathOf) => compare(round, delivered, pathOf))
     },
   }
 }

@@ -62,7 +62,9 @@ export const createSecureSteps = (parts: {
   const layoutOf = async (sha256: string, rawVector: boolean): Promise<Layout | null> => {
     const rawVectors = rawVector ? 'declared' : 'none'
     try {
-      return (await workers.inspect(await blobs.localPath(sha256), { expected: null, rawVectors })).layout
+      return await blobs.withPaths(
+        async (pathOf) => (await workers.inspect(await pathOf(sha256), { expected: null, rawVectors })).layout,
+      )
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'bad_request') return null
       throw error

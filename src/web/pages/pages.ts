@@ -46,6 +46,12 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./playground/area.tsx').then((area) => ({ default: area.Area })),
   },
   {
+    name: 'Integrations',
+    path: '/integrations',
+    key: 'i',
+    load: () => import('./integrations/area.tsx').then((area) => ({ default: area.Area })),
+  },
+  {
     name: 'API',
     path: '/docs',
     key: 'a',

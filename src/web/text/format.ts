@@ -87,6 +87,9 @@ export const shortId = (id: string): string =>
 /** `rounds_done` -> `rounds done` */
 export const words = (code: string): string => code.replaceAll('_', ' ')
 
+/** `api key` -> `Api key` */
+export const capital = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1)
+
 /** From a start to an end, or to now while it goes on; null before it began. */
 export const elapsed = (start: string | null, end: string | null, now: Date): number | null =>
   start === null ? null : (end === null ? now.getTime() : Date.parse(end)) - Date.parse(start)

@@ -140,8 +140,8 @@ export const GroupPage = ({ groupId }: { readonly groupId: string }) => {
           name={group.name}
           onClose={close}
           act={async () => {
-            await write(api.DELETE('/api/v1/device-groups/{group_id}', { params: { path: { group_id: group.id } } }))
-            navigate('/delivery/groups')
+            const params = { path: { group_id: group.id } }
+            await write(api.DELETE('/api/v1/device-groups/{group_id}', { params }), () => navigate('/delivery/groups'))
           }}
         >
           {`Its ${plural(group.device_count, 'device')} stay registered. Rollouts and policies that aim at the group reach nobody through it any more.`}

@@ -1,5 +1,5 @@
 import { goalOf } from '../../../domain/metrics.ts'
-import { measure, percent } from '../../text/format.ts'
+import { capital, measure, percent } from '../../text/format.ts'
 import type { Round } from './types.ts'
 
 /** One curve of a job: what is measured, where, and how to read it off a round. */
@@ -15,7 +15,6 @@ export interface MetricChart {
 
 const MOST_CHARTS = 12
 
-const capital = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1)
 const betterOf = (name: string) => (goalOf(name) === 'minimize' ? 'lowest' : 'highest')
 const formatOf = (name: string) => (name === 'accuracy' ? percent : measure)
 

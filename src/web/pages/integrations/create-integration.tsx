@@ -1,0 +1,79 @@
+import { useState } from 'react'
+import { INTEGRATION_TYPES, type IntegrationType } from '../../../domain/integration.ts'
+import { api } from '../../api/client.ts'
+import { write } from '../../api/write.ts'
+import { Dialog, SendForm } from '../../parts/dialog.tsx'
+import { Fields, SelectField, TextField } from '../../parts/form.tsx'
+import { capital, words } from '../../text/format.ts'
+
+const TYPES = Object.keys(INTEGRATION_TYPES) as IntegrationType[]
+const OPTIONS = TYPES.map((type) => [type, `${type} (${INTEGRATION_TYPES[type].kind})`] as const)
+
+/** What the receiver takes, but headers, which are an object: those are the command line's. */
+const fieldsOf = (type: IntegrationType): readonly (readonly [name: string, rule: string])[] =>
+  Object.entries(INTEGRATION_TYPES[type].config).filter(([name]) => name !== 'headers')
+
+export const CreateIntegration = ({
+  onMade,
+  onClose,
+}: {
+  readonly onMade: (made: { readonly id: string; readonly secret: string | null }) => void
+  readonly onClose: () => void
+}) => {
+  const [type, setType] = useState<IntegrationType>('webhook')
+  const [name, setName] = useState('')
+  const [endpoint, setEndpoint] = useState('')
+  const [config, setConfig] = useState<Readonly<Record<string, string>>>({})
+  const { kind, endpoint: usual, protocols } = INTEGRATION_TYPES[type]
+  const create = async (): Promise<void> => {
+    const known = fieldsOf(type).flatMap(([field]) => (config[field] ? [[field, config[field]] as const] : []))
+    const made = await write(
+      api.POST('/api/v1/integrations', {
+        body: {
+          kind,
+          type,
+          config: Object.fromEntries(known),
+          ...(name !== '' && { name }),
+          ...(endpoint !== '' && { endpoint }),
+        },
+      }),
+    )
+    onMade(made)
+  }
+  return (
+    <Dialog title="Create an integration" open onClose={onClose}>
+      <SendForm verb="Create" tone="primary" act={create} onClose={onClose}>
+        <Fields>
+          <SelectField label="Receiver" value={type} options={OPTIONS} onChange={setType} />
+          <TextField
+            label="Name"
+            maxLength={128}
+            placeholder={type}
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+          />
+          <TextField
+            label="Endpoint"
+            required={usual === null}
+            maxLength={2048}
+            placeholder={usual ?? `${protocols[0]}//`}
+            value={endpoint}
+            onChange={(event) => setEndpoint(event.target.value)}
+          />
+          {fieldsOf(type).map(([field, rule]) => (
+            <TextField
+              key={field}
+              label={capital(words(field))}
+              type={rule === 'optional' ? 'text' : 'password'}
+              autoComplete="off"
+              required={rule === 'required secret'}
+              maxLength={4096}
+              value={config[field] ?? ''}
+              onChange={(event) => setConfig({ ...config, [field]: event.target.value })}
+            />
+          ))}
+        </Fields>
+      </SendForm>
+    </Dialog>
+  )
+}

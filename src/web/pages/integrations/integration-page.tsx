@@ -1,0 +1,136 @@
+import { useState } from 'react'
+import { useLocation } from 'wouter'
+import { api } from '../../api/client.ts'
+import type { AnswerOf } from '../../api/paths.ts'
+import { useApi } from '../../api/use-api.ts'
+import { write } from '../../api/write.ts'
+import { Confirm } from '../../parts/dialog.tsx'
+import { Outcome } from '../../parts/form.tsx'
+import { Aside, Button, Facts, Loaded, PageHeader, Panel, Problem } from '../../parts/layout.tsx'
+import { Ago } from '../../parts/now.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { count, plural } from '../../text/format.ts'
+import { type Integration, IntegrationBadge, LOOK_EVERY_MS } from './integrations-page.tsx'
+
+type DeadLetter = AnswerOf<'/api/v1/integrations/{integration_id}/dead-letters'>['dead_letters'][number]
+
+const COLUMNS: readonly Column<DeadLetter>[] = [
+  { name: 'Event', cell: ({ type }) => type },
+  { name: 'At', number: true, cell: ({ at }) => <Ago time={at} /> },
+  { name: 'Reason', cell: ({ reason }) => reason },
+]
+
+const AT = '/api/v1/integrations/{integration_id}'
+
+const paramsOf = ({ id }: Integration) => ({ params: { path: { integration_id: id } } })
+
+const test = async (integration: Integration): Promise<string> => {
+  const { ok, status, response, milliseconds } = await write(api.POST(`${AT}/test`, paramsOf(integration)))
+  return `${ok ? 'Taken' : 'Not taken'}${status === null ? '' : ` with ${status}`} after ${count(milliseconds)} ms: ${response || 'an empty answer'}`
+}
+
+const replay = async (integration: Integration): Promise<string> => {
+  const { delivered, remaining, error } = await write(api.POST(`${AT}/replay`, paramsOf(integration)))
+  return `${plural(delivered, 'event')} delivered, ${count(remaining)} left${error === null ? '.' : `: ${error}`}`
+}
+
+/** Buttons, and what the last one brought. */
+const Actions = ({ integration }: { readonly integration: Integration }) => {
+  const [, navigate] = useLocation()
+  const [busy, setBusy] = useState(false)
+  const [said, setSaid] = useState<string | Error | null>(null)
+  const [deleting, setDeleting] = useState(false)
+  const run = (act: (of: Integration) => Promise<string>): void => {
+    setBusy(true)
+    void act(integration)
+      .catch((failure: unknown) => (failure instanceof Error ? failure : new Error(String(failure))))
+      .then((outcome) => {
+        setSaid(outcome)
+        setBusy(false)
+      })
+  }
+  const switchTo = (action: 'pause' | 'resume') => async () => {
+    await write(api.POST(`${AT}/${action}`, paramsOf(integration)))
+    return action === 'pause' ? 'Paused: events wait for 24 hours.' : 'Resumed.'
+  }
+  const isPaused = integration.status === 'paused'
+  return (
+    <>
+      <Aside>
+        <Button disabled={busy} onClick={() => run(test)}>
+          Send a sample
+        </Button>
+        <Button disabled={busy} onClick={() => run(switchTo(isPaused ? 'resume' : 'pause'))}>
+          {isPaused ? 'Resume' : 'Pause'}
+        </Button>
+        {integration.dead_letters > 0 && (
+          <Button disabled={busy} onClick={() => run(replay)}>
+            Replay dead letters
+          </Button>
+        )}
+        <Button tone="danger" onClick={() => setDeleting(true)}>
+          Delete
+        </Button>
+      </Aside>
+      {said instanceof Error ? <Problem error={said} /> : said !== null && <Outcome>{said}</Outcome>}
+      {deleting && (
+        <Confirm
+          title={`Delete ${integration.name}?`}
+          verb="Delete"
+          act={() => write(api.DELETE(AT, paramsOf(integration)), () => navigate('/integrations'))}
+          onClose={() => setDeleting(false)}
+        >
+          {plural(integration.pending, 'pending event')} and {plural(integration.dead_letters, 'dead letter')} go with
+          it.
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+const DeadLetters = ({ integration }: { readonly integration: Integration }) => {
+  const { params } = paramsOf(integration)
+  const query = useApi('/api/v1/integrations/{integration_id}/dead-letters', params, { everyMs: LOOK_EVERY_MS })
+  return (
+    <Loaded query={query}>
+      {({ dead_letters: rows }) =>
+        rows.length > 0 && (
+          <Panel title="Dead letters" aside="events that the receiver refused for good" flush>
+            <Table label="Dead letters" columns={COLUMNS} rows={rows} rowKey={({ id }) => String(id)} />
+          </Panel>
+        )
+      }
+    </Loaded>
+  )
+}
+
+export const IntegrationPage = ({ integrationId }: { readonly integrationId: string }) => {
+  const params = { path: { integration_id: integrationId } }
+  const query = useApi('/api/v1/integrations/{integration_id}', params, { everyMs: LOOK_EVERY_MS })
+  return (
+    <Loaded query={query}>
+      {(integration) => (
+        <>
+          <PageHeader title={integration.name} up={{ href: '/integrations', label: 'Integrations' }}>
+            <IntegrationBadge status={integration.status} />
+            <Actions integration={integration} />
+          </PageHeader>
+          <Panel title="Deliveries">
+            <Facts
+              entries={[
+                ['Sends', `${integration.kind} by ${integration.type}`],
+                ['Endpoint', integration.endpoint],
+                ['Last delivery', <Ago key="delivered" time={integration.delivered_at} />],
+                ['Pending events', count(integration.pending)],
+                ['Failed in a row', count(integration.failures)],
+                ['Last error', integration.last_error ?? 'none'],
+                ['Settings', Object.keys(integration.config).join(', ') || 'none'],
+              ]}
+            />
+          </Panel>
+          {integration.kind === 'logs' && <DeadLetters integration={integration} />}
+        </>
+      )}
+    </Loaded>
+  )
+}

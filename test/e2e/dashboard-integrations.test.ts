@@ -1,0 +1,74 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { startWorld } from '../world.ts'
+import { hasBrowser } from './browser.ts'
+import { buildDashboard } from './built-web.ts'
+import { expectAccessible, expectNoSidewaysScroll, openDashboard } from './dashboard-tab.ts'
+
+// Service and browser start slowly on a busy machine.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 })
+
+let webFolder = ''
+
+/** Answers every request with the status that was set last. */
+const startReceiver = async () => {
+  const state = { status: 204 }
+  const server = createServer((request, response) => {
+    request.resume()
+    response.writeHead(state.status).end(state.status === 204 ? undefined : 'not like this')
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  onTestFinished(() => void server.close())
+  return { state, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook` }
+}
+
+describe.skipIf(!hasBrowser())('integrations in the dashboard', () => {
+  beforeAll(async () => {
+    webFolder = await buildDashboard()
+  })
+
+  it('are made by a form of their type, tried, paused, and their dead letters sent again', async () => {
+    const world = await startWorld({ webFolder })
+    const receiver = await startReceiver()
+    const { page, wrong } = await openDashboard(world.baseUrl, '/integrations')
+    await page.getByText('No integration yet').waitFor()
+    await page.getByRole('button', { name: 'Create integration' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Receiver').selectOption('splunk')
+    await dialog.getByLabel('Token').waitFor()
+    await dialog.getByLabel('Receiver').selectOption('webhook')
+    await dialog.getByLabel('Name', { exact: true }).fill('hook')
+    await dialog.getByLabel('Endpoint').fill(receiver.url)
+    await expectAccessible(page)
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click()
+    await page.getByText('It is shown only here.').waitFor()
+    await page.getByText(/^whsec_/).waitFor()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('heading', { name: 'hook', level: 1 }).waitFor()
+
+    await page.getByRole('button', { name: 'Send a sample' }).click()
+    await page.getByText(/^Taken with 204 after/).waitFor()
+    receiver.state.status = 422
+    await page.getByRole('button', { name: 'Send a sample' }).click()
+    await page.getByText(/^Not taken with 422 .* not like this$/).waitFor()
+
+    const { key } = await world.register('laptop')
+    await world.request('POST', '/api/v1/models', { key, body: { name: 'm' } })
+    await world.request('POST', '/api/v1/federations', { key, body: { name: 'f', org_id: 'acme' } })
+    // Each pass sets one event aside.
+    for (let pass = 0; pass < 4; pass++) await world.advance(2)
+    await page.getByRole('region', { name: 'Dead letters' }).getByText('The receiver answered 422').first().waitFor()
+    await expectAccessible(page)
+    await expectNoSidewaysScroll(page)
+    receiver.state.status = 204
+    await page.getByRole('button', { name: 'Replay dead letters' }).click()
+    await page.getByText(/events? delivered, 0 left\.$/).waitFor()
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await page.getByRole('button', { name: 'Resume' }).waitFor()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('No integration yet').waitFor()
+    expect(wrong()).toEqual([])
+  })
+})

@@ -154,8 +154,9 @@ const mintWith =
         lastUsedAt: null,
         approvedBy: key.approver?.id ?? null,
         rootId: key.approver === undefined ? null : (key.approver.rootId ?? key.approver.id),
-        personId: null,
-        role: null,
+        // What a person approves is theirs: it holds no more than their role has later.
+        personId: key.approver?.personId ?? null,
+        role: key.approver?.role ?? null,
       },
     }
   }

@@ -16,7 +16,10 @@ export const benchmarksRoutes = (app: App, benchmarks: BenchmarksService): void 
         body: ShareBenchmarkBody,
         response: { 201: Benchmark },
       },
-      config: { access: 'any-key' } satisfies RouteConfig,
+      // Any key that may change something: it adds a row.
+      config: {
+        access: ['models:write', 'devices:write', 'training:write', 'admin', 'self'],
+      } satisfies RouteConfig,
     },
     async (request, reply) => reply.code(201).send(present(await benchmarks.share(request.body))),
   )

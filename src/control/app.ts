@@ -3,6 +3,7 @@ import type { App } from '../platform/http/app.ts'
 import { createMetrics } from '../platform/http/metrics.ts'
 import { buildServer } from '../platform/http/server.ts'
 import { VERSION } from '../version.ts'
+import { auditRequests } from './access/audit/audit-requests.ts'
 import { access } from './access/module.ts'
 import { analytics } from './analytics/module.ts'
 import { catalog } from './catalog/module.ts'
@@ -98,6 +99,7 @@ const buildApp = async (context: Context, parts: Parts): Promise<App> => {
     readiness: { database: () => parts.training.rounds.tick(), disk: watchFreeSpace(config.dataDir) },
     now: () => now().getTime(),
   })
+  auditRequests(app, parts.access.audit)
   await registerRoutes(app, parts, context)
   return app
 }
@@ -154,6 +156,7 @@ export const createControlPlane = async (config: Config, surroundings: Surroundi
       await app.close()
       await schedule.stop()
       await parts.access.keys.flushUses()
+      await parts.access.auditChains.exportHeads()
       await context.close()
     },
   }

@@ -1,4 +1,15 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+  verify,
+} from 'node:crypto'
 import { link, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -14,17 +25,22 @@ export interface Secrets {
   open(sealed: string, context: string): Promise<string>
 }
 
-/** The key in the data folder, outside the database: of 32 bytes, made when it is first needed, whoever is faster. */
-const keyOf = async (path: string): Promise<Buffer> => {
+/** A key in the data folder, outside the database: made when it is first needed, whoever is faster. */
+const ensureKeyFile = async (path: string, make: () => Buffer): Promise<Buffer> => {
   const read = () => readFile(path).catch(() => null)
   const found = await read()
-  if (found !== null && found.length === KEY_BYTES) return found
-  if (found !== null) throw new Error(`${path} must hold ${KEY_BYTES} bytes; it has ${found.length}.`)
+  if (found !== null) return found
   const draft = `${path}.${randomBytes(6).toString('hex')}`
-  await writeFile(draft, randomBytes(KEY_BYTES), { mode: 0o600, flag: 'wx', flush: true })
+  await writeFile(draft, make(), { mode: 0o600, flag: 'wx', flush: true })
   await link(draft, path).catch(() => undefined)
   await rm(draft)
   return (await read())!
+}
+
+const keyOf = async (path: string): Promise<Buffer> => {
+  const found = await ensureKeyFile(path, () => randomBytes(KEY_BYTES))
+  if (found.length !== KEY_BYTES) throw new Error(`${path} must hold ${KEY_BYTES} bytes; it has ${found.length}.`)
+  return found
 }
 
 /** AES-256-GCM (NIST SP 800-38D) with a nonce of its own for every text. */
@@ -45,6 +61,47 @@ export const createSecrets = (dataDir: string): Secrets => {
       return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString(
         'utf8',
       )
+    },
+  }
+}
+
+/** Signs by a key of this installation, `audit.key` in the data folder. */
+export interface Signer {
+  /** Ed25519 (RFC 8032), base64. */
+  sign(text: string): Promise<string>
+  isSignedBy(text: string, signature: string): Promise<boolean>
+  /** SPKI, base64: whoever has it can check signatures without the service. */
+  publicKey(): Promise<string>
+  /** A name for `text` that tells nothing of it without the key, and is the same each time. */
+  pseudonym(text: string): Promise<string>
+}
+
+const makeSigningKey = (): Buffer =>
+  Buffer.from(generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }))
+
+export const createSigner = (dataDir: string): Signer => {
+  const path = join(dataDir, 'audit.key')
+  let loaded: Promise<KeyObject> | null = null
+  const load = async (): Promise<KeyObject> => {
+    try {
+      return createPrivateKey(await ensureKeyFile(path, makeSigningKey))
+    } catch (error) {
+      loaded = null
+      throw new Error(`${path} cannot be used: it must hold a private key in PEM.`, { cause: error })
+    }
+  }
+  const key = (): Promise<KeyObject> => (loaded ??= load())
+  return {
+    sign: async (text) => sign(null, Buffer.from(text), await key()).toString('base64'),
+    isSignedBy: async (text, signature) =>
+      verify(null, Buffer.from(text), createPublicKey(await key()), Buffer.from(signature, 'base64')),
+    publicKey: async () =>
+      createPublicKey(await key())
+        .export({ type: 'spki', format: 'der' })
+        .toString('base64'),
+    async pseudonym(text) {
+      const secret = (await key()).export({ type: 'pkcs8', format: 'der' })
+      return createHmac('sha256', secret).update(text).digest('base64url').slice(0, 22)
     },
   }
 }

@@ -48,6 +48,37 @@ const invited = {
 const invitationToken = 'mB92K27uhbUJU1p1r_wW1gFWFOEjXkdBjftJeZ4CVPw'
 const signInPolicy = { org_id: 'acme', require_mfa: 'admins', session_hours: 12, reauthenticate_minutes: null }
 
+const hash = '3f0e6a8b5f4d4c1f9e1c7a2b8d6e5f40312233445566778899aabbccddeeff00'
+const auditEntry = {
+  id: 4182,
+  org_id: 'acme',
+  seq: 57,
+  at: times.reported,
+  actor_kind: 'key',
+  actor_id: ids.key,
+  actor_name: newKey.name,
+  credential_id: ids.key,
+  address: '203.0.113.7',
+  address_id: 'q1J0c2Zr3v8mTzL0pW5nYc',
+  action: 'pauseRollout',
+  object_kind: 'rollout',
+  object_id: ids.rollout,
+  object_name: null,
+  changes: [{ field: 'status', from: '"active"', to: '"paused"' }],
+  result: 'ok',
+  status: null,
+  request_id: '0b6c4f0e-2c1d-4b57-9a55-0c9a6f0f3b11',
+  prev_hash: '9c1185a5c5e9fc54612808977ee8f548b2258d31aa3bb1f3f8a1f3a0c2d4e6f8',
+  hash,
+}
+const auditHead = {
+  org_id: 'acme',
+  seq: 57,
+  hash,
+  at: times.reported,
+  signature: 'Yk3nQ0aVx8JrT5mWZ2mB4Vt0cK8x1yq5o3n7p9rUeWdHgJfLaSiTkMvXzYYk3nQ0aVx8JrT5mWZ2mB4Vt0cKw==',
+}
+
 export const examples = {
   newInvitation: { email: invited.email, role: invited.role, org_id: 'acme' },
   invitation: {
@@ -65,6 +96,26 @@ export const examples = {
   acceptance: { token: invitationToken, name: 'Bob', password: 'correct horse battery staple' },
   signInPolicy,
   newSignInPolicy: { require_mfa: 'admins', session_hours: 12 },
+  auditEntry,
+  auditPage: { entries: [auditEntry], next: 4182 },
+  auditHeads: { public_key: 'MCowBQYDK2VwAyEAYk3nQ0aVx8JrT5mWZ2mB4Vt0cK8x1yq5o3n7p9rUeWd=', heads: [auditHead] },
+  verifyAudit: { org_id: 'acme', heads: [auditHead] },
+  auditVerification: {
+    valid: false,
+    chains: [
+      {
+        org_id: 'acme',
+        valid: false,
+        entries: 41,
+        first_seq: 1,
+        last_seq: 41,
+        last_hash: hash,
+        heads: 1,
+        fault_seq: 42,
+        fault: 'Entry 42: its content is not what was hashed.',
+      },
+    ],
+  },
   newKey,
   key,
   createdKey: { ...key, last_used_at: null, api_key: apiKey },

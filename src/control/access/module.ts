@@ -1,6 +1,11 @@
 import { createMailer } from '../../platform/mail.ts'
+import { createSigner } from '../../platform/secrets.ts'
 import type { Context } from '../context.ts'
 import type { Module } from '../module.ts'
+import { auditRoutes } from './audit/audit.routes.ts'
+import { createAudit } from './audit/audit.service.ts'
+import { createAuditStore } from './audit/audit.store.ts'
+import { createAuditChains } from './audit/chains.service.ts'
 import { keysRoutes } from './keys/keys.routes.ts'
 import { createKeysService } from './keys/keys.service.ts'
 import { createKeysStore } from './keys/keys.store.ts'
@@ -39,11 +44,14 @@ const create = ({ database, config, events, now, newId }: Context) => {
     now,
     newId,
   })
+  const auditParts = { database, store: createAuditStore(), signer: createSigner(config.dataDir), now }
+  const audit = createAudit(auditParts)
+  const auditChains = createAuditChains({ ...auditParts, audit, dataDir: config.dataDir })
   events.inTransaction('unbound.adopted', (tx, { orgId }) => keysStore.adopt(tx, orgId))
-  return { keys, login, orgs, people, settings, sessions, rateLimits: createRateLimitsStore() }
+  return { audit, auditChains, keys, login, orgs, people, settings, sessions, rateLimits: createRateLimitsStore() }
 }
 
-/** Organizations, people, keys, sign-in, and how often a key may call. */
+/** Organizations, people, keys, sign-in, the audit log, and how often a key may call. */
 export type Access = ReturnType<typeof create>
 
 export const access: Module<Access, object> = {
@@ -60,9 +68,13 @@ export const access: Module<Access, object> = {
     'login_codes',
     'sessions',
     'rate_counts',
+    'audit_entries',
+    'audit_heads',
+    'audit_names',
   ],
   create,
-  routes(app, { keys, login, orgs, people, settings, sessions }, { config, now }) {
+  routes(app, { audit, auditChains, keys, login, orgs, people, settings, sessions }, { config, now }) {
+    auditRoutes(app, audit, auditChains)
     keysRoutes(app, keys, now)
     orgsRoutes(app, orgs)
     teamRoutes(app, { people, publicUrl: config.publicUrl, now })
@@ -77,7 +89,8 @@ export const access: Module<Access, object> = {
     })
     loginRoutes(app, login, config.enrollment)
   },
-  tasks: ({ database, now }, { keys, people, rateLimits, sessions }) => [
+  tasks: ({ database, now }, { auditChains, keys, people, rateLimits, sessions }) => [
+    { name: 'audit-heads', everyMs: HOUR_MS, run: auditChains.exportHeads },
     { name: 'key-uses', everyMs: 30_000, run: keys.flushUses },
     { name: 'rate-limits', everyMs: HOUR_MS, run: () => rateLimits.forgetOld(database.sql, now()) },
     { name: 'sessions', everyMs: HOUR_MS, run: sessions.deleteEnded },

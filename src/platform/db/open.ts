@@ -6,7 +6,7 @@ import { createLocalHints, createServerHints, type Hints } from './hints.ts'
 import { openServer } from './open-server.ts'
 import { retrying } from './retry.ts'
 import type { Tables } from './rows.ts'
-import { insideTransaction, refuseInsideTransaction } from './transaction-guard.ts'
+import { insideTransaction, refuseInsideTransaction, witnessHere } from './transaction-guard.ts'
 
 /** What a store runs its statements on: the pool, or the transaction it was called in. Stores always take one. */
 export type Executor = Kysely<Tables>
@@ -93,10 +93,17 @@ const databaseOn = (
     hints,
     async transaction(work) {
       let afterwards: (() => Promise<void>)[] = []
+      const witness = witnessHere<Executor>()
       const result = await retrying(() => {
         afterwards = []
-        return sql.transaction().execute((tx) => insideTransaction(() => work(tx), afterwards))
+        witness?.begun()
+        return sql.transaction().execute(async (tx) => {
+          const done = await insideTransaction(() => work(tx), afterwards)
+          await witness?.ending(tx)
+          return done
+        })
       })
+      witness?.committed()
       for (const each of afterwards) await each()
       return result
     },

@@ -1,4 +1,5 @@
 import type { ColumnType, Generated } from 'kysely'
+import type { AuditTables } from './audit-rows.ts'
 import type { BenchmarkTables } from './benchmark-rows.ts'
 import type { DeliveryTables } from './delivery-rows.ts'
 import type { IntegrationTables } from './integration-rows.ts'
@@ -270,7 +271,13 @@ export interface OutboxRow {
   federation_id: string | null
 }
 
-export interface Tables extends DeliveryTables, BenchmarkTables, TrainingTables, IntegrationTables, PeopleTables {
+export interface Tables
+  extends DeliveryTables,
+    BenchmarkTables,
+    TrainingTables,
+    IntegrationTables,
+    PeopleTables,
+    AuditTables {
   orgs: OrgRow
   events_outbox: OutboxRow
   devices: DeviceRow

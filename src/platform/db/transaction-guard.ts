@@ -12,6 +12,25 @@ interface Scope {
   readonly afterwards: Work[]
 }
 
+/** Follows the transactions of what it was given to: those of one request, for the audit log. */
+export interface TransactionWitness<Tx> {
+  /** A transaction begins, perhaps again after a deadlock. */
+  begun(): void
+  /** Its last statements, after all others. Throwing rolls it back. */
+  ending(tx: Tx): Promise<void>
+  committed(): void
+}
+
+const witnesses = new AsyncLocalStorage<TransactionWitness<never> | null>()
+
+/** Calls `work`; `witness` (null: nobody) follows the transactions of all that it starts. */
+export const witnessed = <Tx, T>(witness: TransactionWitness<Tx> | null, work: () => T): T =>
+  witnesses.run(witness, work)
+
+/** Whoever follows the transactions that are begun here. */
+export const witnessHere = <Tx>(): TransactionWitness<Tx> | null =>
+  (witnesses.getStore() ?? null) as TransactionWitness<Tx> | null
+
 /**
  * Runs the body of a transaction, then what it handed to `beforeCommit`; until that settles, `refuseInsideTransaction` throws
  * for everything it starts. What the body hands to `onCommit` is added to `afterwards`.

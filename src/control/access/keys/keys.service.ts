@@ -4,6 +4,7 @@ import { composeKey, SHOWN_CHARS } from '../../../domain/api-key.ts'
 import { forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
+import { auditNote } from '../../audit-note.ts'
 import { createAuthentication, hashOf, isValid } from './authentication.service.ts'
 import type { KeyPage, KeysStore, StoredKey } from './keys.store.ts'
 
@@ -35,7 +36,10 @@ export const createKeysService = (parts: {
 
   const make = async (key: NewKey): Promise<{ key: StoredKey; token: string }> => {
     const made = mint(key)
-    await store.insert(database.sql, made.key)
+    await database.transaction(async (tx) => {
+      await store.insert(tx, made.key)
+      noteMade(made.key)
+    })
     return made
   }
 
@@ -65,6 +69,7 @@ export const createKeysService = (parts: {
         const scopes = key.scopes.filter((scope) => approver.grants.includes(scope))
         const made = mint({ name: key.name, scopes, orgId: approver.orgId, expiresAt: approver.expiresAt, approver })
         await store.insert(tx, made.key)
+        noteMade(made.key)
         return made
       }),
 
@@ -103,6 +108,7 @@ export const createKeysService = (parts: {
       const at = key.revokedAt ?? now()
       const ended = await database.transaction(async (tx) => {
         await store.lockChain(tx, key)
+        auditNote({ kind: 'key', ...key, before: { revokedAt: key.revokedAt }, after: { revokedAt: at } })
         return store.revoke(tx, id, at)
       })
       authentication.forget(ended)
@@ -133,6 +139,9 @@ export const createKeysService = (parts: {
     },
   }
 }
+
+const noteMade = ({ id, name, orgId, grants, expiresAt, approvedBy }: StoredKey): void =>
+  auditNote({ kind: 'key', id, name, orgId, after: { scopes: grants, expiresAt, approvedBy } })
 
 const mintWith =
   ({ now, newId }: { readonly now: () => Date; readonly newId: () => string }) =>

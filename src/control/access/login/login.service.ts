@@ -2,6 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { type Caller, type EnrollmentMode, SCOPES } from '../../../domain/access.ts'
 import { badRequest, conflict, forbidden, unauthorized } from '../../../domain/errors.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import { auditNote } from '../../audit-note.ts'
 import type { KeysService } from '../keys/keys.service.ts'
 import type { LoginCode, LoginStore } from './login.store.ts'
 
@@ -29,14 +30,19 @@ export const createLoginService = (parts: {
     about: Pick<LoginCode, 'challenge' | 'redirectUri' | 'expiresAt'>,
   ): Promise<string> => {
     const code = randomBytes(32).toString('base64url')
-    await store.deleteExpired(database.sql, now())
-    await store.insert(database.sql, {
-      ...about,
-      hash: hashOf(code),
-      grants: caller === null ? SCOPES : caller.grants.filter((grant) => grant !== 'self'),
-      orgId: caller?.orgId ?? null,
-      // Under open enrollment a session may stand for no key.
-      approvedBy: caller === null || caller.keyId === caller.sessionId ? null : caller.keyId,
+    // Under open enrollment a session may stand for no key.
+    const approvedBy = caller === null || caller.keyId === caller.sessionId ? null : caller.keyId
+    await database.transaction(async (tx) => {
+      await store.deleteExpired(tx, now())
+      await store.insert(tx, {
+        ...about,
+        hash: hashOf(code),
+        grants: caller === null ? SCOPES : caller.grants.filter((grant) => grant !== 'self'),
+        orgId: caller?.orgId ?? null,
+        approvedBy,
+      })
+      // Its code and hash are secret; the key that is made of it names who approved it.
+      auditNote({ kind: 'login', id: approvedBy ?? 'open', after: { approvedBy, expiresAt: about.expiresAt } })
     })
     return code
   }

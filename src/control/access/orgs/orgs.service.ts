@@ -1,6 +1,7 @@
 import { type Caller, DEFAULT_ORG, sees } from '../../../domain/access.ts'
 import { badRequest, conflict, forbidden, notFound } from '../../../domain/errors.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import { auditNote } from '../../audit-note.ts'
 import type { ControlEventBus } from '../../events.ts'
 import type { OrgsStore, StoredOrg } from './orgs.store.ts'
 
@@ -18,9 +19,11 @@ export const createOrgsService = (parts: {
     const id = slugOf(requested.name)
     if (id === '') throw badRequest('name must contain at least one letter or digit.')
     const org = { ...requested, id, createdAt: parts.now() }
-    if (!(await parts.store.insert(parts.database.sql, org))) {
-      throw conflict(`The organization '${id}' already exists. Choose another name.`)
-    }
+    await parts.database.transaction(async (tx) => {
+      if (!(await parts.store.insert(tx, org)))
+        throw conflict(`The organization '${id}' already exists. Choose another name.`)
+      auditNote({ kind: 'org', id, name: org.name, orgId: id, after: requested })
+    })
     return org
   },
 

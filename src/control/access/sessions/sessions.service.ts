@@ -4,6 +4,7 @@ import { type Caller, type EnrollmentMode, SCOPES } from '../../../domain/access
 import { forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import { auditNote } from '../../audit-note.ts'
 import type { KeysService } from '../keys/keys.service.ts'
 import type { SessionsStore, StoredSession } from './sessions.store.ts'
 
@@ -72,8 +73,12 @@ export const createSessionsService = (parts: {
         usedAt: at,
         expiresAt: expiryOf(at, at),
       }
-      if (former !== null) await store.deleteByHash(database.sql, hashOf(former))
-      await store.insert(database.sql, session)
+      await database.transaction(async (tx) => {
+        if (former !== null) await store.deleteByHash(tx, hashOf(former))
+        await store.insert(tx, session)
+        const { id, keyId, expiresAt } = session
+        auditNote({ kind: 'session', id, after: { keyId, expiresAt }, ...(caller && { actor: caller }) })
+      })
       const opened = await callerFor(session)
       if (opened === null) throw forbidden('The key is not valid any more.')
       return { token, session, caller: opened }
@@ -104,13 +109,24 @@ export const createSessionsService = (parts: {
       return session !== null && session.expiresAt > now() && (await callerFor(session)) !== null
     },
 
-    close: (token: string): Promise<void> => store.deleteByHash(database.sql, hashOf(token)),
+    async close(token: string): Promise<void> {
+      const session = await store.findByHash(database.sql, hashOf(token))
+      if (session === null) return
+      const actor = await callerFor(session)
+      await database.transaction(async (tx) => {
+        await store.deleteByHash(tx, session.hash)
+        auditNote({ kind: 'session', id: session.id, before: { keyId: session.keyId }, ...(actor && { actor }) })
+      })
+    },
 
     list: (caller: Caller): Promise<StoredSession[]> => store.list(database.sql, caller.orgId, now(), MAX_LISTED),
 
     async revoke(caller: Caller, id: string): Promise<void> {
-      const hash = isUuid(id) ? await store.delete(database.sql, id, caller.orgId) : null
-      if (hash === null) throw notFound('Session', id)
+      await database.transaction(async (tx) => {
+        const hash = isUuid(id) ? await store.delete(tx, id, caller.orgId) : null
+        if (hash === null) throw notFound('Session', id)
+        auditNote({ kind: 'session', id, before: { id } })
+      })
     },
 
     deleteEnded: (): Promise<void> => store.deleteEnded(database.sql, now()),

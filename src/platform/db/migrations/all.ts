@@ -24,6 +24,7 @@ import { experimentEstimates } from './0020-experiment-estimates.ts'
 import { conversions } from './0021-conversions.ts'
 import { integrations } from './0023-integrations.ts'
 import { people } from './0024-people.ts'
+import { audit } from './0028-audit.ts'
 import { backups } from './0031-backups.ts'
 
 /** Forward only, applied in this order. A published migration is never edited: add the next one. */
@@ -54,5 +55,6 @@ export const MIGRATIONS = [
   conversions,
   integrations,
   people,
+  audit,
   backups,
 ] as const

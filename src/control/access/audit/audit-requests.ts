@@ -1,0 +1,55 @@
+import type { FastifyRequest } from 'fastify'
+import { witnessed } from '../../../platform/db/transaction-guard.ts'
+import { knownCallerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import { routeConfigOf } from '../../../platform/http/route-config.ts'
+import type { Audit, AuditedRequest } from './audit.service.ts'
+import { UNAUDITED_OPERATIONS } from './unaudited-operations.ts'
+
+const READING = new Set(['GET', 'HEAD', 'OPTIONS'])
+const WITNESS = Symbol('audit')
+
+/** The operation whose requests are audited; null for all others. */
+const auditedOperation = ({ method, routeOptions }: FastifyRequest): string | null => {
+  const operation = READING.has(method) ? undefined : routeOptions.schema?.operationId
+  return operation === undefined || Object.hasOwn(UNAUDITED_OPERATIONS, operation) ? null : operation
+}
+
+/** The last parameter of the path names the object, until a service says more: `rollout_id` is of a rollout. */
+const objectOf = (params: unknown): { readonly kind: string; readonly id: string } | null => {
+  const last = Object.entries((params ?? {}) as Readonly<Record<string, string>>).at(-1)
+  return last === undefined ? null : { kind: last[0].replace(/_id$/, ''), id: last[1].slice(0, 255) }
+}
+
+const described = (action: string, request: FastifyRequest): AuditedRequest => ({
+  action,
+  caller: () => knownCallerOf(request),
+  address: request.ip,
+  requestId: request.id,
+  object: objectOf(request.params),
+})
+
+/** Has every audited request leave an entry: with its change, or, where it was refused, before the response. */
+export const auditRequests = (app: App, audit: Audit): void => {
+  app.decorateRequest(WITNESS as never, null as never)
+
+  app.addHook('preHandler', (request, _reply, done) => {
+    const action = auditedOperation(request)
+    if (action === null) return done()
+    const witness = audit.witness(described(action, request))
+    Object.assign(request, { [WITNESS]: witness })
+    witnessed(witness, done)
+  })
+
+  app.addHook('onSend', async (request, reply) => {
+    const { statusCode } = reply
+    if (statusCode < 400) return
+    const action = auditedOperation(request)
+    if (action === null) return
+    const witness = (request as unknown as Record<symbol, ReturnType<Audit['witness']> | null>)[WITNESS]
+    if (witness?.isWritten()) return witness.failed(statusCode)
+    // Whoever shows no valid key where one is needed is counted by the rate limit; at a sign-in it is an attempt.
+    const isSignIn = statusCode === 401 && routeConfigOf(request).access === 'public'
+    if (statusCode === 403 || isSignIn) await audit.refused(described(action, request), statusCode)
+  })
+}

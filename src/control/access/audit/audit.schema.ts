@@ -1,0 +1,114 @@
+import { Type } from 'typebox'
+import { AUDIT_ACTORS, AUDIT_RESULTS } from '../../../domain/audit.ts'
+import { Binary, Body, Count, Nullable, OneOf, Part, Timestamp } from '../../../platform/http/wire.schema.ts'
+import { examples } from '../access.examples.ts'
+
+const ActorKind = OneOf(AUDIT_ACTORS, { title: 'AuditActorKind', description: 'Who acts; anonymous: no valid key' })
+const Result = OneOf(AUDIT_RESULTS, {
+  title: 'AuditResult',
+  description: 'refused: it was not allowed; failed: it had changed something before its error',
+})
+const OrgId = Nullable(Type.String({ description: 'Null: of no organization' }))
+const Hash = Type.String({ description: 'SHA-256, hexadecimal' })
+
+const FieldChange = Part('AuditFieldChange', 'A field that has another value than before; secrets are redacted', {
+  field: Type.String(),
+  from: Nullable(Type.String({ description: 'JSON, at most 200 characters of it' })),
+  to: Nullable(Type.String({ description: 'JSON, at most 200 characters of it' })),
+})
+
+export const AuditEntry = Body('AuditEntry', 'Who did what, and when', examples.auditEntry, {
+  id: Type.Integer({ description: 'For pages; `seq` counts the entries of one organization' }),
+  org_id: OrgId,
+  seq: Type.Integer({ minimum: 1 }),
+  at: Timestamp,
+  actor_kind: ActorKind,
+  actor_id: Nullable(Type.String()),
+  actor_name: Nullable(Type.String({ description: 'Null once it is erased' })),
+  credential_id: Nullable(Type.String({ description: 'The key or session that was used' })),
+  address: Nullable(Type.String({ description: 'Null once it is erased' })),
+  address_id: Nullable(Type.String({ description: 'Stands for the address in the hash' })),
+  action: Type.String({ description: 'The operationId of the request' }),
+  object_kind: Nullable(Type.String()),
+  object_id: Nullable(Type.String()),
+  object_name: Nullable(Type.String({ description: 'Its latest name' })),
+  changes: Type.Array(FieldChange),
+  result: Result,
+  status: Nullable(Type.Integer({ description: 'HTTP status of what was refused or failed' })),
+  request_id: Type.String(),
+  prev_hash: Type.String({ description: 'Hash of the entry before; empty for the first' }),
+  hash: Hash,
+})
+
+const text = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 255, description }))
+
+const filters = {
+  org_id: text('One organization; those that the key sees when absent'),
+  actor: text('Id or name of a person, key or device, or id of a session'),
+  action: text('An operationId, such as createKey'),
+  object: text('Id or name of what was changed'),
+  result: Type.Optional(Result),
+  since: Type.Optional(Type.String({ format: 'date-time', description: 'From this time on' })),
+  until: Type.Optional(Type.String({ format: 'date-time', description: 'Before this time' })),
+}
+
+export const AuditQuery = Type.Object({
+  ...filters,
+  before: Type.Optional(Type.Integer({ minimum: 1, description: '`next` of the page before' })),
+  limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'Items per page' }),
+})
+export const AuditExportQuery = Type.Object({
+  ...filters,
+  format: OneOf(['jsonl', 'csv'], { default: 'jsonl', description: 'JSON lines, or CSV with a head' }),
+})
+export const AuditParams = Type.Object({ entry_id: Type.Integer({ minimum: 1 }) })
+
+export const AuditPage = Body('AuditPage', 'Entries of the audit log, newest first', examples.auditPage, {
+  entries: Type.Array(AuditEntry),
+  next: Nullable(Type.Integer({ description: '`before` of the next page; null on the last' })),
+})
+export const AuditExport = Binary
+
+const SignedHead = Part('AuditHead', 'The end of a chain, signed by the service', {
+  org_id: OrgId,
+  seq: Type.Integer({ minimum: 1 }),
+  hash: Hash,
+  at: Timestamp,
+  signature: Type.String({ description: 'Ed25519, base64' }),
+})
+export const AuditHeads = Body('AuditHeads', 'The ends of the chains', examples.auditHeads, {
+  public_key: Type.String({ description: 'SPKI, base64' }),
+  heads: Type.Array(SignedHead),
+})
+
+export const VerifyAuditBody = Body('VerifyAudit', 'What to compare the chains with', examples.verifyAudit, {
+  org_id: text('One organization; those that the key sees when absent'),
+  heads: Type.Optional(
+    Type.Array(
+      Type.Object({
+        org_id: OrgId,
+        seq: Type.Integer({ minimum: 1 }),
+        hash: Type.String({ maxLength: 64 }),
+        at: Type.String({ maxLength: 40 }),
+        signature: Type.String({ maxLength: 200 }),
+      }),
+      { maxItems: 2000, description: 'Signed heads that were kept, of audit-heads.jsonl or GET /audit/head' },
+    ),
+  ),
+})
+export const AuditVerification = Body('AuditVerification', 'Whether the chains are whole', examples.auditVerification, {
+  valid: Type.Boolean(),
+  chains: Type.Array(
+    Part('AuditChain', "What was found of an organization's chain", {
+      org_id: OrgId,
+      valid: Type.Boolean(),
+      entries: Count,
+      first_seq: Count,
+      last_seq: Type.Integer({ minimum: 0, description: 'The last entry that fits' }),
+      last_hash: Type.String(),
+      heads: Type.Integer({ minimum: 0, description: 'Signed heads that were compared' }),
+      fault_seq: Nullable(Type.Integer({ description: 'The first entry that does not fit' })),
+      fault: Nullable(Type.String()),
+    }),
+  ),
+})

@@ -1,0 +1,179 @@
+import { createHash } from 'node:crypto'
+import { type Caller, homeOf, sees } from '../../../domain/access.ts'
+import { type AuditActor, type AuditEntry, type AuditResult, canonicalEntry, changesOf } from '../../../domain/audit.ts'
+import { notFound } from '../../../domain/errors.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import { witnessed } from '../../../platform/db/transaction-guard.ts'
+import type { Signer } from '../../../platform/secrets.ts'
+import type { AuditNote, AuditWitness } from '../../audit-note.ts'
+import type { AuditFilter, AuditName, AuditStore, StoredEntry } from './audit.store.ts'
+import { createRefusals } from './refusals.ts'
+
+export type { AuditFilter, StoredEntry } from './audit.store.ts'
+
+/** A request as the log sees it. */
+export interface AuditedRequest {
+  readonly action: string
+  /** Null where it has shown nothing valid yet. */
+  readonly caller: () => Caller | null
+  readonly address: string
+  readonly requestId: string
+  /** What its path names. */
+  readonly object: { readonly kind: string; readonly id: string } | null
+}
+
+const EXPORTED_AT_ONCE = 500
+const NAME_CHARS = 255
+
+export const hashOfEntry = (entry: AuditEntry): string =>
+  createHash('sha256').update(canonicalEntry(entry), 'utf8').digest('hex')
+
+const actorOf = (caller: Caller | null): { kind: AuditActor; id: string | null; credentialId: string | null } => {
+  if (caller === null) return { kind: 'anonymous', id: null, credentialId: null }
+  const credentialId = caller.sessionId ?? caller.keyId
+  if (caller.personId !== undefined) return { kind: 'person', id: caller.personId, credentialId }
+  if (caller.deviceId !== null) return { kind: 'device', id: caller.deviceId, credentialId }
+  return { kind: caller.sessionId === caller.keyId ? 'session' : 'key', id: caller.keyId, credentialId }
+}
+
+/** Who did what: entries in a chain of hashes for each organization, written in the transaction of what they tell. */
+export const createAudit = (parts: {
+  readonly database: Database
+  readonly store: AuditStore
+  readonly signer: Signer
+  readonly now: () => Date
+}) => {
+  const { database, store, signer, now } = parts
+  const refusals = createRefusals(now)
+
+  const append = async (
+    tx: Executor,
+    request: AuditedRequest,
+    outcome: { note: AuditNote | null; result: AuditResult; status: number | null; more?: object },
+  ): Promise<void> => {
+    const { note, result, status, more } = outcome
+    const caller = note?.actor ?? request.caller()
+    const actor = actorOf(caller)
+    const object = note ?? request.object
+    const orgId = note?.orgId ?? (caller === null ? null : homeOf(caller)) ?? ''
+    const addressId = await signer.pseudonym(request.address)
+    const changes = changesOf(asFields(note?.before), { ...asFields(note?.after), ...more })
+    const head = await store.lockHead(tx, orgId)
+    const entry: AuditEntry = {
+      orgId,
+      seq: head.seq + 1,
+      at: now(),
+      actorKind: actor.kind,
+      actorId: actor.id,
+      credentialId: actor.credentialId,
+      addressId,
+      action: request.action,
+      objectKind: object?.kind ?? null,
+      objectId: object?.id ?? null,
+      changes: JSON.stringify(changes),
+      result,
+      status,
+      requestId: request.requestId,
+      prevHash: head.hash,
+    }
+    const names: AuditName[] = [{ kind: 'address', id: addressId, name: request.address }]
+    if (note?.name != null) names.push({ kind: note.kind, id: note.id, name: note.name.slice(0, NAME_CHARS) })
+    if (actor.kind === 'device' && caller?.deviceName != null)
+      names.push({ kind: 'device', id: actor.id!, name: caller.deviceName })
+    await store.append(tx, { ...entry, hash: hashOfEntry(entry) }, names)
+  }
+
+  /** An entry of its own, outside the transactions of what it tells. */
+  const appendAlone = (request: AuditedRequest, outcome: Parameters<typeof append>[2]): Promise<void> =>
+    witnessed(null, () => database.transaction((tx) => append(tx, request, outcome)))
+
+  /** Null where the caller sees nothing of the organization that it asks for. */
+  const scopeOf = (caller: Caller, orgId: string | undefined): Pick<AuditFilter, 'orgId'> | null =>
+    orgId !== undefined && !sees(caller, orgId) ? null : { orgId: orgId ?? caller.orgId }
+
+  return {
+    scopeOf,
+
+    /** Follows the transactions of a request: the first with a note, or else with a change, leaves the entry. */
+    witness(request: AuditedRequest): AuditWitness<Executor> & {
+      isWritten(): boolean
+      failed(status: number): Promise<void>
+    } {
+      let note: AuditNote | null = null
+      let isAppended = false
+      let isCommitted = false
+      return {
+        begun() {
+          if (isCommitted) return
+          note = null
+          isAppended = false
+        },
+        note(given) {
+          if (!isCommitted) note ??= given
+        },
+        async ending(tx) {
+          if (isCommitted || isAppended || (note === null && !(await store.hasWritten(tx)))) return
+          await append(tx, request, { note, result: 'ok', status: null })
+          isAppended = true
+        },
+        committed() {
+          isCommitted ||= isAppended
+        },
+        isWritten: () => isCommitted,
+        /** The response is an error all the same. */
+        failed: (status) => appendAlone(request, { note, result: 'failed', status }),
+      }
+    },
+
+    /** An attempt that was refused; of many within a minute the first ones, and how many more there were. */
+    async refused(request: AuditedRequest, status: number): Promise<void> {
+      const caller = request.caller()
+      const admitted = refusals.admit((caller === null ? null : homeOf(caller)) ?? '')
+      if (admitted === null) return
+      const more = admitted.unrecorded > 0 ? { unrecordedBefore: admitted.unrecorded } : {}
+      await appendAlone(request, { note: null, result: 'refused', status, more })
+    },
+
+    /** Newest first, from the one before `before`. */
+    async list(
+      caller: Caller,
+      { orgId, ...filter }: Omit<AuditFilter, 'orgId'> & { readonly orgId: string | undefined },
+      page: { before: number | null; limit: number },
+    ): Promise<{ entries: StoredEntry[]; next: number | null }> {
+      const scope = scopeOf(caller, orgId)
+      if (scope === null) return { entries: [], next: null }
+      const entries = await store.page(database.sql, { ...filter, ...scope }, { ...page, limit: page.limit + 1 })
+      const shown = entries.slice(0, page.limit)
+      return { entries: shown, next: entries.length > page.limit ? shown.at(-1)!.id : null }
+    },
+
+    async get(caller: Caller, id: number): Promise<StoredEntry> {
+      const found = await store.find(database.sql, caller.orgId, id)
+      if (found === null) throw notFound('Audit entry', String(id))
+      return found
+    },
+
+    /** All that fit, oldest first, a page at a time. */
+    async *export(
+      caller: Caller,
+      { orgId, ...filter }: Omit<AuditFilter, 'orgId'> & { readonly orgId: string | undefined },
+    ): AsyncGenerator<readonly StoredEntry[]> {
+      const scope = scopeOf(caller, orgId)
+      for (let after = 0; scope !== null; ) {
+        const page = await store.following(database.sql, { ...filter, ...scope }, { after, limit: EXPORTED_AT_ONCE })
+        if (page.length > 0) yield page
+        if (page.length < EXPORTED_AT_ONCE) return
+        after = page.at(-1)!.id
+      }
+    },
+
+    /** Forgets the name of a person, key, device or object, and an actor's addresses; the chain stays whole. */
+    eraseNames: (tx: Executor, of: { readonly orgId: string | null; readonly kind: string; readonly id: string }) =>
+      store.erase(tx, of.orgId ?? '', of.kind, of.id),
+  }
+}
+
+const asFields = (object: object | null | undefined): Readonly<Record<string, unknown>> =>
+  (object ?? {}) as Readonly<Record<string, unknown>>
+
+export type Audit = ReturnType<typeof createAudit>

@@ -1,0 +1,249 @@
+import { type RawBuilder, type Selectable, sql } from 'kysely'
+import type { AuditActor, AuditEntry, AuditResult } from '../../../domain/audit.ts'
+import type { AuditEntryRow } from '../../../platform/db/audit-rows.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+
+export interface ChainedEntry extends AuditEntry {
+  readonly hash: string
+}
+
+export interface StoredEntry extends ChainedEntry {
+  /** For pages. */
+  readonly id: number
+  readonly actorName: string | null
+  readonly objectName: string | null
+  readonly address: string | null
+}
+
+/** The end of a chain, and where it begins: after the last entry that was deleted for its age. */
+export interface ChainHead {
+  readonly orgId: string
+  readonly seq: number
+  readonly hash: string
+  readonly prunedSeq: number
+  readonly prunedHash: string
+  readonly prunedSignature: string | null
+}
+
+export interface AuditName {
+  readonly kind: string
+  readonly id: string
+  readonly name: string
+}
+
+export interface AuditFilter {
+  /** Null: every organization. */
+  readonly orgId: string | null
+  /** Id or name. */
+  readonly actor?: string | undefined
+  readonly action?: string | undefined
+  /** Id or name. */
+  readonly object?: string | undefined
+  readonly result?: AuditResult | undefined
+  readonly since?: Date | undefined
+  readonly until?: Date | undefined
+}
+
+export const createAuditStore = () => ({
+  /** Whether this transaction has changed anything so far. */
+  async hasWritten(tx: Executor): Promise<boolean> {
+    const { rows } = await sql<{ written: boolean }>`
+      select pg_current_xact_id_if_assigned() is not null as written`.execute(tx)
+    return rows[0]!.written
+  },
+
+  /** The end of the organization's chain, which nobody else moves before this transaction has ended. */
+  async lockHead(tx: Executor, orgId: string): Promise<{ readonly seq: number; readonly hash: string }> {
+    const { rows } = await sql<{ seq: number; hash: string }>`
+      insert into audit_heads (org_id, seq, hash) values (${orgId}, 0, '')
+      on conflict (org_id) do update set seq = audit_heads.seq returning seq, hash`.execute(tx)
+    return rows[0]!
+  },
+
+  /** Adds an entry and moves the head on to it. Names of keys and people are looked up, the others given. */
+  async append(tx: Executor, entry: ChainedEntry, names: readonly AuditName[]): Promise<void> {
+    const { orgId, actorKind, actorId } = entry
+    await sql`
+      with entry as (
+        insert into audit_entries (org_id, seq, at, actor_kind, actor_id, credential_id, address_id, action,
+          object_kind, object_id, changes, result, status, request_id, prev_hash, hash)
+        values (${orgId}, ${entry.seq}, ${entry.at}, ${actorKind}, ${actorId}, ${entry.credentialId}, ${entry.addressId},
+          ${entry.action}, ${entry.objectKind}, ${entry.objectId}, ${entry.changes}, ${entry.result}, ${entry.status},
+          ${entry.requestId}, ${entry.prevHash}, ${entry.hash})
+      ), head as (
+        update audit_heads set seq = ${entry.seq}, hash = ${entry.hash} where org_id = ${orgId}
+      ), named as (
+        select 'key' as kind, id::text, name from keys where ${actorKind} = 'key' and id::text = ${actorId}
+        union all
+        select 'person', id::text, coalesce(email, name) from people where ${actorKind} = 'person' and id::text = ${actorId}
+        union all
+        select kind, id, name from jsonb_to_recordset(${JSON.stringify(names)}::jsonb) as given (kind text, id text, name text)
+      )
+      insert into audit_names (org_id, kind, id, name)
+      select distinct on (kind, id) ${orgId}, kind, id, name from named where name is not null
+      on conflict (org_id, kind, id) do update set name = excluded.name where audit_names.name <> excluded.name`.execute(
+      tx,
+    )
+  },
+
+  /** Newest first. */
+  async page(db: Executor, filter: AuditFilter, { before, limit }: { before: number | null; limit: number }) {
+    const { rows } = await sql<NamedRow>`
+      ${selectNamed} where ${matches(filter)} and (${before}::bigint is null or entry.id < ${before})
+      order by entry.id desc limit ${limit}`.execute(db)
+    return rows.map(named)
+  },
+
+  /** Oldest first. */
+  async following(db: Executor, filter: AuditFilter, { after, limit }: { after: number; limit: number }) {
+    const { rows } = await sql<NamedRow>`
+      ${selectNamed} where ${matches(filter)} and entry.id > ${after} order by entry.id limit ${limit}`.execute(db)
+    return rows.map(named)
+  },
+
+  async find(db: Executor, orgId: string | null, id: number): Promise<StoredEntry | null> {
+    const { rows } = await sql<NamedRow>`${selectNamed} where ${matches({ orgId })} and entry.id = ${id}`.execute(db)
+    return rows[0] === undefined ? null : named(rows[0])
+  },
+
+  /** Of one organization (null: of all) where there is an entry. */
+  async heads(db: Executor, orgId: string | null): Promise<ChainHead[]> {
+    const rows = await db
+      .selectFrom('audit_heads')
+      .selectAll()
+      .where('seq', '>', 0)
+      .$if(orgId !== null, (query) => query.where('org_id', '=', orgId!))
+      .orderBy('org_id')
+      .execute()
+    return rows.map((row) => ({
+      orgId: row.org_id,
+      seq: row.seq,
+      hash: row.hash,
+      prunedSeq: row.pruned_seq,
+      prunedHash: row.pruned_hash,
+      prunedSignature: row.pruned_signature,
+    }))
+  },
+
+  /** The organizations that have entries, also where the head of their chain is gone. */
+  async organizations(db: Executor): Promise<string[]> {
+    const rows = await db.selectFrom('audit_entries').select('org_id').distinct().execute()
+    return rows.map(({ org_id }) => org_id)
+  },
+
+  /** The number of the last entry as it is now; 0 where there is none. */
+  async lastSeq(db: Executor, orgId: string): Promise<number> {
+    const { rows } = await sql<{ seq: number | null }>`
+      select max(seq) as seq from audit_entries where org_id = ${orgId}`.execute(db)
+    return rows[0]?.seq ?? 0
+  },
+
+  /** Those after `after`, up to `upTo`, in order. */
+  async chain(
+    db: Executor,
+    orgId: string,
+    { after, upTo, limit }: { after: number; upTo: number; limit: number },
+  ): Promise<ChainedEntry[]> {
+    const { rows } = await sql<Selectable<AuditEntryRow>>`
+      select * from audit_entries where org_id = ${orgId} and seq > ${after} and seq <= ${upTo}
+      order by seq, id limit ${limit}`.execute(db)
+    return rows.map(fromRow)
+  },
+
+  /** The last entry before the first that is not older; null where there is none. */
+  async lastBefore(tx: Executor, orgId: string, before: Date): Promise<{ seq: number; hash: string } | null> {
+    const { rows } = await sql<{ seq: number; hash: string }>`
+      select seq, hash from audit_entries where org_id = ${orgId} and seq < coalesce(
+        (select min(seq) from audit_entries where org_id = ${orgId} and at >= ${before}), 9007199254740991)
+      order by seq desc limit 1`.execute(tx)
+    return rows[0] ?? null
+  },
+
+  /** Deletes all up to `seq`; the chain then begins after it. */
+  async prune(tx: Executor, orgId: string, at: { seq: number; hash: string; signature: string }): Promise<number> {
+    await tx
+      .updateTable('audit_heads')
+      .set({ pruned_seq: at.seq, pruned_hash: at.hash, pruned_signature: at.signature })
+      .where('org_id', '=', orgId)
+      .execute()
+    const { numDeletedRows } = await tx
+      .deleteFrom('audit_entries')
+      .where('org_id', '=', orgId)
+      .where('seq', '<=', at.seq)
+      .executeTakeFirst()
+    return Number(numDeletedRows)
+  },
+
+  /** Forgets the name of somebody or something, and of an actor the addresses. The entries stay as they are. */
+  async erase(tx: Executor, orgId: string, kind: string, id: string): Promise<void> {
+    await sql`
+      delete from audit_names where org_id = ${orgId} and ((kind = ${kind} and id = ${id}) or (kind = 'address' and id in (
+        select address_id from audit_entries where org_id = ${orgId} and actor_kind = ${kind} and actor_id = ${id})))`.execute(
+      tx,
+    )
+  },
+})
+
+type NamedRow = Selectable<AuditEntryRow> & {
+  readonly actor_name: string | null
+  readonly object_name: string | null
+  readonly address: string | null
+}
+
+const nameOf = (kind: RawBuilder<unknown>, id: string): RawBuilder<string | null> =>
+  sql<string | null>`(select name from audit_names one where one.org_id = entry.org_id
+    and one.kind = ${kind} and one.id = ${sql.ref(id)})`
+
+const selectNamed = sql`select entry.*, ${nameOf(sql`entry.actor_kind`, 'entry.actor_id')} as actor_name,
+  ${nameOf(sql`entry.object_kind`, 'entry.object_id')} as object_name,
+  ${nameOf(sql`'address'`, 'entry.address_id')} as address from audit_entries entry`
+
+const isNamed = (kind: string, id: string, word: string): RawBuilder<boolean> =>
+  sql<boolean>`(${sql.ref(id)} = ${word} or exists (select from audit_names one where one.org_id = entry.org_id
+    and one.kind = ${sql.ref(kind)} and one.id = ${sql.ref(id)} and one.name = ${word}))`
+
+const matches = ({ orgId, actor, action, object, result, since, until }: AuditFilter): RawBuilder<boolean> =>
+  sql.join(
+    [
+      sql`true`,
+      ...(orgId === null ? [] : [sql`entry.org_id = ${orgId}`]),
+      ...(actor === undefined
+        ? []
+        : [sql`(entry.credential_id = ${actor} or ${isNamed('entry.actor_kind', 'entry.actor_id', actor)})`]),
+      ...(action === undefined ? [] : [sql`entry.action = ${action}`]),
+      ...(object === undefined ? [] : [isNamed('entry.object_kind', 'entry.object_id', object)]),
+      ...(result === undefined ? [] : [sql`entry.result = ${result}`]),
+      ...(since === undefined ? [] : [sql`entry.at >= ${since}`]),
+      ...(until === undefined ? [] : [sql`entry.at < ${until}`]),
+    ],
+    sql` and `,
+  ) as RawBuilder<boolean>
+
+const fromRow = (row: Selectable<AuditEntryRow>): ChainedEntry => ({
+  orgId: row.org_id,
+  seq: row.seq,
+  at: row.at,
+  actorKind: row.actor_kind as AuditActor,
+  actorId: row.actor_id,
+  credentialId: row.credential_id,
+  addressId: row.address_id,
+  action: row.action,
+  objectKind: row.object_kind,
+  objectId: row.object_id,
+  changes: row.changes,
+  result: row.result as AuditResult,
+  status: row.status,
+  requestId: row.request_id,
+  prevHash: row.prev_hash,
+  hash: row.hash,
+})
+
+const named = (row: NamedRow): StoredEntry => ({
+  ...fromRow(row),
+  id: row.id,
+  actorName: row.actor_name,
+  objectName: row.object_name,
+  address: row.address,
+})
+
+export type AuditStore = ReturnType<typeof createAuditStore>

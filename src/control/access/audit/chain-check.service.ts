@@ -1,0 +1,129 @@
+import { canonicalHead } from '../../../domain/audit.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { Signer } from '../../../platform/secrets.ts'
+import { hashOfEntry } from './audit.service.ts'
+import type { AuditStore, ChainedEntry, ChainHead } from './audit.store.ts'
+
+/** The end of a chain as it was at a time, signed. */
+export interface SignedHead {
+  readonly orgId: string
+  readonly seq: number
+  readonly hash: string
+  /** ISO 8601. */
+  readonly at: string
+  readonly signature: string
+}
+
+/** The first entry that does not fit, and why. */
+export interface ChainFault {
+  readonly seq: number
+  readonly reason: string
+}
+
+/** What was found of one organization's chain. */
+export interface ChainReport {
+  readonly orgId: string
+  readonly entries: number
+  readonly firstSeq: number
+  readonly lastSeq: number
+  readonly lastHash: string
+  /** Signed heads that were compared. */
+  readonly heads: number
+  readonly fault: ChainFault | null
+}
+
+const CHECKED_AT_ONCE = 500
+
+/** What the signature of the last entry that was deleted for its age is of. */
+export const prunedText = (orgId: string, { seq, hash }: { readonly seq: number; readonly hash: string }): string =>
+  canonicalHead('pruned', { orgId, seq, hash, at: '' })
+
+type Hashes = ReadonlyMap<number, string>
+
+const faultOf = (entry: ChainedEntry, seq: number, hash: string, kept: Hashes): ChainFault | null => {
+  if (entry.seq === seq) return { seq, reason: 'there are two entries of this number' }
+  if (entry.seq !== seq + 1) return { seq: seq + 1, reason: 'it is missing' }
+  if (entry.prevHash !== hash) return { seq: entry.seq, reason: 'it does not continue the entry before it' }
+  if (hashOfEntry(entry) !== entry.hash) return { seq: entry.seq, reason: 'its content is not what was hashed' }
+  if (kept.has(entry.seq) && kept.get(entry.seq) !== entry.hash)
+    return { seq: entry.seq, reason: 'its hash is not that of a signed head' }
+  return null
+}
+
+/** Recomputes the chain of one organization, a page at a time, and compares it with signed heads that were kept. */
+export const createChainCheck = (parts: {
+  readonly database: Database
+  readonly store: AuditStore
+  readonly signer: Signer
+}) => {
+  const { database, store, signer } = parts
+
+  const headOf = async (orgId: string): Promise<ChainHead> =>
+    (await store.heads(database.sql, orgId))[0] ?? {
+      orgId,
+      seq: 0,
+      hash: '',
+      prunedSeq: 0,
+      prunedHash: '',
+      prunedSignature: null,
+    }
+
+  /** What is wrong before the entries are looked at: with the heads that somebody kept, or with where the chain begins. */
+  const faultBefore = async (end: ChainHead, kept: readonly SignedHead[]): Promise<ChainFault | null> => {
+    const { orgId, prunedSeq: seq, prunedHash: hash, prunedSignature } = end
+    const hashes = new Map<number, string>()
+    for (const head of kept) {
+      if (!(await signer.isSignedBy(canonicalHead('head', head), head.signature)))
+        return { seq: head.seq, reason: "the signed head of it is not signed by this service's audit.key" }
+      if ((hashes.get(head.seq) ?? head.hash) !== head.hash) return { seq: head.seq, reason: 'two signed heads differ' }
+      hashes.set(head.seq, head.hash)
+    }
+    if (seq > 0 && !(await signer.isSignedBy(prunedText(orgId, { seq, hash }), prunedSignature ?? '')))
+      return { seq, reason: 'that it was deleted for its age is not signed by this service' }
+    return seq > 0 && (hashes.get(seq) ?? hash) !== hash
+      ? { seq, reason: 'its hash is not that of a signed head' }
+      : null
+  }
+
+  /** What is wrong with the end: entries that are gone, or that stand behind the head. */
+  const faultAtEnd = async (end: ChainHead, seq: number, hash: string, kept: Hashes): Promise<ChainFault | null> => {
+    if (seq < end.seq) return { seq: seq + 1, reason: 'it is missing' }
+    if (hash !== end.hash) return { seq, reason: 'its hash is not that of the head' }
+    const latest = Math.max(0, ...kept.keys())
+    if (latest > end.seq) return { seq: end.seq + 1, reason: `it is missing: a signed head names entry ${latest}` }
+    // Entries are committed with their head, and it is read later: what is behind it was not written by the service.
+    const last = await store.lastSeq(database.sql, end.orgId)
+    const head = await headOf(end.orgId)
+    return last > head.seq ? { seq: head.seq + 1, reason: 'it is behind the head of the chain' } : null
+  }
+
+  const once = async (end: ChainHead, heads: readonly SignedHead[]): Promise<ChainReport> => {
+    const { orgId, prunedSeq, prunedHash } = end
+    const kept: Hashes = new Map(heads.map((head) => [head.seq, head.hash]))
+    let [seq, hash] = [prunedSeq, prunedHash]
+    let fault = await faultBefore(end, heads)
+    while (fault === null && seq < end.seq) {
+      const page = await store.chain(database.sql, orgId, { after: seq, upTo: end.seq, limit: CHECKED_AT_ONCE })
+      if (page.length === 0) break
+      for (const entry of page) {
+        fault = faultOf(entry, seq, hash, kept)
+        if (fault !== null) break
+        seq = entry.seq
+        hash = entry.hash
+      }
+    }
+    fault ??= await faultAtEnd(end, seq, hash, kept)
+    const entries = seq - prunedSeq
+    const firstSeq = entries === 0 ? 0 : prunedSeq + 1
+    return { orgId, entries, firstSeq, lastSeq: seq, lastHash: hash, heads: heads.length, fault }
+  }
+
+  return async (orgId: string, heads: readonly SignedHead[]): Promise<ChainReport> => {
+    for (;;) {
+      const end = await headOf(orgId)
+      const report = await once(end, heads)
+      // Entries may have been deleted for their age meanwhile: then it is read anew.
+      if (report.fault === null || (await headOf(orgId)).prunedSeq === end.prunedSeq) return report
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import { createReadStream } from 'node:fs'
+import { appendFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Caller } from '../../../domain/access.ts'
+import { canonicalHead } from '../../../domain/audit.ts'
+import { notFound } from '../../../domain/errors.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { Signer } from '../../../platform/secrets.ts'
+import type { Audit } from './audit.service.ts'
+import type { AuditStore, ChainHead } from './audit.store.ts'
+import { type ChainReport, createChainCheck, prunedText, type SignedHead } from './chain-check.service.ts'
+
+export type { ChainReport, SignedHead } from './chain-check.service.ts'
+
+export const HEADS_FILE = 'audit-heads.jsonl'
+/** The chains of the audit log: checked, signed, exported, and cut for their age. */
+export const createAuditChains = (parts: {
+  readonly database: Database
+  readonly store: AuditStore
+  readonly signer: Signer
+  readonly audit: Pick<Audit, 'scopeOf'>
+  readonly dataDir: string
+  readonly now: () => Date
+}) => {
+  const { database, store, signer, audit, dataDir, now } = parts
+  const path = join(dataDir, HEADS_FILE)
+  const check = createChainCheck(parts)
+  let exported: Map<string, number> | null = null
+
+  const signed = async ({ orgId, seq, hash }: ChainHead): Promise<SignedHead> => {
+    const head = { orgId, seq, hash, at: now().toISOString() }
+    return { ...head, signature: await signer.sign(canonicalHead('head', head)) }
+  }
+
+  const readExported = async (): Promise<Map<string, number>> => {
+    const found = new Map<string, number>()
+    try {
+      for await (const line of createInterface({ input: createReadStream(path) })) {
+        const head = parsedHead(line)
+        if (head !== null) found.set(head.org_id, head.seq)
+      }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    }
+    return found
+  }
+
+  return {
+    publicKey: signer.publicKey,
+
+    /** The ends of the chains that the caller sees, signed now. */
+    async heads(caller: Caller): Promise<SignedHead[]> {
+      return Promise.all((await store.heads(database.sql, caller.orgId)).map(signed))
+    },
+
+    /** Recomputes the chains that the caller sees (of one organization where it is named), and compares signed heads. */
+    async verify(caller: Caller, orgId: string | undefined, kept: readonly SignedHead[]): Promise<ChainReport[]> {
+      const scope = audit.scopeOf(caller, orgId)
+      if (scope === null) throw notFound('Organization', orgId!)
+      const ofScope = kept.filter((head) => scope.orgId === null || head.orgId === scope.orgId)
+      const known = (await store.heads(database.sql, scope.orgId)).map((head) => head.orgId)
+      const orgs =
+        scope.orgId !== null
+          ? [scope.orgId]
+          : [...new Set([...known, ...(await store.organizations(database.sql)), ...ofScope.map((head) => head.orgId)])]
+      const reports: ChainReport[] = []
+      for (const one of orgs.sort())
+        reports.push(
+          await check(
+            one,
+            ofScope.filter((head) => head.orgId === one),
+          ),
+        )
+      return reports
+    },
+
+    /** Writes the signed heads of chains that have grown to audit-heads.jsonl in the data folder. */
+    async exportHeads(): Promise<void> {
+      exported ??= await readExported()
+      const known = exported
+      const grown = (await store.heads(database.sql, null)).filter(({ orgId, seq }) => known.get(orgId) !== seq)
+      if (grown.length === 0) return
+      const key = await signer.publicKey()
+      const lines = await Promise.all(
+        grown.map(async (head) => {
+          const { orgId, seq, hash, at, signature } = await signed(head)
+          return `${JSON.stringify({ org_id: orgId, seq, hash, at, signature, public_key: key })}\n`
+        }),
+      )
+      await appendFile(path, lines.join(''), { mode: 0o600, flush: true })
+      for (const { orgId, seq } of grown) known.set(orgId, seq)
+    },
+
+    /** Deletes the entries older than `before` from the beginning of the chain; returns how many. It can be verified on. */
+    prune: (org: string | null, before: Date): Promise<number> =>
+      database.transaction(async (tx) => {
+        const orgId = org ?? ''
+        await store.lockHead(tx, orgId)
+        const last = await store.lastBefore(tx, orgId, before)
+        if (last === null) return 0
+        return store.prune(tx, orgId, { ...last, signature: await signer.sign(prunedText(orgId, last)) })
+      }),
+  }
+}
+
+const parsedHead = (line: string): { org_id: string; seq: number } | null => {
+  try {
+    return JSON.parse(line) as { org_id: string; seq: number }
+  } catch {
+    return null
+  }
+}
+
+export type AuditChains = ReturnType<typeof createAuditChains>

@@ -1,5 +1,6 @@
 import type { CommandEntry, CommandGroup } from './command.ts'
 import {
+  AUDIT_COMMANDS,
   FEDERATION_COMMANDS,
   INTEGRATION_COMMANDS,
   RESOURCE_COMMANDS,
@@ -122,4 +123,5 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     commands: [entry('list', 'list backups', () => import('./service/backup-list.command.ts'))],
   },
   entry('restore', 'restore a backup to an empty data folder', () => import('./service/restore.command.ts')),
+  AUDIT_COMMANDS,
 ]

@@ -1,5 +1,47 @@
 // Generated from openapi.json by `npm run gen`. Do not edit.
 export interface paths {
+    "/api/v1/audit": {
+        parameters: {
+        };
+        /**
+         * List entries of the audit log
+         * @description Who did what, newest first.
+         */
+        get: operations["listAudit"];
+    };
+    "/api/v1/audit/{entry_id}": {
+        parameters: {
+        };
+        /** Get an entry of the audit log */
+        get: operations["getAuditEntry"];
+    };
+    "/api/v1/audit/export": {
+        parameters: {
+        };
+        /**
+         * Download the audit log
+         * @description All entries that fit, oldest first, as JSON lines or CSV.
+         */
+        get: operations["exportAudit"];
+    };
+    "/api/v1/audit/head": {
+        parameters: {
+        };
+        /**
+         * Get the signed ends of the audit chains
+         * @description Keep them elsewhere: by them a log that was cut is recognized.
+         */
+        get: operations["getAuditHeads"];
+    };
+    "/api/v1/audit/verify": {
+        parameters: {
+        };
+        /**
+         * Verify the audit chains
+         * @description Recompute every hash, compare signed heads that were kept, and name the first entry that does not fit.
+         */
+        post: operations["verifyAudit"];
+    };
     "/api/v1/keys": {
         parameters: {
         };
@@ -1715,6 +1757,194 @@ export interface components {
         AssignmentList: {
             device_id: string;
             assignments: components["schemas"]["Assignment"][];
+        };
+        /**
+         * @description Who acts; anonymous: no valid key
+         * @enum {string}
+         */
+        AuditActorKind: "person" | "key" | "device" | "session" | "anonymous";
+        /** @description What was found of an organization's chain */
+        AuditChain: {
+            org_id: string | null;
+            valid: boolean;
+            entries: number;
+            first_seq: number;
+            /** @description The last entry that fits */
+            last_seq: number;
+            last_hash: string;
+            /** @description Signed heads that were compared */
+            heads: number;
+            fault_seq: number | null;
+            fault: string | null;
+        };
+        /**
+         * @description Who did what, and when
+         * @example {
+         *       "id": 4182,
+         *       "org_id": "acme",
+         *       "seq": 57,
+         *       "at": "2026-03-02T09:12:30.000Z",
+         *       "actor_kind": "key",
+         *       "actor_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000701",
+         *       "actor_name": "ml-team",
+         *       "credential_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000701",
+         *       "address": "203.0.113.7",
+         *       "address_id": "q1J0c2Zr3v8mTzL0pW5nYc",
+         *       "action": "pauseRollout",
+         *       "object_kind": "rollout",
+         *       "object_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000301",
+         *       "object_name": null,
+         *       "changes": [
+         *         {
+         *           "field": "status",
+         *           "from": "\"active\"",
+         *           "to": "\"paused\""
+         *         }
+         *       ],
+         *       "result": "ok",
+         *       "status": null,
+         *       "request_id": "0b6c4f0e-2c1d-4b57-9a55-0c9a6f0f3b11",
+         *       "prev_hash": "9c1185a5c5e9fc54612808977ee8f548b2258d31aa3bb1f3f8a1f3a0c2d4e6f8",
+         *       "hash": "3f0e6a8b5f4d4c1f9e1c7a2b8d6e5f40312233445566778899aabbccddeeff00"
+         *     }
+         */
+        AuditEntry: {
+            /** @description For pages; `seq` counts the entries of one organization */
+            id: number;
+            org_id: string | null;
+            seq: number;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            at: string;
+            actor_kind: components["schemas"]["AuditActorKind"];
+            actor_id: string | null;
+            actor_name: string | null;
+            credential_id: string | null;
+            address: string | null;
+            address_id: string | null;
+            /** @description The operationId of the request */
+            action: string;
+            object_kind: string | null;
+            object_id: string | null;
+            object_name: string | null;
+            changes: components["schemas"]["AuditFieldChange"][];
+            result: components["schemas"]["AuditResult"];
+            status: number | null;
+            request_id: string;
+            /** @description Hash of the entry before; empty for the first */
+            prev_hash: string;
+            /** @description SHA-256, hexadecimal */
+            hash: string;
+        };
+        /** @description A field that has another value than before; secrets are redacted */
+        AuditFieldChange: {
+            field: string;
+            from: string | null;
+            to: string | null;
+        };
+        /** @description The end of a chain, signed by the service */
+        AuditHead: {
+            org_id: string | null;
+            seq: number;
+            /** @description SHA-256, hexadecimal */
+            hash: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            at: string;
+            /** @description Ed25519, base64 */
+            signature: string;
+        };
+        /**
+         * @description The ends of the chains
+         * @example {
+         *       "public_key": "MCowBQYDK2VwAyEAYk3nQ0aVx8JrT5mWZ2mB4Vt0cK8x1yq5o3n7p9rUeWd=",
+         *       "heads": [
+         *         {
+         *           "org_id": "acme",
+         *           "seq": 57,
+         *           "hash": "3f0e6a8b5f4d4c1f9e1c7a2b8d6e5f40312233445566778899aabbccddeeff00",
+         *           "at": "2026-03-02T09:12:30.000Z",
+         *           "signature": "Yk3nQ0aVx8JrT5mWZ2mB4Vt0cK8x1yq5o3n7p9rUeWdHgJfLaSiTkMvXzYYk3nQ0aVx8JrT5mWZ2mB4Vt0cKw=="
+         *         }
+         *       ]
+         *     }
+         */
+        AuditHeads: {
+            /** @description SPKI, base64 */
+            public_key: string;
+            heads: components["schemas"]["AuditHead"][];
+        };
+        /**
+         * @description Entries of the audit log, newest first
+         * @example {
+         *       "entries": [
+         *         {
+         *           "id": 4182,
+         *           "org_id": "acme",
+         *           "seq": 57,
+         *           "at": "2026-03-02T09:12:30.000Z",
+         *           "actor_kind": "key",
+         *           "actor_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000701",
+         *           "actor_name": "ml-team",
+         *           "credential_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000701",
+         *           "address": "203.0.113.7",
+         *           "address_id": "q1J0c2Zr3v8mTzL0pW5nYc",
+         *           "action": "pauseRollout",
+         *           "object_kind": "rollout",
+         *           "object_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000301",
+         *           "object_name": null,
+         *           "changes": [
+         *             {
+         *               "field": "status",
+         *               "from": "\"active\"",
+         *               "to": "\"paused\""
+         *             }
+         *           ],
+         *           "result": "ok",
+         *           "status": null,
+         *           "request_id": "0b6c4f0e-2c1d-4b57-9a55-0c9a6f0f3b11",
+         *           "prev_hash": "9c1185a5c5e9fc54612808977ee8f548b2258d31aa3bb1f3f8a1f3a0c2d4e6f8",
+         *           "hash": "3f0e6a8b5f4d4c1f9e1c7a2b8d6e5f40312233445566778899aabbccddeeff00"
+         *         }
+         *       ],
+         *       "next": 4182
+         *     }
+         */
+        AuditPage: {
+            entries: components["schemas"]["AuditEntry"][];
+            next: number | null;
+        };
+        /**
+         * @description refused: it was not allowed; failed: it had changed something before its error
+         * @enum {string}
+         */
+        AuditResult: "ok" | "refused" | "failed";
+        /**
+         * @description Whether the chains are whole
+         * @example {
+         *       "valid": false,
+         *       "chains": [
+         *         {
+         *           "org_id": "acme",
+         *           "valid": false,
+         *           "entries": 41,
+         *           "first_seq": 1,
+         *           "last_seq": 41,
+         *           "last_hash": "3f0e6a8b5f4d4c1f9e1c7a2b8d6e5f40312233445566778899aabbccddeeff00",
+         *           "heads": 1,
+         *           "fault_seq": 42,
+         *           "fault": "Entry 42: its content is not what was hashed."
+         *         }
+         *       ]
+         *     }
+         */
+        AuditVerification: {
+            valid: boolean;
+            chains: components["schemas"]["AuditChain"][];
         };
         /**
          * @description A backup of the whole installation
@@ -7541,6 +7771,33 @@ export interface components {
             decided: boolean;
         };
         /**
+         * @description What to compare the chains with
+         * @example {
+         *       "org_id": "acme",
+         *       "heads": [
+         *         {
+         *           "org_id": "acme",
+         *           "seq": 57,
+         *           "hash": "3f0e6a8b5f4d4c1f9e1c7a2b8d6e5f40312233445566778899aabbccddeeff00",
+         *           "at": "2026-03-02T09:12:30.000Z",
+         *           "signature": "Yk3nQ0aVx8JrT5mWZ2mB4Vt0cK8x1yq5o3n7p9rUeWdHgJfLaSiTkMvXzYYk3nQ0aVx8JrT5mWZ2mB4Vt0cKw=="
+         *         }
+         *       ]
+         *     }
+         */
+        VerifyAudit: {
+            /** @description One organization; those that the key sees when absent */
+            org_id?: string;
+            /** @description Signed heads that were kept, of audit-heads.jsonl or GET /audit/head */
+            heads?: {
+                org_id: string | null;
+                seq: number;
+                hash: string;
+                at: string;
+                signature: string;
+            }[];
+        };
+        /**
          * @description The format of a version's file
          * @enum {string}
          */
@@ -7844,6 +8101,146 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    listAudit: {
+        parameters: {
+            query?: {
+                /** @description One organization; those that the key sees when absent */
+                org_id?: string;
+                /** @description Id or name of a person, key or device, or id of a session */
+                actor?: string;
+                /** @description An operationId, such as createKey */
+                action?: string;
+                /** @description Id or name of what was changed */
+                object?: string;
+                /** @description refused: it was not allowed; failed: it had changed something before its error */
+                result?: components["schemas"]["AuditResult"];
+                /** @description From this time on */
+                since?: string;
+                /** @description Before this time */
+                until?: string;
+                /** @description `next` of the page before */
+                before?: number;
+                /** @description Items per page */
+                limit?: number;
+            };
+        };
+        responses: {
+            /** @description Entries of the audit log, newest first */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getAuditEntry: {
+        parameters: { path: { entry_id: number; }; };
+        responses: {
+            /** @description Who did what, and when */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["AuditEntry"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    exportAudit: {
+        parameters: {
+            query?: {
+                /** @description One organization; those that the key sees when absent */
+                org_id?: string;
+                /** @description Id or name of a person, key or device, or id of a session */
+                actor?: string;
+                /** @description An operationId, such as createKey */
+                action?: string;
+                /** @description Id or name of what was changed */
+                object?: string;
+                /** @description refused: it was not allowed; failed: it had changed something before its error */
+                result?: components["schemas"]["AuditResult"];
+                /** @description From this time on */
+                since?: string;
+                /** @description Before this time */
+                until?: string;
+                /** @description JSON lines, or CSV with a head */
+                format?: "jsonl" | "csv";
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/x-ndjson": string;
+                    "text/csv": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getAuditHeads: {
+        parameters: {
+        };
+        responses: {
+            /** @description The ends of the chains */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["AuditHeads"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    verifyAudit: {
+        parameters: {
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["VerifyAudit"];
+            };
+        };
+        responses: {
+            /** @description Whether the chains are whole */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["AuditVerification"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
     listKeys: {
         parameters: {
             query?: {

@@ -1,5 +1,5 @@
 import type { Caller } from '../domain/access.ts'
-import { type TransactionWitness, witnessHere } from '../platform/db/transaction-guard.ts'
+import { type TransactionWitness, witnessed, witnessHere } from '../platform/db/transaction-guard.ts'
 
 /** What an audited request did, for its entry in the audit log. */
 export interface AuditNote {
@@ -25,3 +25,6 @@ export interface AuditWitness<Tx> extends TransactionWitness<Tx> {
  * transaction counts. Does nothing where no audited request is under way, such as in a periodic task.
  */
 export const auditNote = (note: AuditNote): void => (witnessHere() as AuditWitness<unknown> | null)?.note(note)
+
+/** Does what is due anyway, and would be done without the request that happens to find it: it is not in its entry. */
+export const unaudited = <T>(work: () => Promise<T>): Promise<T> => witnessed(null, work)

@@ -1,3 +1,4 @@
+import { unaudited } from './audit-note.ts'
 import type { Task } from './module.ts'
 
 export interface PeriodicTasks {
@@ -25,7 +26,10 @@ export const startPeriodicTasks = (
     const runOnce = async (): Promise<void> => {
       next = null
       if (stopped) return
-      await task.run().catch((error: unknown) => log.error({ task: task.name, err: error }, 'a periodic task failed'))
+      // Whoever wakes a task may be a request: what the task does is not what the request did.
+      await unaudited(async () => task.run()).catch((error: unknown) =>
+        log.error({ task: task.name, err: error }, 'a periodic task failed'),
+      )
     }
     /** Calls while a run is under way share the one that follows it. */
     const wake = (): Promise<void> => {

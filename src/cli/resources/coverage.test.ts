@@ -41,6 +41,8 @@ const COMMANDS_OF: Readonly<Record<string, string>> = {
   'federation budget': 'getPrivacyBudget setPrivacyBudget',
   'federation privacy': 'estimatePrivacyCost listPrivacyHistory',
   'integrations connect-otlp': 'createIntegration testIntegration',
+  'audit export': 'exportAudit',
+  'audit verify': 'verifyAudit getAuditHeads',
   doctor: 'getHealth',
   backup: 'createBackup getBackup',
   'backup list': 'listBackups',

@@ -1,5 +1,6 @@
 import type { CommandEntry, CommandGroup } from '../command.ts'
 import { analytics } from './analytics.ts'
+import { audit } from './audit.ts'
 import { deployments } from './deployments.ts'
 import { devices } from './devices.ts'
 import { experiments } from './experiments.ts'
@@ -41,6 +42,7 @@ export const RESOURCE_COMMANDS: readonly CommandGroup[] = RESOURCES.map(groupOf)
 
 /** These have places of their own in the interface's table. */
 export const FEDERATION_COMMANDS: CommandGroup = groupOf(federations)
+export const AUDIT_COMMANDS: CommandGroup = groupOf(audit)
 export const INTEGRATION_COMMANDS: CommandGroup = groupOf(integrations)
 
 export const TEAM_COMMANDS: CommandGroup = groupOf(team)
@@ -53,5 +55,6 @@ export const ACTIONS: readonly { readonly under: string; readonly action: Action
   federations,
   integrations,
   team,
+  audit,
   { name: 'train', actions: jobActions },
 ].flatMap(({ name, actions }) => actions.flatMap((action) => ('request' in action ? [{ under: name, action }] : [])))

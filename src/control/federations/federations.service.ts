@@ -2,6 +2,7 @@ import { type Caller, sees } from '../../domain/access.ts'
 import { badRequest, forbidden, notFound } from '../../domain/errors.ts'
 import { isUuid } from '../../domain/model.ts'
 import type { Database, Executor } from '../../platform/db/open.ts'
+import { auditNote } from '../audit-note.ts'
 import type { FederationsStore, ListedFederation, StoredFederation } from './federations.store.ts'
 import type { MembersStore } from './members.store.ts'
 
@@ -67,7 +68,10 @@ export const createFederationsService = (parts: {
         memberCount: 1,
         createdAt: now(),
       }
-      await database.transaction((tx) => store.insert(tx, federation))
+      await database.transaction(async (tx) => {
+        await store.insert(tx, federation)
+        auditNote({ kind: 'federation', ...federation, after: requested })
+      })
       return { federation, membership: { role: 'owner', status: 'active' } }
     },
 

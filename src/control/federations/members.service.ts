@@ -1,6 +1,7 @@
 import { type Caller, sees } from '../../domain/access.ts'
 import { conflict, forbidden, notFound } from '../../domain/errors.ts'
 import type { Database } from '../../platform/db/open.ts'
+import { auditNote } from '../audit-note.ts'
 import type { FederationChanges } from './federation-changes.service.ts'
 import {
   boundElsewhere,
@@ -56,6 +57,7 @@ export const createMembersService = (parts: {
       const added = await database.transaction(async (tx) => {
         const invited = await members.invite(tx, federation.id, requested, now())
         if (invited.size > 0) await changed(tx, federation.id)
+        auditNote({ kind: 'federation', ...federation, after: { invited: [...invited] } })
         return invited
       })
       return {
@@ -67,11 +69,12 @@ export const createMembersService = (parts: {
 
     /** Takes up an invitation. Nobody invited whom an unbound key lets in; joining twice changes nothing. */
     async join(caller: Caller, id: string, orgId: string): Promise<ListedFederation> {
-      await federations.get(caller, id)
+      const { federation } = await federations.get(caller, id)
       if (!sees(caller, orgId)) throw boundElsewhere(orgId)
       const joined = await database.transaction(async (tx) => {
         const isMember = await members.join(tx, id, orgId, { uninvited: caller.orgId === null, at: now() })
         if (isMember) await changed(tx, id)
+        auditNote({ kind: 'federation', ...federation, orgId, after: isMember ? { joined: orgId } : {} })
         return isMember
       })
       if (!joined) throw notFound('Federation', id)
@@ -90,6 +93,9 @@ export const createMembersService = (parts: {
           throw notFound('Member', orgId, `of federation '${federation.name}'`)
         }
         await changed(tx, id, [orgId])
+        // It is in the log of whoever ended it: the owner's, or the member's own.
+        const ended = sees(caller, federation.orgId) ? federation.orgId : orgId
+        auditNote({ kind: 'federation', ...federation, orgId: ended, before: { member: orgId } })
       })
       return federation
     },

@@ -2,6 +2,7 @@ import type { Caller } from '../../domain/access.ts'
 import type { Accountant } from '../../domain/privacy/accountant.ts'
 import { requireDelta } from '../../domain/privacy/mechanism.ts'
 import type { Database } from '../../platform/db/open.ts'
+import { auditNote } from '../audit-note.ts'
 import type { Asker } from './accounting/accounting.ts'
 import type { FederationChanges } from './federation-changes.service.ts'
 import type { FederationsService } from './federations.service.ts'
@@ -100,6 +101,7 @@ export const createPrivacyService = (parts: {
       await database.transaction(async (tx) => {
         const before = await store.lockBudget(tx, federation.id)
         await store.setBudget(tx, federation.id, budget, now())
+        auditNote({ kind: 'federation', ...federation, before, after: budget })
         await changed(tx, federation.id)
         if (before !== null && before.delta !== budget.delta) await store.forgetCosts(tx, federation.id)
       })

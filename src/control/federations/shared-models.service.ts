@@ -2,6 +2,7 @@ import type { Caller } from '../../domain/access.ts'
 import { notFound } from '../../domain/errors.ts'
 import { isUuid } from '../../domain/model.ts'
 import type { Database, Executor } from '../../platform/db/open.ts'
+import { auditNote } from '../audit-note.ts'
 import type { ModelsService } from '../catalog/models/models.service.ts'
 import type { FederationChanges } from './federation-changes.service.ts'
 import type { FederationsService, Page, StoredFederation } from './federations.service.ts'
@@ -29,6 +30,7 @@ export const createSharedModelsService = (parts: {
       const { model } = await models.find(caller, idOrName)
       await database.transaction(async (tx) => {
         await sharedModels.add(tx, federation.id, model.id, now())
+        auditNote({ kind: 'federation', ...federation, after: { sharedModel: model.id } })
         await changed(tx, federation.id)
       })
       return (await sharedModelsReport.find(database.sql, federation.id, model.id))!
@@ -41,6 +43,7 @@ export const createSharedModelsService = (parts: {
           throw notFound('Model', modelId, `of federation '${federation.name}'`)
         }
         await changed(tx, federation.id)
+        auditNote({ kind: 'federation', ...federation, before: { sharedModel: modelId } })
       })
       return federation
     },

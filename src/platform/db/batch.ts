@@ -1,5 +1,5 @@
 import { isOutage, retrying } from './retry.ts'
-import { refuseInsideTransaction } from './transaction-guard.ts'
+import { refuseInsideTransaction, witnessed } from './transaction-guard.ts'
 
 export interface BatcherOptions<In, Out> {
   /**
@@ -28,7 +28,8 @@ export const createBatcher = <In, Out>({ run, maxBatch }: BatcherOptions<In, Out
   const attempt = async (batch: readonly Waiting<In, Out>[]): Promise<void> => {
     let results: readonly Out[]
     try {
-      results = await retrying(() => run(batch.map(({ item }) => item)))
+      // It is everybody's work, not that of the request that happens to begin it.
+      results = await witnessed(null, () => retrying(() => run(batch.map(({ item }) => item))))
     } catch (error) {
       if (batch.length === 1 || isOutage(error)) {
         for (const { reject } of batch) reject(error)

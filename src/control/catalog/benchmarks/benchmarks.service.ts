@@ -1,5 +1,6 @@
 import type { Database } from '../../../platform/db/open.ts'
 import type { Static } from '../../../platform/http/wire.schema.ts'
+import { auditNote } from '../../audit-note.ts'
 import type { ShareBenchmarkBody } from './benchmarks.schema.ts'
 import type { BenchmarksStore, StoredBenchmark } from './benchmarks.store.ts'
 
@@ -14,7 +15,10 @@ export const createBenchmarksService = (parts: {
   /** Keeps a report, and of who sent it nothing. */
   async share(report: BenchmarkReport): Promise<StoredBenchmark<BenchmarkReport>> {
     const stored = { id: parts.newId(), report, reportedOn: parts.now().toISOString().slice(0, 10) }
-    await parts.store.insert(parts.database.sql, stored)
+    await parts.database.transaction(async (tx) => {
+      await parts.store.insert(tx, stored)
+      auditNote({ kind: 'benchmark', id: stored.id, after: { engine: report.engine, onDay: stored.reportedOn } })
+    })
     return stored
   },
 

@@ -2,9 +2,10 @@ import type { Caller } from '../../../domain/access.ts'
 import { conflict, notFound } from '../../../domain/errors.ts'
 import { requireAlias } from '../../../domain/model-reference.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import { auditNote } from '../../audit-note.ts'
 import type { AliasesReport, ShownAlias } from './aliases.report.ts'
 import type { AliasesStore } from './aliases.store.ts'
-import type { ModelsService } from './models.service.ts'
+import type { ModelsService, StoredModel } from './models.service.ts'
 
 export type { Mover, ShownAlias, ShownMove } from './aliases.report.ts'
 
@@ -24,7 +25,7 @@ export const createAliasesService = (parts: {
   /** In one transaction: what is expected is true when it is moved. */
   const move = async (
     caller: Caller,
-    modelId: string,
+    { id: modelId, name, orgId }: StoredModel,
     change: { readonly alias: string; readonly to: number | null; readonly expected: Expected },
   ): Promise<{ readonly existed: boolean }> => {
     const { alias, to, expected } = change
@@ -42,6 +43,14 @@ export const createAliasesService = (parts: {
         )
       }
       if (from !== to) await store.move(tx, { modelId, alias, from, to, movedAt: now(), movedBy: caller.keyId })
+      auditNote({
+        kind: 'model',
+        id: modelId,
+        name,
+        orgId,
+        before: { [`alias ${alias}`]: from },
+        after: { [`alias ${alias}`]: to },
+      })
       return { existed: from !== null }
     })
   }
@@ -62,7 +71,7 @@ export const createAliasesService = (parts: {
       const { model } = await models.find(caller, modelIdOrName)
       requireAlias(alias)
       const { version } = await models.findVersion(caller, model.id, requested.version)
-      await move(caller, model.id, { alias, to: version.version, expected })
+      await move(caller, model, { alias, to: version.version, expected })
       const shown = (await report.list(database.sql, model.id)).find((one) => one.alias === alias)
       if (shown === undefined) throw conflict(`The alias '${alias}' was deleted at this moment.`)
       return shown
@@ -70,7 +79,7 @@ export const createAliasesService = (parts: {
 
     async delete(caller: Caller, modelIdOrName: string, alias: string, expected: Expected): Promise<void> {
       const { model } = await models.find(caller, modelIdOrName)
-      const { existed } = await move(caller, model.id, { alias, to: null, expected })
+      const { existed } = await move(caller, model, { alias, to: null, expected })
       if (!existed) throw notFound('Alias', alias, `of model '${modelIdOrName}'`)
     },
 

@@ -11,6 +11,7 @@ import {
 } from '../../../domain/model.ts'
 import type { StagedBlob } from '../../../platform/blobs/blob-store.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
+import { auditNote } from '../../audit-note.ts'
 import type { ControlEventBus } from '../../events.ts'
 import type { Conversions, StoredConversion } from '../conversions/conversions.service.ts'
 import type { FilesService } from '../files/files.service.ts'
@@ -85,7 +86,10 @@ export const createModelsService = (parts: {
         createdAt: now(),
         architectureModelId: null,
       }
-      await store.insert(database.sql, model)
+      await database.transaction(async (tx) => {
+        await store.insert(tx, model)
+        auditNote({ kind: 'model', ...model, after: requested })
+      })
       return { model, newest: null }
     },
 
@@ -153,6 +157,8 @@ export const createModelsService = (parts: {
           orgId: model.orgId,
           version: version.version,
         })
+        const { modelId: _, warnings: __, origin: ___, uploadedAt: ____, ...after } = version
+        auditNote({ kind: 'model', id: model.id, name: model.name, orgId: model.orgId, after })
         return version
       })
     },

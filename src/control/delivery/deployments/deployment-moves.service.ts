@@ -3,12 +3,19 @@ import { activatedAt, type DeploymentEvent, dueEvent, nextStatus } from '../../.
 import { conflict, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
+import { auditNote, unaudited } from '../../audit-note.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import type { DeploymentsStore, StoredDeployment } from './deployments.store.ts'
 import type { TargetsReport } from './targets.report.ts'
 import type { TargetsStore } from './targets.store.ts'
 
 const ATTENDED_AT_ONCE = 100
+
+/** What the audit log says of a deployment. */
+export const auditedOf = (deployment: StoredDeployment) => {
+  const { modelName, modelVersion, status, strategy, percentage, targetCount, activatedCount, reason } = deployment
+  return { modelName, modelVersion, status, strategy, percentage, targetCount, activatedCount, reason }
+}
 
 /** How deployments move: by what operators ask for, by the clock, and by what devices report. */
 export const createDeploymentMoves = (parts: {
@@ -41,20 +48,24 @@ export const createDeploymentMoves = (parts: {
       { at: now(), event, status, percentage, reason, actor },
     )
     await bump()
+    if (actor !== null)
+      auditNote({ kind: 'deployment', ...deployment, before: auditedOf(locked), after: auditedOf(deployment) })
     return deployment
   }
 
   /** Does what is due of one deployment: switches, completes or withdraws it. */
   const attend = (id: string): Promise<void> =>
-    plans.change(async (tx, bump) => {
-      const deployment = await store.lock(tx, id)
-      if (deployment === null || deployment.status !== 'started') return
-      const reported = await targetStore.reported(tx, id)
-      const due = dueEvent({ ...deployment, switched: deployment.switchedAt !== null }, reported, now())
-      if (due === null) return
-      const change = due.event === 'switch' ? { switchedAt: now() } : { reason: due.reason }
-      await move(tx, bump, deployment, due.event, change, null)
-    })
+    unaudited(() =>
+      plans.change(async (tx, bump) => {
+        const deployment = await store.lock(tx, id)
+        if (deployment === null || deployment.status !== 'started') return
+        const reported = await targetStore.reported(tx, id)
+        const due = dueEvent({ ...deployment, switched: deployment.switchedAt !== null }, reported, now())
+        if (due === null) return
+        const change = due.event === 'switch' ? { switchedAt: now() } : { reason: due.reason }
+        await move(tx, bump, deployment, due.event, change, null)
+      }),
+    )
 
   const isDue = ({ status, deadlineAt }: StoredDeployment): boolean =>
     status === 'started' && deadlineAt !== null && deadlineAt.getTime() <= now().getTime()

@@ -2,6 +2,7 @@ import { type Caller, homeOf } from '../../../domain/access.ts'
 import { activatedAt, type Strategy } from '../../../domain/deployment.ts'
 import { badRequest, isNotFound } from '../../../domain/errors.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import { auditNote } from '../../audit-note.ts'
 import {
   type ModelsService,
   type ResolvedVersion,
@@ -10,6 +11,7 @@ import {
 } from '../../catalog/models/models.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
+import { auditedOf } from './deployment-moves.service.ts'
 import { type Aim, createDeploymentTargets } from './deployment-targets.service.ts'
 import type { DeploymentsStore, StoredDeployment } from './deployments.store.ts'
 import type { Candidate, TargetsReport } from './targets.report.ts'
@@ -115,6 +117,7 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
       const { percentage, createdAt: at } = pending
       const deployment = await plans.change(async (tx, bump) => {
         await store.insert(tx, pending)
+        if (actor !== null) auditNote({ kind: 'deployment', ...pending, after: auditedOf(pending) })
         await targetStore.insert(
           tx,
           id,

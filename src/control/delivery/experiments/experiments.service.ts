@@ -3,6 +3,7 @@ import { badRequest, inBody, isNotFound, notFound } from '../../../domain/errors
 import { type ExperimentEvent, type ExperimentStatus, requireVariants, transition } from '../../../domain/experiment.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import { auditNote } from '../../audit-note.ts'
 import type { ModelsService, StoredModel } from '../../catalog/models/models.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
@@ -98,6 +99,7 @@ export const createExperimentsService = (parts: {
       }
       await database.transaction(async (tx) => {
         await store.insert(tx, experiment)
+        auditNote({ kind: 'experiment', ...experiment, after: requested })
         await plans.announce(tx, changeOf(experiment))
       })
       return experiment
@@ -117,6 +119,7 @@ export const createExperimentsService = (parts: {
         const changed = event === 'start' ? { ...moved, startedRevision: revision } : moved
         await store.update(tx, changed)
         await plans.announce(tx, changeOf(changed))
+        auditNote({ kind: 'experiment', ...changed, before: auditedOf(locked), after: auditedOf(changed) })
         return changed
       })
     },
@@ -138,6 +141,8 @@ export const createExperimentsService = (parts: {
     },
   }
 }
+
+const auditedOf = ({ status, reason }: StoredExperiment) => ({ status, reason })
 
 const changeOf = ({ id, orgId, status }: StoredExperiment) => ({ kind: 'experiment', id, orgId, status }) as const
 

@@ -5,6 +5,7 @@ import { badRequest, forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import { CODE_LIFETIME_MS, composeCode, pairingAt, shownCode, typedCode } from '../../../domain/pairing.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import { auditNote } from '../../audit-note.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { DeploymentsService } from '../deployments/deployments.service.ts'
 import { type Claim, createPairingClaims } from './pairing-claims.service.ts'
@@ -69,8 +70,12 @@ export const createPairingsService = (parts: {
         createdAt: now(),
         expiresAt: new Date(now().getTime() + CODE_LIFETIME_MS),
       }
-      await store.deleteOlder(database.sql, new Date(now().getTime() - KEPT_MS))
-      await store.insert(database.sql, pairing)
+      await database.transaction(async (tx) => {
+        await store.deleteOlder(tx, new Date(now().getTime() - KEPT_MS))
+        await store.insert(tx, pairing)
+        const { modelName: model, modelVersion: version, platform, expiresAt } = pairing
+        auditNote({ kind: 'pairing', ...pairing, after: { model, version, platform, expiresAt } })
+      })
       return { pairing: await withState(pairing), code: shownCode(code) }
     },
 

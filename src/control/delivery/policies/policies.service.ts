@@ -2,6 +2,7 @@ import type { Caller } from '../../../domain/access.ts'
 import { badRequest, notFound } from '../../../domain/errors.ts'
 import { METRIC_NAME } from '../../../domain/metrics.ts'
 import type { PolicySettings } from '../../../domain/policy.ts'
+import { auditNote } from '../../audit-note.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { PolicyParts } from './canaries.service.ts'
 import type { StoredPolicy } from './policies.store.ts'
@@ -71,7 +72,15 @@ export const createPoliciesService = (parts: PolicyParts & { readonly groups: Pi
         updatedAt: now(),
       }
       return database.transaction(async (tx) => {
+        const before = await store.find(tx, model.id)
         const saved = await store.save(tx, policy)
+        auditNote({
+          kind: 'policy',
+          ...saved,
+          name: model.name,
+          before: before && auditedOf(before),
+          after: auditedOf(saved),
+        })
         await announcePolicy(plans, tx, saved, enabled ? 'enabled' : 'disabled')
         return saved
       })
@@ -82,6 +91,7 @@ export const createPoliciesService = (parts: PolicyParts & { readonly groups: Pi
       const policy = await find(caller, modelIdOrName)
       await database.transaction(async (tx) => {
         await store.delete(tx, policy.id)
+        auditNote({ kind: 'policy', ...policy, before: auditedOf(policy) })
         await announcePolicy(plans, tx, policy, 'deleted')
       })
       return policy
@@ -94,5 +104,7 @@ export const createPoliciesService = (parts: PolicyParts & { readonly groups: Pi
     },
   }
 }
+
+const auditedOf = ({ modelId, enabled, settings }: StoredPolicy) => ({ modelId, enabled, ...settings })
 
 export type PoliciesService = ReturnType<typeof createPoliciesService>

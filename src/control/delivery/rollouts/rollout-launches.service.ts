@@ -2,11 +2,12 @@ import type { Caller } from '../../../domain/access.ts'
 import { badRequest, inBody } from '../../../domain/errors.ts'
 import { previewSchedule, requireSteps, type Steps } from '../../../domain/rollout.ts'
 import type { Executor } from '../../../platform/db/open.ts'
+import { auditNote } from '../../audit-note.ts'
 import type { ModelsService, StoredModel } from '../../catalog/models/models.service.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
-import type { RolloutMoves } from './rollout-moves.service.ts'
+import { auditedOf, type RolloutMoves } from './rollout-moves.service.ts'
 import type { RolloutsStore, StoredRollout } from './rollouts.store.ts'
 
 interface Wanted extends Steps {
@@ -94,6 +95,7 @@ export const createRolloutLaunches = (parts: {
       updatedAt: now(),
     }
     await store.insert(tx, pending)
+    if (actor !== null) auditNote({ kind: 'rollout', ...pending, after: auditedOf(pending) })
     const { percentage, createdAt: at } = pending
     await plans.record(
       tx,

@@ -8,6 +8,7 @@ import {
   unhealthyBecause,
 } from '../../../domain/rollout.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
+import { auditNote, unaudited } from '../../audit-note.ts'
 import type { AssignmentsService } from '../assignments/assignments.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import type { RolloutsStore, StoredRollout } from './rollouts.store.ts'
@@ -69,31 +70,34 @@ export const createRolloutMoves = (parts: {
     const revision = await bump()
     if (events.includes('start')) rollout = { ...rollout, startedRevision: revision }
     await store.update(tx, rollout)
+    if (actor !== null) auditNote({ kind: 'rollout', ...rollout, before: auditedOf(locked), after: auditedOf(rollout) })
     return rollout
   }
 
   /** Does what is due of one rollout: pauses it for its health, steps it, or completes it. */
   const attend = (id: string): Promise<void> =>
-    plans.change(async (tx, bump) => {
-      const rollout = await store.lock(tx, id)
-      if (rollout === null || rollout.status !== 'active') return
-      const health = await assignments.healthOf(tx, id, rollout.healthSince)
-      const runsEverywhere =
-        mayEndEarly(rollout) && (await assignments.runsEverywhere(tx, rollout, heardSince(rollout, now())))
-      const event = dueEvent(rollout, health, runsEverywhere, now())
-      if (event === null) return
-      if (event === 'fail_health') {
-        const reason = unhealthyBecause(health) ?? ''
-        const events = rollout.autoRollback ? (['fail_health', 'rollback'] as const) : (['fail_health'] as const)
-        await move(tx, bump, rollout, events, { reason, actor: null })
-      } else if (await plans.isUploaded(targetOf(rollout), tx)) {
-        await move(tx, bump, rollout, [event], { actor: null })
-      } else {
-        // Nobody can have tried a version that is not there: its first devices come first, once it is.
-        const nextStepAt = new Date(now().getTime() + rollout.stepIntervalSeconds * 1000)
-        await store.update(tx, { ...rollout, nextStepAt })
-      }
-    })
+    unaudited(() =>
+      plans.change(async (tx, bump) => {
+        const rollout = await store.lock(tx, id)
+        if (rollout === null || rollout.status !== 'active') return
+        const health = await assignments.healthOf(tx, id, rollout.healthSince)
+        const runsEverywhere =
+          mayEndEarly(rollout) && (await assignments.runsEverywhere(tx, rollout, heardSince(rollout, now())))
+        const event = dueEvent(rollout, health, runsEverywhere, now())
+        if (event === null) return
+        if (event === 'fail_health') {
+          const reason = unhealthyBecause(health) ?? ''
+          const events = rollout.autoRollback ? (['fail_health', 'rollback'] as const) : (['fail_health'] as const)
+          await move(tx, bump, rollout, events, { reason, actor: null })
+        } else if (await plans.isUploaded(targetOf(rollout), tx)) {
+          await move(tx, bump, rollout, [event], { actor: null })
+        } else {
+          // Nobody can have tried a version that is not there: its first devices come first, once it is.
+          const nextStepAt = new Date(now().getTime() + rollout.stepIntervalSeconds * 1000)
+          await store.update(tx, { ...rollout, nextStepAt })
+        }
+      }),
+    )
 
   /** Moves every due rollout on. Called by a timer and before reads, so that what is read never lags the clock. */
   const tick = async (): Promise<void> => {
@@ -120,5 +124,24 @@ export const createRolloutMoves = (parts: {
     },
   }
 }
+
+/** What the audit log says of a rollout. */
+export const auditedOf = ({
+  modelId,
+  version,
+  status,
+  percentage,
+  targetPercentage,
+  groupId,
+  reason,
+}: StoredRollout) => ({
+  modelId,
+  version,
+  status,
+  percentage,
+  targetPercentage,
+  groupId,
+  reason,
+})
 
 export type RolloutMoves = ReturnType<typeof createRolloutMoves>

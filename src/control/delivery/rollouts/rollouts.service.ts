@@ -3,13 +3,14 @@ import { notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import { NEXT, type RolloutStatus } from '../../../domain/rollout.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
+import { auditNote } from '../../audit-note.ts'
 import type { ModelsService, StoredModel } from '../../catalog/models/models.service.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { AssignmentsService } from '../assignments/assignments.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import { createRolloutLaunches } from './rollout-launches.service.ts'
-import { type Change, createRolloutMoves } from './rollout-moves.service.ts'
+import { auditedOf, type Change, createRolloutMoves } from './rollout-moves.service.ts'
 import type { RolloutsStore, StoredRollout } from './rollouts.store.ts'
 
 export type { NewRollout } from './rollout-launches.service.ts'
@@ -92,6 +93,7 @@ export const createRolloutsService = (parts: {
         const locked = await store.lock(tx, id)
         if (locked === null) throw notFound('Rollout', id, `of model '${modelIdOrName}'`)
         await store.delete(tx, id)
+        auditNote({ kind: 'rollout', ...locked, before: auditedOf(locked) })
         await assignments.forget(tx, id)
         await plans.record(
           tx,

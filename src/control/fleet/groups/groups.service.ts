@@ -2,6 +2,7 @@ import { type Caller, sees } from '../../../domain/access.ts'
 import { badRequest, forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import { auditNote } from '../../audit-note.ts'
 import type { ControlEventBus } from '../../events.ts'
 import type { DevicesService, NamedDevice } from '../devices/devices.service.ts'
 import type { GroupsStore, StoredGroup } from './groups.store.ts'
@@ -33,12 +34,14 @@ export const createGroupsService = (parts: {
 
   /** Changes who is in the group; `work` returns the devices that this was new for. */
   const changeMembers = (
-    { id: groupId, orgId }: StoredGroup,
+    { id: groupId, orgId, name }: StoredGroup,
+    field: 'added' | 'removed',
     work: (tx: Database['sql']) => Promise<ReadonlySet<string>>,
   ): Promise<ReadonlySet<string>> =>
     database.transaction(async (tx) => {
       if (!(await store.lock(tx, groupId))) throw notFound('Device group', groupId)
       const changed = await work(tx)
+      auditNote({ kind: 'group', id: groupId, orgId, name, after: { [field]: [...changed] } })
       if (changed.size > 0) await events.publish(tx, 'group.changed', { groupId, orgId })
       return changed
     })
@@ -46,13 +49,13 @@ export const createGroupsService = (parts: {
   const add = async (caller: Caller, id: string, deviceIds: readonly string[], addedBy: string | null) => {
     const group = await get(caller, id)
     const by = { label: addedBy, at: now(), seesUnbound: caller.orgId === null }
-    const added = await changeMembers(group, (tx) => membersStore.add(tx, group.id, deviceIds, by))
+    const added = await changeMembers(group, 'added', (tx) => membersStore.add(tx, group.id, deviceIds, by))
     return { group, ...split(deviceIds, added) }
   }
 
   const remove = async (caller: Caller, id: string, deviceIds: readonly string[]) => {
     const group = await get(caller, id)
-    const removed = await changeMembers(group, (tx) => membersStore.remove(tx, group.id, deviceIds))
+    const removed = await changeMembers(group, 'removed', (tx) => membersStore.remove(tx, group.id, deviceIds))
     return { group, ...split(deviceIds, removed) }
   }
 
@@ -73,6 +76,7 @@ export const createGroupsService = (parts: {
       const group: StoredGroup = { ...requested, id: newId(), deviceCount: 0, createdAt: now() }
       await database.transaction(async (tx) => {
         await store.insert(tx, group)
+        auditNote({ kind: 'group', ...group, after: requested })
         await events.publish(tx, 'group.changed', { groupId: group.id, orgId: group.orgId })
       })
       return group
@@ -88,11 +92,12 @@ export const createGroupsService = (parts: {
 
     /** What is left out stays as it is. */
     async update(caller: Caller, id: string, changes: Partial<Named>): Promise<StoredGroup> {
-      await get(caller, id)
+      const before = await get(caller, id)
       if (changes.name !== undefined) requireName(changes.name)
       return database.transaction(async (tx) => {
         const updated = await store.update(tx, id, changes)
         if (updated === null) throw notFound('Device group', id)
+        auditNote({ kind: 'group', ...updated, before: shownOf(before), after: shownOf(updated) })
         await events.publish(tx, 'group.changed', { groupId: id, orgId: updated.orgId })
         return updated
       })
@@ -104,6 +109,7 @@ export const createGroupsService = (parts: {
       await database.transaction(async (tx) => {
         if (!(await store.lock(tx, id))) throw notFound('Device group', id)
         await store.delete(tx, id)
+        auditNote({ kind: 'group', ...group, before: shownOf(group) })
         await events.publish(tx, 'group.changed', { groupId: id, orgId: group.orgId })
       })
       return group
@@ -147,6 +153,9 @@ const split = (deviceIds: readonly string[], changed: ReadonlySet<string>) => {
   const ids = [...new Set(deviceIds)]
   return { changed: ids.filter((id) => changed.has(id)), skipped: ids.filter((id) => !changed.has(id)) }
 }
+
+/** What the audit log says of a group. */
+const shownOf = ({ name, description, tags }: Named): Named => ({ name, description, tags })
 
 const requireName = (name: string): void => {
   if (isUuid(name)) throw badRequest('name must not look like the id of a group: plans take either.')

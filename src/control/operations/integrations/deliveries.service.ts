@@ -1,6 +1,7 @@
 import { retryAfterMs } from '../../../domain/integration.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { Secrets } from '../../../platform/secrets.ts'
+import { auditNote } from '../../audit-note.ts'
 import type { StateMetrics } from '../metrics/state-metrics.service.ts'
 import type { IntegrationsStore, StoredIntegration } from './integrations.store.ts'
 import { type LogEvent, logMessages, type Receiver } from './log-messages.ts'
@@ -135,7 +136,12 @@ export const createDeliveries = (parts: {
       for (const letter of await store.deadLetters(database.sql, integration.id, EVENTS_AT_ONCE)) {
         const outcome = await sendAll(logMessages(receiver, [letter.event], now()))
         if (!outcome.ok) return { delivered, outcome }
-        await store.deleteDeadLetter(database.sql, letter.id)
+        await database.transaction(async (tx) => {
+          await store.deleteDeadLetter(tx, letter.id)
+          // The first that is delivered is written down with the request; that there may be more is its meaning.
+          const { id, name, orgId } = integration
+          auditNote({ kind: 'integration', id, name, orgId, before: { deadLetter: letter.id } })
+        })
         delivered++
       }
       return { delivered, outcome: null }

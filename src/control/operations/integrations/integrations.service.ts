@@ -14,6 +14,7 @@ import {
 import { isUuid } from '../../../domain/model.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { Secrets } from '../../../platform/secrets.ts'
+import { auditNote } from '../../audit-note.ts'
 import type { Position } from '../events/outbox.service.ts'
 import type { Deliveries } from './deliveries.service.ts'
 import { RefusedAddress, requireAllowedHost } from './guarded-address.ts'
@@ -127,7 +128,10 @@ export const createIntegrations = (parts: {
         deliveredAt: null,
         createdAt: now(),
       }
-      await store.insert(database.sql, stored)
+      await database.transaction(async (tx) => {
+        await store.insert(tx, stored)
+        auditNote({ ...stored, kind: 'integration', after: auditedOf(stored) })
+      })
       return { integration: await view(stored), secret }
     },
 
@@ -138,14 +142,20 @@ export const createIntegrations = (parts: {
 
     /** Events that come while it is paused are delivered when it goes on, of the last 24 hours. */
     async setPaused(caller: Caller, id: string, isPaused: boolean): Promise<IntegrationView> {
-      const { id: known } = await get(caller, id)
-      await store.setPaused(database.sql, known, isPaused, now())
+      const before = await get(caller, id)
+      await database.transaction(async (tx) => {
+        await store.setPaused(tx, before.id, isPaused, now())
+        auditNote({ ...before, kind: 'integration', before: { isPaused: before.isPaused }, after: { isPaused } })
+      })
       return view(await get(caller, id))
     },
 
     async delete(caller: Caller, id: string, kind?: IntegrationKind): Promise<IntegrationView> {
       const shown = await view(await get(caller, id, kind))
-      await store.delete(database.sql, shown.id)
+      await database.transaction(async (tx) => {
+        await store.delete(tx, shown.id)
+        auditNote({ ...shown, kind: 'integration', before: auditedOf(shown) })
+      })
       return shown
     },
 
@@ -166,5 +176,14 @@ export const createIntegrations = (parts: {
     },
   }
 }
+
+/** What the audit log says of an integration: of its address where it is, as the rest of it may be a secret. */
+const auditedOf = ({ kind, type, name, endpoint, format }: StoredIntegration) => ({
+  kind,
+  type,
+  name,
+  receiver: URL.canParse(endpoint) ? new URL(endpoint).host : endpoint.slice(0, 255),
+  format,
+})
 
 export type Integrations = ReturnType<typeof createIntegrations>

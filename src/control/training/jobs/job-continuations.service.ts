@@ -3,6 +3,7 @@ import { conflict, notFound, ServiceError } from '../../../domain/errors.ts'
 import { requireLikelyDraw, samplingOf } from '../../../domain/poisson-sampling.ts'
 import { continuedSettings, type JobPrivacy, type JobSettings, nextJobStatus } from '../../../domain/training-job.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import { auditNote } from '../../audit-note.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
 import type { Ledger } from '../../federations/ledger.service.ts'
 import type { PrivateDraws } from '../../fleet/selection/private-draws.service.ts'
@@ -128,6 +129,12 @@ export const createJobContinuations = (parts: {
         waiting_for: null,
         ended_at: null,
         resumed_at: now(),
+      })
+      auditNote({
+        kind: 'job',
+        ...job,
+        before: { status: job.status, rounds: job.settings.rounds },
+        after: { status, rounds: settings.rounds },
       })
       await store.announce(tx, job.id)
       await progress.announce(tx, { ...job, status })

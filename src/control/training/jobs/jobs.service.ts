@@ -3,6 +3,7 @@ import { notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { JobStatus } from '../../../domain/training-job.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import { auditNote } from '../../audit-note.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
 import type { RoundEndings } from '../rounds/round-endings.service.ts'
 import type { JobSpending, RoundPrices } from '../rounds/round-prices.service.ts'
@@ -79,6 +80,11 @@ export const createJobsService = (parts: {
       }
       await database.transaction(async (tx) => {
         await store.insert(tx, job)
+        auditNote({
+          kind: 'job',
+          ...job,
+          after: { modelId, rounds: settings.rounds, strategy: settings.strategy.name },
+        })
         await progress.announce(tx, job)
       })
       await turns.tick()
@@ -127,6 +133,7 @@ export const createJobsService = (parts: {
         // Round before job, as everything that ends rounds has it.
         const active = await rounds.lockActiveOf(tx, id)
         const job = (await store.lock(tx, id))!
+        auditNote({ kind: 'job', ...job, before: { status: job.status }, after: { status: 'stopped' } })
         await progress.end(tx, job, { event: 'stop', endedBy: 'stopped', reason })
         const begun = active === null ? await rounds.lockActiveOf(tx, id) : active
         if (begun !== null) await endings.fail(tx, begun, { event: 'fail', reason, reported: reason })

@@ -1,5 +1,6 @@
 import { describeFailures, dueEvent } from '../../../domain/round.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import { unaudited } from '../../audit-note.ts'
 import type { AbsentDevicesStore } from './absent-devices.store.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundReviews } from './round-reviews.service.ts'
@@ -19,9 +20,11 @@ export const createDueRounds = (parts: {
   /** Moves every due round on. Called by a timer and before reads, so that what is read never lags the clock. */
   const tick = async (): Promise<void> => {
     if (!(await store.isAnyDue(database.sql, now()))) return
-    await database.transaction(async (tx) => {
-      for (const round of await store.lockDue(tx, now())) await moveOn(tx, round)
-    })
+    await unaudited(() =>
+      database.transaction(async (tx) => {
+        for (const round of await store.lockDue(tx, now())) await moveOn(tx, round)
+      }),
+    )
   }
 
   const moveOn = (tx: Database['sql'], round: StoredRound): Promise<void> => {

@@ -4,6 +4,7 @@ import { isUuid } from '../../../domain/model.ts'
 import { IN_PROGRESS } from '../../../domain/round.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import { auditNote } from '../../audit-note.ts'
 import type { Changes } from '../../events.ts'
 import type { DueRounds } from './due-rounds.service.ts'
 import type { RoundEndings } from './round-endings.service.ts'
@@ -124,6 +125,8 @@ export const createRoundsService = (parts: {
           throw conflict(`The round is ${round.status}: only a round in progress can be cancelled.`)
         }
         await endings.fail(tx, round, { event: 'fail', reason, reported: reason, cancelled: true })
+        const { status } = round
+        auditNote({ kind: 'round', id, orgId: round.orgId, before: { status }, after: { status: 'failed', reason } })
       })
       return get(caller, id)
     },

@@ -10,6 +10,7 @@ import {
   type StrategySettings,
 } from '../../../domain/strategy-settings.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import { auditNote } from '../../audit-note.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
 import { requireNoNoise, type SecureSteps, type SecureWish } from '../secure-rounds/secure-steps.service.ts'
 import type { DueRounds } from './due-rounds.service.ts'
@@ -104,7 +105,15 @@ export const createStandaloneRounds = (parts: {
         starter: caller.deviceId,
         job: null,
       }
-      return prices.priced(opening, (price) => database.transaction((tx) => starts.open(tx, opening, price)))
+      const { minDevices, targetDevices } = requested
+      const after = { minDevices, targetDevices, strategy: strategy?.name, modelId: version?.modelId }
+      return prices.priced(opening, (price) =>
+        database.transaction(async (tx) => {
+          const round = await starts.open(tx, opening, price)
+          auditNote({ kind: 'round', id: round.id, orgId: round.orgId, after })
+          return round
+        }),
+      )
     },
   }
 }

@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises'
+import type { Command } from 'commander'
+import type { paths } from '../../client/client.ts'
+import { Failure } from '../failure.ts'
+import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import type { Session } from '../session.ts'
+
+interface VerifyOptions extends DataOptions {
+  readonly heads?: string
+  readonly orgId?: string
+}
+
+type Body = NonNullable<paths['/api/v1/audit/verify']['post']['requestBody']>['content']['application/json']
+type Heads = NonNullable<Body['heads']>
+
+const MAX_HEADS = 2000
+const TIMEOUT_MS = 30 * 60_000
+
+/** Heads that were kept: of audit-heads.jsonl, or a response of GET /audit/head. The newest of each organization come first. */
+const readHeads = async (path: string): Promise<Heads> => {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new Failure(`${path} cannot be read (${error.code}).`, {
+      advice: 'Name a copy of audit-heads.jsonl from the data folder of the service.',
+    })
+  })
+  try {
+    const whole = text.trimStart().startsWith('{"public_key"') ? (JSON.parse(text) as { heads: Heads }).heads : null
+    const all =
+      whole ?? text.split('\n').flatMap((line) => (line.trim() === '' ? [] : [JSON.parse(line) as Heads[number]]))
+    const heads = all.map(({ org_id, seq, hash, at, signature }) => ({ org_id, seq, hash, at, signature }))
+    const newest = new Map(heads.map((head) => [head.org_id, head]))
+    const others = heads.filter((head) => newest.get(head.org_id) !== head)
+    return [...newest.values(), ...others.reverse()].slice(0, MAX_HEADS)
+  } catch (error) {
+    throw new Failure(`${path} is no file of signed heads: a line is not JSON.`, { cause: error })
+  }
+}
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .option('--heads <file>', 'signed heads that were kept, such as audit-heads.jsonl: finds a log that was cut')
+    .option('--org-id <organization>', 'one organization, for keys that see several')
+    .addOption(jsonOption())
+    .addOption(apiBaseOption())
+    .action(async ({ heads: path, orgId, json, apiBase }: VerifyOptions) => {
+      const { out } = session
+      const heads = path === undefined ? [] : await readHeads(path)
+      const connection = await session.signedIn({ apiBase, timeoutMs: TIMEOUT_MS })
+      const body = { heads, ...(orgId !== undefined && { org_id: orgId }) }
+      const found = await connection.ask((client) => client.POST('/api/v1/audit/verify', { body }))
+      if (json) out.json(found)
+      else {
+        for (const chain of found.chains) {
+          const of = `${chain.org_id ?? '(no organization)'}:`
+          if (chain.fault !== null) out.line(`${of} ${chain.fault}`)
+          else
+            out.line(`${of} ${chain.entries} entries fit${chain.heads > 0 ? `, and ${chain.heads} signed heads` : ''}.`)
+        }
+        if (path === undefined) out.note('A log that was cut at its end is found with --heads <file> only.')
+      }
+      if (!found.valid)
+        throw new Failure('The audit log was changed outside the service.', {
+          advice: 'Compare it with a backup, and with the copies that integrations or exports have.',
+        })
+    })
+}

@@ -1,0 +1,58 @@
+import { AUDIT_RESULTS } from '../../domain/audit.ts'
+import { type ActionOption, action, argument, option, type Resource, type Row } from './resource.ts'
+
+/** Which entries, for the list and the export. */
+export const AUDIT_FILTERS: readonly ActionOption[] = [
+  option('--actor <actor>', 'a person, key or device, by id or name', 'actor'),
+  option('--action <operation>', 'what was done, such as createKey', 'action'),
+  option('--object <object>', 'what was changed, by id or name', 'object'),
+  option('--result <result>', 'ok, refused or failed', 'result', { choices: AUDIT_RESULTS }),
+  option('--since <time>', 'from this time on, such as 2026-01-31T12:00:00Z', 'since'),
+  option('--until <time>', 'before this time', 'until'),
+  option('--org-id <organization>', 'one organization, for keys that see several', 'org_id'),
+]
+
+const named = (name: string, kind: string, id: string) => (row: Row) =>
+  row[name] ?? (row[id] === null ? row[kind] : `${row[kind]} ${row[id]}`)
+
+const changed = (row: Row): string =>
+  (row.changes as readonly { field: string; from: string | null; to: string | null }[])
+    .map(({ field, from, to }) => `${field}: ${from ?? '-'} > ${to ?? '-'}`)
+    .join(', ')
+    .slice(0, 80)
+
+export const audit: Resource = {
+  name: 'audit',
+  summary: 'show, export and verify who changed what',
+  actions: [
+    action('list', 'list the latest entries of the audit log', 'GET /api/v1/audit', {
+      options: [
+        ...AUDIT_FILTERS,
+        option('--limit <count>', 'at most so many entries (default: 100)', 'limit', { parse: 'number' }),
+        option('--before <id>', 'entries before this one', 'before', { parse: 'number' }),
+      ],
+      rows: 'entries',
+      paged: false,
+      columns: [
+        ['ID', 'id'],
+        ['AT', 'at', 'time'],
+        ['WHO', named('actor_name', 'actor_kind', 'actor_id')],
+        ['ACTION', 'action'],
+        ['OBJECT', named('object_name', 'object_kind', 'object_id')],
+        ['RESULT', 'result'],
+        ['ADDRESS', 'address'],
+        ['CHANGES', changed],
+      ],
+      none: 'No entries.',
+    }),
+    action('show', 'show an entry of the audit log', 'GET /api/v1/audit/{entry_id}', {
+      args: [argument('entry', 'the id of an entry', { field: 'entry_id' })],
+    }),
+    { name: 'export', summary: 'print the audit log', load: () => import('./audit-export.command.ts') },
+    {
+      name: 'verify',
+      summary: 'check that no entry was changed or deleted',
+      load: () => import('./audit-verify.command.ts'),
+    },
+  ],
+}

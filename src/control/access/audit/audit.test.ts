@@ -1,0 +1,270 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { describe, expect, test } from 'vitest'
+import { hasPostgres } from '../../../../test/databases.ts'
+import { startWorld } from '../../../../test/world.ts'
+
+interface Entry {
+  readonly id: number
+  readonly org_id: string | null
+  readonly seq: number
+  readonly actor_kind: string
+  readonly actor_id: string | null
+  readonly actor_name: string | null
+  readonly address: string | null
+  readonly action: string
+  readonly object_kind: string | null
+  readonly object_id: string | null
+  readonly object_name: string | null
+  readonly changes: readonly { readonly field: string; readonly from: string | null; readonly to: string | null }[]
+  readonly result: string
+  readonly status: number | null
+  readonly request_id: string
+}
+interface Made {
+  readonly id: string
+  readonly api_key: string
+}
+interface Verification {
+  readonly valid: boolean
+  readonly chains: readonly {
+    readonly org_id: string | null
+    readonly fault: string | null
+    readonly entries: number
+  }[]
+}
+
+const openWorld = async (database: 'embedded' | 'postgres' = 'embedded') => {
+  const world = await startWorld({ database, config: { enrollment: 'token' } })
+  const root = world.service.firstAdminKey!
+  const call = async <T>(key: string, method: string, path: string, body?: unknown): Promise<T> => {
+    const answer = await world.request(method, `/api/v1${path}`, { key, body })
+    expect([path, answer.status < 300, answer.status < 300 ? null : answer.body]).toEqual([path, true, null])
+    return answer.body as T
+  }
+  const adminOf = (org_id: string): Promise<Made> =>
+    call(root, 'POST', '/keys', { name: `${org_id} admin`, org_id, scopes: ['admin', 'devices:write', 'devices:read'] })
+  const entries = async (key: string, query = ''): Promise<readonly Entry[]> =>
+    (await call<{ entries: Entry[] }>(key, 'GET', `/audit${query}`)).entries
+  const verify = (key: string, body: object = {}): Promise<Verification> => call(key, 'POST', '/audit/verify', body)
+  return { world, root, call, adminOf, entries, verify, db: world.database!.sql }
+}
+
+const faultsIn = ({ chains }: Verification) =>
+  chains.flatMap(({ org_id, fault }) => (fault === null ? [] : [[org_id, fault]]))
+
+describe.each(['embedded', 'postgres'] as const)('on %s', (database) => {
+  const it = database === 'postgres' && !hasPostgres() ? test.skip : test
+  it('an entry says who did what, to what, from where, and what became of it', async () => {
+    const { world, root, call, adminOf, entries, verify } = await openWorld(database)
+    const acme = await adminOf('acme')
+    const group = await call<Made>(acme.api_key, 'POST', '/device-groups', { org_id: 'acme', name: 'lab' })
+    await world.request('PUT', `/api/v1/device-groups/${group.id}`, {
+      key: acme.api_key,
+      body: { name: 'laboratory' },
+      headers: { 'x-request-id': 'request-1' },
+    })
+    const [newest] = await entries(acme.api_key)
+    expect(newest).toMatchObject({
+      org_id: 'acme',
+      seq: 3,
+      actor_kind: 'key',
+      actor_id: acme.id,
+      actor_name: 'acme admin',
+      address: '127.0.0.1',
+      action: 'updateGroup',
+      object_kind: 'group',
+      object_id: group.id,
+      object_name: 'laboratory',
+      changes: [{ field: 'name', from: '"lab"', to: '"laboratory"' }],
+      result: 'ok',
+      status: null,
+      request_id: 'request-1',
+    })
+    expect(await entries(root, '?action=createKey&object=acme+admin')).toHaveLength(1)
+    expect(await verify(root)).toMatchObject({ valid: true, chains: [{ org_id: 'acme', entries: 3 }] })
+  })
+
+  it('fifty requests at once make one chain, and nobody waits for ever', async () => {
+    const { world, adminOf, entries, verify } = await openWorld(database)
+    const acme = await adminOf('acme')
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, at) =>
+        world.request('POST', '/api/v1/keys', {
+          key: acme.api_key,
+          body: { name: `key ${at}`, scopes: ['devices:read'] },
+        }),
+      ),
+    )
+    expect(answers.filter(({ status }) => status !== 201)).toEqual([])
+    const found = await entries(acme.api_key, '?action=createKey')
+    expect(found).toHaveLength(51)
+    expect(new Set(found.map(({ object_id }) => object_id)).size).toBe(51)
+    expect(await verify(acme.api_key)).toMatchObject({ valid: true, chains: [{ entries: 51 }] })
+  })
+})
+
+test('whatever is edited, deleted, added or cut by hand is found, and the first entry that does not fit is named', async () => {
+  const { world, root, call, adminOf, verify, db } = await openWorld()
+  const { api_key: acme } = await adminOf('acme')
+  await adminOf('beta')
+  for (let at = 0; at < 8; at++) await call(acme, 'POST', '/device-groups', { org_id: 'acme', name: `group ${at}` })
+  const { heads } = await call<{ heads: object[] }>(acme, 'GET', '/audit/head')
+  const kept = await db.selectFrom('audit_entries').selectAll().execute()
+  const head = await db.selectFrom('audit_heads').selectAll().where('org_id', '=', 'acme').executeTakeFirstOrThrow()
+  const restore = async () => {
+    await sql`delete from audit_entries`.execute(db)
+    for (const row of kept) {
+      await sql`insert into audit_entries overriding system value
+        select * from jsonb_populate_record(null::audit_entries, ${JSON.stringify(row)}::jsonb)`.execute(db)
+    }
+    await db.updateTable('audit_heads').set({ seq: head.seq, hash: head.hash }).where('org_id', '=', 'acme').execute()
+    expect(await verify(root, { heads })).toMatchObject({ valid: true, chains: [{ entries: 9 }, { entries: 1 }] })
+  }
+  const change = (text: string) => sql.raw(text).execute(db)
+  const acmes = `where org_id = 'acme' and seq =`
+  const hashAt = (seq: number) => kept.find((row) => row.org_id === 'acme' && row.seq === seq)!.hash
+  const cut = `delete from audit_entries where org_id = 'acme' and seq > 5`
+  const attacks: [string[], object, string][] = [
+    [[`update audit_entries set actor_id = 'somebody' ${acmes} 4`], {}, 'Entry 4: its content is not what was hashed.'],
+    [
+      [`update audit_entries set changes = '[]', prev_hash = 'x' ${acmes} 3`],
+      {},
+      'Entry 3: it does not continue the entry before it.',
+    ],
+    [[`delete from audit_entries ${acmes} 6`], {}, 'Entry 6: it is missing.'],
+    [[`delete from audit_entries ${acmes} 1`], {}, 'Entry 1: it is missing.'],
+    [
+      [
+        `update audit_entries set seq = 100 ${acmes} 2`,
+        `update audit_entries set seq = 2 ${acmes} 3`,
+        `update audit_entries set seq = 3 ${acmes} 100`,
+      ],
+      {},
+      'Entry 2: it does not continue the entry before it.',
+    ],
+    [[cut], {}, 'Entry 6: it is missing.'],
+    [
+      [cut, `update audit_heads set seq = 5, hash = '${hashAt(5)}' where org_id = 'acme'`],
+      { heads },
+      'Entry 6: it is missing: a signed head names entry 9.',
+    ],
+    [
+      [`update audit_heads set seq = 5, hash = '${hashAt(5)}' where org_id = 'acme'`],
+      {},
+      'Entry 6: it is behind the head of the chain.',
+    ],
+    [
+      [`delete from audit_entries where org_id = 'acme'`, `delete from audit_heads where org_id = 'acme'`],
+      { heads },
+      'Entry 1: it is missing: a signed head names entry 9.',
+    ],
+    [
+      [],
+      { heads: [{ ...heads[0], seq: 12 }] },
+      "Entry 12: the signed head of it is not signed by this service's audit.key.",
+    ],
+    [
+      [`update audit_heads set pruned_seq = 5, pruned_hash = '${hashAt(5)}' where org_id = 'acme'`],
+      {},
+      'Entry 5: that it was deleted for its age is not signed by this service.',
+    ],
+  ]
+  for (const [statements, body, fault] of attacks) {
+    for (const statement of statements) await change(statement)
+    const found = await verify(root, body)
+    expect([statements, faultsIn(found)]).toEqual([statements, [['acme', fault]]])
+    await change(`insert into audit_heads (org_id, seq, hash) values ('acme', 0, '') on conflict do nothing`)
+    await change(`update audit_heads set pruned_seq = 0, pruned_hash = '' where org_id = 'acme'`)
+    await restore()
+  }
+  // The names are no part of the chain.
+  await change(`update audit_names set name = 'nobody'`)
+  expect((await verify(root)).valid).toBe(true)
+  await world.service.close()
+})
+
+test('the heads are exported when there is something new, and at the end', async () => {
+  const { world, root, adminOf, verify } = await openWorld()
+  const read = async () => {
+    const text = await readFile(join(world.dataDir, 'audit-heads.jsonl'), 'utf8')
+    return text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { org_id: string; seq: number; signature: string })
+  }
+  await adminOf('acme')
+  await world.service.runRetention()
+  await world.service.runRetention()
+  expect(await read()).toMatchObject([{ org_id: 'acme', seq: 1 }])
+  await adminOf('acme')
+  expect((await verify(root, { heads: await read() })).valid).toBe(true)
+  await world.service.close()
+  expect(await read()).toMatchObject([
+    { org_id: 'acme', seq: 1 },
+    { org_id: 'acme', seq: 2 },
+  ])
+})
+
+test('an organization sees its own entries, secrets are in none, and what was refused is', async () => {
+  const { world, root, call, adminOf, entries, verify, db } = await openWorld()
+  const acme = await adminOf('acme')
+  const beta = await adminOf('beta')
+  const secret = 'hunter2-hunter2'
+  await call(acme.api_key, 'POST', '/integrations', {
+    kind: 'logs',
+    type: 'splunk',
+    endpoint: `https://user:${secret}@splunk.example.com/${secret}?token=${secret}`,
+    config: { token: secret },
+  }).catch(() => undefined)
+  await call(acme.api_key, 'POST', '/integrations', {
+    kind: 'logs',
+    type: 'splunk',
+    endpoint: `https://splunk.example.com/${secret}`,
+    config: { token: secret },
+  })
+  await call(acme.api_key, 'POST', '/device-groups', { org_id: 'acme', name: 'g', description: 'x'.repeat(900) })
+  const viewer = await call<Made>(acme.api_key, 'POST', '/keys', { name: 'viewer', scopes: ['devices:read'] })
+  for (let at = 0; at < 70; at++) {
+    const { status } = await world.request('DELETE', `/api/v1/keys/${acme.id}`, { key: viewer.api_key })
+    expect(status).toBe(403)
+  }
+  const refused = await entries(acme.api_key, '?result=refused')
+  expect(refused).toHaveLength(60)
+  expect(refused[0]).toMatchObject({
+    action: 'revokeKey',
+    object_kind: 'key',
+    object_id: acme.id,
+    status: 403,
+    actor_name: 'viewer',
+  })
+  const signIn = (api_key: string) =>
+    world.request('POST', '/api/v1/session', { body: { api_key }, headers: { origin: world.baseUrl } })
+  expect((await signIn('sk_live_WrongWrongWrongWrongWrongWrong00')).status).toBe(401)
+  expect((await signIn(acme.api_key)).status).toBe(201)
+  expect(await entries(root, '?action=openSession')).toMatchObject([
+    { org_id: 'acme', actor_id: acme.id, result: 'ok' },
+    { org_id: null, actor_kind: 'anonymous', result: 'refused', status: 401 },
+  ])
+
+  expect((await entries(beta.api_key)).map(({ org_id }) => org_id)).toEqual(['beta'])
+  expect(await entries(beta.api_key, '?org_id=acme')).toEqual([])
+  const [foreign] = await entries(acme.api_key)
+  expect((await world.request('GET', `/api/v1/audit/${foreign!.id}`, { key: beta.api_key })).status).toBe(404)
+  const everything = JSON.stringify([
+    await db.selectFrom('audit_entries').selectAll().execute(),
+    await db.selectFrom('audit_names').selectAll().execute(),
+  ])
+  for (const never of [secret, acme.api_key, 'x'.repeat(300)]) expect(everything).not.toContain(never)
+  const csv = await world.request('GET', '/api/v1/audit/export?format=csv', { key: beta.api_key })
+  expect(String(csv.body).split('\r\n')).toHaveLength(3)
+  const lines = await world.request('GET', '/api/v1/audit/export?result=ok', { key: root })
+  expect(
+    String(lines.body)
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as Entry).result),
+  ).not.toContain('refused')
+  expect((await verify(root)).valid).toBe(true)
+})

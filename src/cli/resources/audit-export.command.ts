@@ -5,7 +5,7 @@ import { toFailure } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { apiBaseOption } from '../options.ts'
 import type { Session } from '../session.ts'
-import { AUDIT_FILTERS } from './audit.ts'
+import { AUDIT_FILTERS } from './audit-filters.ts'
 
 interface ExportOptions {
   readonly apiBase?: string

@@ -1,3 +1,5 @@
+import { auditNote } from '../../audit-note.ts'
+
 const DEVICE = 'what devices send of themselves, many times a minute'
 const READS = 'reads: it changes nothing that anybody owns'
 
@@ -20,6 +22,7 @@ export const UNAUDITED_OPERATIONS: Readonly<Record<string, string>> = {
   replayReceipt: READS,
   testIntegration: READS,
   verifyAudit: READS,
+  readInvitation: READS,
   describeVariable: 'a query; federations keep a record of their own of them',
   compareTwoGroups: 'a query; federations keep a record of their own of them',
   compareGroups: 'a query; federations keep a record of their own of them',

@@ -1,4 +1,5 @@
 import type { Database } from '../../../platform/db/open.ts'
+import { auditNote } from '../../audit-note.ts'
 import type { OrgSettings, SettingsStore } from './settings.store.ts'
 
 export type { OrgSettings } from './settings.store.ts'
@@ -16,8 +17,10 @@ export const createSettingsService = (parts: {
     /** Changes those that are given. */
     change: (orgId: string, change: Partial<OrgSettings>): Promise<OrgSettings> =>
       database.transaction(async (tx) => {
-        const settings = { ...(await store.lock(tx, orgId, now())), ...change }
+        const before = await store.lock(tx, orgId, now())
+        const settings = { ...before, ...change }
         await store.set(tx, orgId, settings, now())
+        auditNote({ kind: 'settings', id: orgId, orgId, before, after: settings })
         return settings
       }),
   }

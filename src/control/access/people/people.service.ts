@@ -5,6 +5,7 @@ import { isUuid } from '../../../domain/model.ts'
 import type { Role } from '../../../domain/roles.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { Mailer, MailResult } from '../../../platform/mail.ts'
+import { auditNote } from '../../audit-note.ts'
 import { hashPassword, requireGoodPassword } from '../sign-in/passwords.service.ts'
 import type { Invitation, PeopleStore, Person } from './people.store.ts'
 
@@ -21,6 +22,12 @@ const TOKEN = /^[\w-]{43}$/
 export type Member =
   | { readonly kind: 'person'; readonly person: Person }
   | { readonly kind: 'invitation'; readonly invitation: Invitation }
+
+/** An address of mail is a name in the audit log: it can be erased. */
+const noteOf = (member: Member, before: object | null, after: object | null): void => {
+  const { id, orgId, email } = member.kind === 'person' ? member.person : member.invitation
+  auditNote({ kind: member.kind, id, orgId, name: email, before, after })
+}
 
 const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
 
@@ -115,6 +122,7 @@ export const createPeopleService = (parts: {
         if (size >= MAX_MEMBERS)
           throw conflict(`'${orgId}' has ${MAX_MEMBERS} members and invitations, the most it may have.`)
         await store.invite(tx, invitation)
+        noteOf({ kind: 'invitation', invitation }, null, { role: invitation.role, expiresAt: invitation.expiresAt })
       })
       const mail = await mailer.send({
         to: requested.email,
@@ -138,6 +146,13 @@ export const createPeopleService = (parts: {
         const { orgId, role } = invitation
         const person = { id: newId(), orgId, email: invitation.email, name, role, passwordHash, createdAt: now() }
         if (!(await store.insert(tx, person))) throw conflict(`${email} is already a member of '${orgId}'.`)
+        auditNote({
+          kind: 'person',
+          id: person.id,
+          orgId,
+          name: person.email,
+          after: { role, invitation: invitation.id },
+        })
         return { ...person, mfa: false, signedInAt: null }
       })
     },
@@ -147,10 +162,12 @@ export const createPeopleService = (parts: {
         const member = await find(tx, caller, id)
         if (member.kind === 'invitation') {
           await store.setInvitedRole(tx, id, role)
+          noteOf(member, { role: member.invitation.role }, { role })
           return { kind: 'invitation', invitation: { ...member.invitation, role } }
         }
         if (role !== 'admin') await requireOtherAdmin(tx, member.person)
         await store.setRole(tx, id, role)
+        noteOf(member, { role: member.person.role }, { role })
         return { kind: 'person', person: { ...member.person, role } }
       })
       await forget(id)
@@ -161,6 +178,7 @@ export const createPeopleService = (parts: {
     async remove(caller: Caller, id: string): Promise<void> {
       const after = await database.transaction(async (tx) => {
         const member = await find(tx, caller, id)
+        noteOf(member, { role: (member.kind === 'person' ? member.person : member.invitation).role }, null)
         if (member.kind === 'invitation') return store.revokeInvitation(tx, id)
         await requireOtherAdmin(tx, member.person)
         await store.remove(tx, id, now())

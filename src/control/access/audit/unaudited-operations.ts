@@ -1,5 +1,3 @@
-import { auditNote } from '../../audit-note.ts'
-
 const DEVICE = 'what devices send of themselves, many times a minute'
 const READS = 'reads: it changes nothing that anybody owns'
 

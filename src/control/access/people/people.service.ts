@@ -39,6 +39,15 @@ export const teamOf = (caller: Caller, orgId: string | undefined): string => {
   return orgId ?? homeOf(caller) ?? DEFAULT_ORG
 }
 
+const mailOf = ({ email, orgId, role, expiresAt }: Invitation, link: string) => ({
+  to: email,
+  subject: `Invitation to ${orgId} on Tributary`,
+  text:
+    `You are invited to join '${orgId}' on Tributary as ${role}.\n\n` +
+    `Accept by ${expiresAt.toISOString()}:\n${link}\n\n` +
+    'The link works once. If you did not expect it, ignore this message.\n',
+})
+
 /** The people of organizations, and how they come and go. */
 export const createPeopleService = (parts: {
   readonly database: Database
@@ -124,14 +133,7 @@ export const createPeopleService = (parts: {
         await store.invite(tx, invitation)
         noteOf({ kind: 'invitation', invitation }, null, { role: invitation.role, expiresAt: invitation.expiresAt })
       })
-      const mail = await mailer.send({
-        to: requested.email,
-        subject: `Invitation to ${orgId} on Tributary`,
-        text:
-          `You are invited to join '${orgId}' on Tributary as ${requested.role}.\n\n` +
-          `Accept by ${invitation.expiresAt.toISOString()}:\n${linkOf(token)}\n\n` +
-          'The link works once. If you did not expect it, ignore this message.\n',
-      })
+      const mail = await mailer.send(mailOf(invitation, linkOf(token)))
       return { invitation, token, mail }
     },
 

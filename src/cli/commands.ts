@@ -124,4 +124,5 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   },
   entry('restore', 'restore a backup to an empty data folder', () => import('./service/restore.command.ts')),
   AUDIT_COMMANDS,
+  entry('migrate', 'move a stopped service to a PostgreSQL server', () => import('./service/migrate.command.ts')),
 ]

@@ -69,6 +69,7 @@ const prepare = async ({ config, database, blobs, partials }: Context, parts: Pa
     await blobs.sweep(new Date())
     await partials.forgetWriters()
   }
+  if (database.kind === 'postgres') await parts.operations.outbox.takeOver()
   if (config.enrollment === 'token') await parts.access.orgs.ensureDefault()
   await parts.delivery.plans.refresh()
   return config.enrollment === 'token' ? parts.access.keys.ensureAdmin() : null

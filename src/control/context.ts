@@ -7,6 +7,7 @@ import { openFolderStore } from '../platform/blobs/folder-store.ts'
 import { openPartialFiles } from '../platform/blobs/partial-files.ts'
 import { migrate } from '../platform/db/migrate.ts'
 import { MIGRATIONS } from '../platform/db/migrations/all.ts'
+import { refuseUnfinishedMove } from '../platform/db/moving/move-state.ts'
 import { type Database, type Executor, openDatabase } from '../platform/db/open.ts'
 import { createChangeNotifier } from '../platform/events/change-notifier.ts'
 import { createEventBus } from '../platform/events/event-bus.ts'
@@ -65,6 +66,7 @@ export const openContext = async (config: Config, surroundings: Surroundings) =>
       log,
       ...(surroundings.onFatal && { onFatal: surroundings.onFatal }),
     }))
+  await refuseUnfinishedMove(database)
   await migrate(database, MIGRATIONS)
   const blobs = await openFolderStore(blobsFolder)
   const partials = await openPartialFiles(blobsFolder)

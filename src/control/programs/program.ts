@@ -7,6 +7,7 @@ import type { ProgramOptions } from './program-options.ts'
 const PROGRAMS: Readonly<Record<string, () => Promise<(options: ProgramOptions) => Promise<void>>>> = {
   backup: async () => (await import('./backup.ts')).backup,
   backups: async () => (await import('./backup.ts')).listInTarget,
+  migrate: async () => (await import('./migrate.ts')).migrate,
   restore: async () => (await import('./restore.ts')).restore,
 }
 

@@ -1,6 +1,7 @@
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import { beforeCommit, onCommit } from '../../../platform/db/transaction-guard.ts'
 import type { ControlEventBus, ControlEvents, RoundEvent } from '../../events.ts'
+import { createForeignOrderStore } from './foreign-order.store.ts'
 import type { NewEvent, OutboxStore } from './outbox.store.ts'
 
 export type { Position } from './outbox.store.ts'
@@ -162,6 +163,12 @@ export const createOutbox = (parts: {
       if (hints.length === 0) return
       await store.insertAll(database.sql, hints, now())
       database.hints.send()
+    },
+
+    /** Brings events that a dump brought from another server into the order of this one. */
+    async takeOver(): Promise<void> {
+      const order = createForeignOrderStore()
+      await database.transaction((tx) => order.renumber(tx))
     },
 
     /** Deletes what is older than a day. */

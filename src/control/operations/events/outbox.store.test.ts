@@ -1,6 +1,8 @@
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { eachDatabase, hasPostgres, openTestDatabase } from '../../../../test/databases.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import { createForeignOrderStore } from './foreign-order.store.ts'
 import { createOutboxStore, type NewEvent } from './outbox.store.ts'
 
 const store = createOutboxStore()
@@ -75,6 +77,24 @@ eachDatabase('the outbox', (open) => {
     expect(await store.retire(database.sql, later, 1)).toBe(1)
     expect(await store.retire(database.sql, later, 10)).toBe(1)
     expect(ids(await store.after(database.sql, null, 10))).toEqual(['c'])
+  })
+})
+
+describe.skipIf(!hasPostgres())('events of another server (PostgreSQL)', () => {
+  it('keep their order, and come before those of this one', async () => {
+    const database = await openTestDatabase('postgres')
+    const order = createForeignOrderStore()
+    await add(database, event('a'), event('b'), event('c'), event('d'))
+    expect(await database.transaction((tx) => order.renumber(tx))).toBe(false)
+    // As a dump brings them: the second was written by a later transaction than the third.
+    await sql`update events_outbox e set tx = (900000000 + (array[1, 7, 3, 9])[place])::text::xid8
+      from (select id, row_number() over (order by id) as place from events_outbox) p where p.id = e.id`.execute(
+      database.sql,
+    )
+    expect(await database.transaction((tx) => order.renumber(tx))).toBe(true)
+    await add(database, event('e'))
+    await settled(database)
+    expect(ids(await store.after(database.sql, null, 10))).toEqual(['a', 'c', 'b', 'd', 'e'])
   })
 })
 

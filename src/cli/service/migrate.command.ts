@@ -1,0 +1,18 @@
+import type { Command } from 'commander'
+import { jsonOption } from '../options.ts'
+import type { Session } from '../session.ts'
+import { runServiceProgram } from './service-program.ts'
+
+interface MigrateOptions {
+  readonly to: string
+  readonly dataDir?: string
+  readonly json?: true
+}
+
+export const define = (command: Command, session: Session): void => {
+  command
+    .requiredOption('--to <url>', 'an empty database: postgres://user:password@host:5432/name')
+    .option('--data-dir <folder>', 'of the stopped service (default: SERVICE_DATA_DIR, else ~/.svc/data)')
+    .addOption(jsonOption())
+    .action(({ to, ...options }: MigrateOptions) => runServiceProgram(session, ['migrate', '--to', to], options))
+}

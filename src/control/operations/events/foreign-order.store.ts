@@ -1,0 +1,31 @@
+import { sql } from 'kysely'
+import type { Executor } from '../../../platform/db/open.ts'
+
+/**
+ * The order of events is by transaction. Those that a dump brought from another server may have numbers that this server has
+ * not reached: readers would wait for them, and read what comes after them first. They are numbered anew, from 1, in the order
+ * that they have: the number rises where the order by transaction goes back in ids. Returns whether there were such events.
+ */
+export const createForeignOrderStore = () => ({
+  async renumber(tx: Executor): Promise<boolean> {
+    const { rows } = await sql<{ foreign: boolean }>`
+      select exists (select from events_outbox where tx >= pg_snapshot_xmax(pg_current_snapshot()))
+        or exists (select from integrations where cursor_tx >= pg_snapshot_xmax(pg_current_snapshot())) as foreign`.execute(
+      tx,
+    )
+    if (!rows[0]!.foreign) return false
+    await sql`lock table events_outbox, integrations in share row exclusive mode`.execute(tx)
+    await sql`
+      with places as (
+        select tx, id from events_outbox union select cursor_tx, cursor_id from integrations where cursor_tx is not null),
+      ordered as (select tx, id, id < lag(id) over (order by tx, id) as back from places),
+      numbered as (
+        select tx, id, (1 + count(*) filter (where back) over (order by tx, id))::text::xid8 as number from ordered),
+      events as (
+        update events_outbox e set tx = n.number from numbered n where n.tx = e.tx and n.id = e.id)
+      update integrations i set cursor_tx = n.number from numbered n where n.tx = i.cursor_tx and n.id = i.cursor_id`.execute(
+      tx,
+    )
+    return true
+  },
+})

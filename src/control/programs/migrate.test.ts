@@ -1,0 +1,138 @@
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { expect, it, onTestFinished } from 'vitest'
+import { emptyFolder, freshDataDir, freshPostgresUrl, hasPostgres } from '../../../test/databases.ts'
+import { runInProcess } from '../../cli/in-process.fixture.ts'
+import { readConfig } from '../../config.ts'
+import { unpackFolder } from '../../platform/db/embedded/template.ts'
+import { createControlPlane } from '../app.ts'
+
+const PROGRAM = fileURLToPath(new URL('../../main.ts', import.meta.url))
+const RELEASE = new URL('../../../test/fixtures/releases/1.0.0/', import.meta.url)
+
+const start = async (settings: { dataDir: string; databaseUrl: string | null }, now: Date) => {
+  const env = { SERVICE_LOG_LEVEL: 'error', SERVICE_RATE_LIMIT_PER_MINUTE: '100000', SERVICE_CONVERSIONS: 'off' }
+  const service = await createControlPlane({ ...readConfig(env), ...settings, port: 0 }, { now: () => now })
+  const request = async (method: 'GET' | 'POST', path: string, key: string, payload?: object) => {
+    const headers = { authorization: `Bearer ${key}` }
+    const response = await service.app.inject({ method, url: `/api/v1${path}`, headers, ...(payload && { payload }) })
+    return { path, status: response.statusCode, body: response.json() }
+  }
+  return { request, close: () => service.close() }
+}
+
+/** Every file of a folder with the hash of its bytes. */
+const contentOf = async (folder: string): Promise<readonly string[]> => {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name))
+  const lines = files.map(
+    async (path) =>
+      `${path} ${createHash('sha256')
+        .update(await readFile(path))
+        .digest('hex')}`,
+  )
+  return (await Promise.all(lines)).sort()
+}
+
+/** Starts the move, and kills it when it has said this. */
+const killedAt = async (words: string, argv: readonly string[], dataDir: string): Promise<void> => {
+  const child = spawn(process.execPath, ['--import', 'tsx', PROGRAM, ...argv], {
+    env: { PATH: process.env.PATH, SERVICE_DATA_DIR: dataDir, SERVICE_LOG_LEVEL: 'error' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const exited = once(child, 'exit')
+  let said = ''
+  child.stderr.on('data', (bytes) => {
+    said += bytes
+    if (said.includes(words)) child.kill('SIGKILL')
+  })
+  await exited
+}
+
+it.skipIf(!hasPostgres())(
+  'moves everything to a PostgreSQL server, over kills, and leaves the old folder as it was (skipped without PostgreSQL)',
+  async () => {
+    const dataDir = `${await emptyFolder()}/data`
+    await unpackFolder(await readFile(new URL('data-folder.br', RELEASE)), dataDir)
+    const { key, answers } = JSON.parse(await readFile(new URL('data-folder.json', RELEASE), 'utf8')) as {
+      key: string
+      answers: Record<string, unknown>
+    }
+    const now = new Date('2026-11-01T00:00:00Z')
+    const old = await start({ dataDir, databaseUrl: null }, now)
+    const logs = { kind: 'logs', type: 'webhook', name: 'hook', endpoint: 'http://127.0.0.1:9/' }
+    const group = (name: string) => old.request('POST', '/device-groups', key, { name, org_id: 'clinic' })
+    expect((await group('delivered')).status).toBe(201)
+    expect((await old.request('POST', '/integrations', key, logs)).status).toBe(201)
+    expect((await group('pending')).status).toBe(201)
+    const paths = [...Object.keys(answers), '/integrations'].filter((path) => path !== '/keys')
+    const before = []
+    for (const path of paths) before.push(await old.request('GET', path, key))
+    await old.close()
+    const content = await contentOf(dataDir)
+
+    const databaseUrl = await freshPostgresUrl('template1')
+    const argv = ['migrate', '--to', databaseUrl]
+    for (const words of ['Copying models', 'Copying rounds', 'Comparing']) {
+      await killedAt(words, argv, dataDir)
+      if (words === 'Copying models') {
+        await expect(start({ dataDir: await emptyFolder(), databaseUrl }, now)).rejects.toThrow(
+          'is being moved to, and that has not ended: run svc migrate again.',
+        )
+      }
+    }
+    const last = await runInProcess([...argv, '--data-dir', dataDir])
+    // The last kill may have come after the last step, on a busy machine: then nothing is left to do, and it says so.
+    if (last.exitCode !== 0) expect(last.stderr).toContain('The target has tables already')
+    expect(await contentOf(dataDir)).toEqual(content)
+
+    const moved = await start({ dataDir, databaseUrl }, now)
+    onTestFinished(moved.close)
+    for (const [at, path] of paths.entries()) expect(await moved.request('GET', path, key)).toEqual(before[at])
+    const client = new pg.Client(databaseUrl)
+    await client.connect()
+    const { rows } = await client.query(`
+      select (select count(*)::int from events_outbox) as events,
+        (select count(*)::int from events_outbox where tx >= pg_snapshot_xmin(pg_current_snapshot())) as unsettled,
+        (select count(*)::int from events_outbox e, integrations i where (e.tx, e.id) > (i.cursor_tx, i.cursor_id)) as pending,
+        (select count(*)::int from pg_constraint where contype = 'f') > 20 as references,
+        to_regnamespace('tributary_move') as move`)
+    await client.end()
+    expect(rows).toEqual([{ events: expect.any(Number), unsettled: 0, pending: 1, references: true, move: null }])
+    // Numbers go on where they were.
+    const device = await moved.request('POST', '/devices/register', key, { device_id: 'after-the-move' })
+    expect(device.status).toBe(201)
+    expect((await moved.request('POST', '/models', key, { name: 'after-the-move' })).status).toBe(201)
+
+    expect(await runInProcess([...argv, '--data-dir', dataDir])).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('The target has tables already (analytics_queries,'),
+    })
+  },
+)
+
+it('says what is wrong with its target or folder, and does not touch the folder of a running service', async () => {
+  const nowhere = await emptyFolder()
+  const migrate = (to: string, dataDir: string) => runInProcess(['migrate', '--to', to, '--data-dir', dataDir])
+  expect(await migrate('mysql://x', nowhere)).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('--to must look like postgres://user:password@host:5432/name.'),
+  })
+  expect((await migrate('postgres://127.0.0.1:1/x', nowhere)).stderr).toContain(
+    `There is no embedded database in ${nowhere}.`,
+  )
+  const dataDir = await freshDataDir()
+  expect((await migrate('postgres://127.0.0.1:1/x', dataDir)).stderr).toContain(
+    'The PostgreSQL server that --to names (postgres://127.0.0.1:1/x) cannot be used',
+  )
+  const running = await start({ dataDir, databaseUrl: null }, new Date())
+  expect((await migrate('postgres://127.0.0.1:1/x', dataDir)).stderr).toContain(
+    `The data folder ${dataDir} is in use by`,
+  )
+  await running.close()
+})

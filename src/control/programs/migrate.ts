@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto'
+import { cp, mkdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { badRequest, ServiceError } from '../../domain/errors.ts'
+import type { BlobStore } from '../../platform/blobs/blob-store.ts'
+import { openFolderStore } from '../../platform/blobs/folder-store.ts'
+import { lockFolder } from '../../platform/db/embedded/folder-lock.ts'
+import { MIGRATIONS } from '../../platform/db/migrations/all.ts'
+import { moveDatabase } from '../../platform/db/moving/move-database.ts'
+import { type Database, openDatabase } from '../../platform/db/open.ts'
+import { StartError } from '../../platform/db/start-error.ts'
+import { listStoredFiles } from '../operations/backups/stored-files.service.ts'
+import type { ProgramOptions } from './program-options.ts'
+
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
+
+const openTarget = (url: string): Promise<Database> =>
+  openDatabase({ url, dataDir: '', log: silent }).catch((error: unknown) => {
+    throw error instanceof StartError ? new StartError(error.message.replaceAll('SERVICE_DATABASE_URL', '--to')) : error
+  })
+
+/** Hashes every stored file. Returns those that are damaged. */
+const checkFiles = async (database: Database, blobs: BlobStore): Promise<readonly string[]> => {
+  const damaged: string[] = []
+  for await (const { sha256 } of listStoredFiles(database)) {
+    const hash = createHash('sha256')
+    try {
+      for await (const chunk of await blobs.read(sha256)) hash.update(chunk)
+      if (hash.digest('hex') !== sha256) damaged.push(sha256)
+    } catch {
+      damaged.push(sha256)
+    }
+  }
+  return damaged
+}
+
+/** What cannot be named in the settings as it is. */
+const shown = (url: string): string => {
+  const parsed = new URL(url)
+  if (parsed.password !== '') parsed.password = '***'
+  return parsed.href
+}
+
+/**
+ * `--to postgres://…`: moves the embedded database of a stopped service to a PostgreSQL server. The old folder stays as it is:
+ * the database is opened on a copy of it.
+ */
+export const migrate = async ({ config, text, result, progress }: ProgramOptions): Promise<void> => {
+  const to = text('to')
+  if (to === null || !/^postgres(ql)?:\/\//.test(to) || !URL.canParse(to)) {
+    throw badRequest('--to must look like postgres://user:password@host:5432/name.')
+  }
+  const { dataDir } = config
+  const folder = join(dataDir, 'database')
+  const control = await readFile(join(folder, 'global', 'pg_control')).catch(() => null)
+  if (control === null)
+    throw badRequest(`There is no embedded database in ${dataDir}. SERVICE_DATA_DIR or --data-dir names another.`)
+  const lock = await lockFolder(dataDir)
+  const scratch = `${dataDir}.migrating`
+  try {
+    await rm(scratch, { recursive: true, force: true })
+    await mkdir(scratch, { mode: 0o700 })
+    await cp(folder, join(scratch, 'database'), { recursive: true })
+    const target = await openTarget(to)
+    try {
+      const source = await openDatabase({ url: null, dataDir: scratch, log: silent })
+      try {
+        const fingerprint = createHash('sha256').update(control).digest('hex')
+        const moved = await moveDatabase(source.sql, target, { fingerprint, migrations: MIGRATIONS, progress })
+        progress('Hashing the stored files')
+        const damaged = await checkFiles(source, await openFolderStore(join(dataDir, 'blobs')))
+        for (const sha256 of damaged) progress(`The stored file ${sha256} is damaged or missing.`)
+        result(
+          { ...moved, damaged_files: damaged.length },
+          `Moved ${moved.rows} rows of ${moved.tables} tables; they are the same on both sides. Now set ` +
+            `SERVICE_DATABASE_URL=${shown(to)} and keep SERVICE_DATA_DIR=${dataDir}, where the stored files and keys are. ` +
+            `When the service runs well, ${folder} can go.`,
+        )
+      } finally {
+        await source.close()
+      }
+    } finally {
+      await target.close()
+    }
+  } catch (error) {
+    if (error instanceof ServiceError || error instanceof StartError || !(error instanceof Error)) throw error
+    throw new ServiceError(
+      'internal_error',
+      `The move stopped: ${error.message}. Run it again: it goes on where it was.`,
+    )
+  } finally {
+    await rm(scratch, { recursive: true, force: true })
+    await lock.release()
+  }
+}

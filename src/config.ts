@@ -47,6 +47,8 @@ export interface Config {
   readonly inferenceKey: string | null
   /** Whether integrations may send to private addresses and this machine. */
   readonly integrationsPrivate: 'allow' | 'refuse'
+  /** How long a stop is announced at /ready before connections are closed, so that a load balancer looks elsewhere. */
+  readonly drainSeconds: number
   /** Addresses and networks of the proxies whose X-Forwarded-For is believed. */
   readonly trustProxy: readonly string[]
   readonly logLevel: (typeof LOG_LEVELS)[number]
@@ -144,6 +146,7 @@ export const readConfig = (environment: Environment): Config => {
       ['allow', 'refuse'],
       enrollment === 'open' ? 'allow' : 'refuse',
     ),
+    drainSeconds: number('SERVICE_DRAIN_SECONDS', { min: 0, max: 600, whole: false }, 0),
     trustProxy: proxiesOf(text('SERVICE_TRUST_PROXY')),
     logLevel: oneOf('SERVICE_LOG_LEVEL', LOG_LEVELS, 'info'),
   }

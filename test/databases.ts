@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { describe, inject, onTestFinished } from 'vitest'
+import { createLocalHints } from '../src/platform/db/hints.ts'
 import { type Database, type Executor, openDatabase } from '../src/platform/db/open.ts'
 
 const silent = { info: () => {}, warn: () => {}, error: () => {} }
@@ -82,7 +83,8 @@ export const openTestDatabase = async (kind: Kind = 'embedded'): Promise<Databas
     if (isUsable) idle[kind].push(async () => (reusable.url === null ? reusable : open(reusable.url, '')))
   }
   closeWithTest(close)
-  return { ...reusable.db, close }
+  // Whoever listened in an earlier test has ended.
+  return { ...reusable.db, ...(kind === 'embedded' && { hints: createLocalHints() }), close }
 }
 
 const NEW: Record<Kind, () => Promise<Reusable>> = {

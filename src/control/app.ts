@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import type { App } from '../platform/http/app.ts'
 import { createMetrics } from '../platform/http/metrics.ts'
@@ -35,7 +36,10 @@ export interface Service {
   runDueTasks(): Promise<void>
   /** Deletes what has been kept long enough, now; what the tasks do by themselves every hour. */
   runRetention(): Promise<void>
-  /** Finishes requests and work in flight, then closes everything. */
+  /**
+   * Is not ready from now on; after the time to drain, or a second call, finishes requests and work in
+   * flight, then closes everything.
+   */
   close(): Promise<void>
 }
 
@@ -75,7 +79,7 @@ const prepare = async ({ config, database, blobs, partials }: Context, parts: Pa
   return config.enrollment === 'token' ? parts.access.keys.ensureAdmin() : null
 }
 
-const buildApp = async (context: Context, parts: Parts): Promise<App> => {
+const buildApp = async (context: Context, parts: Parts, isStopping: () => boolean): Promise<App> => {
   const { config, database, now } = context
   const { keys, rateLimits, sessions } = parts.access
   const metrics = createMetrics()
@@ -98,6 +102,7 @@ const buildApp = async (context: Context, parts: Parts): Promise<App> => {
     webFolder: context.webFolder,
     closed: config.enrollment === 'token',
     readiness: { database: () => parts.training.rounds.tick(), disk: watchFreeSpace(config.dataDir) },
+    isStopping,
     now: () => now().getTime(),
   })
   auditRequests(app, parts.access.audit)
@@ -122,8 +127,25 @@ export const createControlPlane = async (config: Config, surroundings: Surroundi
   })
   events.afterCommit('round.completed', () => void schedule.wake('jobs'))
   events.afterCommit('conversion.requested', () => void schedule.wake('conversions'))
-  const app = await buildApp(context, parts)
+  let closing: Promise<void> | null = null
+  const drained = new AbortController()
+  const app = await buildApp(context, parts, () => closing !== null)
   void schedule.wake('aggregation')
+
+  const drain = () => setTimeout(config.drainSeconds * 1000, null, { signal: drained.signal }).catch(() => undefined)
+  const shutDown = async (): Promise<void> => {
+    changes.close()
+    parts.operations.deliveries.close()
+    await parts.operations.backups.close()
+    await parts.operations.tail.close()
+    await context.closeAccounting()
+    parts.catalog.conversionRuns.close()
+    await app.close()
+    await schedule.stop()
+    await parts.access.keys.flushUses()
+    await parts.access.auditChains.exportHeads()
+    await context.close()
+  }
 
   return {
     app,
@@ -147,18 +169,10 @@ export const createControlPlane = async (config: Config, surroundings: Surroundi
       const hourly = tasks.filter(({ everyMs }) => everyMs === HOUR_MS)
       for (const { name } of hourly.reverse()) await schedule.wake(name)
     },
-    async close() {
-      changes.close()
-      parts.operations.deliveries.close()
-      await parts.operations.backups.close()
-      await parts.operations.tail.close()
-      await context.closeAccounting()
-      parts.catalog.conversionRuns.close()
-      await app.close()
-      await schedule.stop()
-      await parts.access.keys.flushUses()
-      await parts.access.auditChains.exportHeads()
-      await context.close()
+    close() {
+      if (closing !== null) drained.abort()
+      closing ??= drain().then(shutDown)
+      return closing
     },
   }
 }

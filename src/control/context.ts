@@ -5,6 +5,7 @@ import { AggregationWorkers } from '../aggregation/worker-pool.ts'
 import type { Config } from '../config.ts'
 import { openFolderStore } from '../platform/blobs/folder-store.ts'
 import { openPartialFiles } from '../platform/blobs/partial-files.ts'
+import type { Hints } from '../platform/db/hints.ts'
 import { migrate } from '../platform/db/migrate.ts'
 import { MIGRATIONS } from '../platform/db/migrations/all.ts'
 import { refuseUnfinishedMove } from '../platform/db/moving/move-state.ts'
@@ -46,6 +47,13 @@ export type Context = Awaited<ReturnType<typeof openContext>>
 /** What routes must know of the context when they are registered. */
 export type Settings = Pick<Context, 'config' | 'blobs' | 'now'>
 
+/** Rounds and their ends are told to the processes that devices wait at. Plans are not: each tells when it has read them. */
+const shareChanges = (changes: Changes, hints: Hints): Changes => {
+  hints.listen('rounds', () => changes.notify('rounds'))
+  hints.listen('endings', () => changes.notify('endings'))
+  return { ...changes, notify: (topic) => (topic === 'plans' ? changes.notify(topic) : hints.send(topic)) }
+}
+
 /** Opens the data folder and the database, and brings the database up to date. */
 export const openContext = async (config: Config, surroundings: Surroundings) => {
   const now = surroundings.now ?? (() => new Date())
@@ -71,7 +79,7 @@ export const openContext = async (config: Config, surroundings: Surroundings) =>
   const blobs = await openFolderStore(blobsFolder)
   const partials = await openPartialFiles(blobsFolder)
   const events = createEventBus<Executor, ControlEvents>(log)
-  const changes: Changes = createChangeNotifier()
+  const changes = shareChanges(createChangeNotifier(), database.hints)
   const workers = surroundings.workers ?? new AggregationWorkers()
   const accounting = surroundings.accounting ?? new Accounting()
   /** Whoever waits for an answer is told to try again: a queue of questions would keep the service from ending. */

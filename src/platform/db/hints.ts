@@ -2,30 +2,48 @@ import pg from 'pg'
 import { ignoreBroken } from './pool-errors.ts'
 
 /**
- * Wakes readers in every process that works on this database. A hint says only "look again", several may become one, and some
- * are lost while a connection is broken: whoever waits for one also looks from time to time without.
+ * What changed: the outbox of events, keys (whose hashes are said), delivery plans, rounds that devices may take part in, or
+ * the ends of rounds.
+ */
+export const HINT_TOPICS = ['events', 'keys', 'plans', 'rounds', 'endings'] as const
+export type HintTopic = (typeof HINT_TOPICS)[number]
+
+type Handler = (ids: readonly string[]) => void
+
+/**
+ * Tells every process that works on this database that something changed. A hint says only "look again", several may become
+ * one, and some are lost while a connection is broken: whoever waits for one also looks from time to time without.
  */
 export interface Hints {
-  send(): void
+  /** Wakes those who listen in this process at once, and in others right after. `ids` have no spaces and at most 64 characters. */
+  send(topic: HintTopic, ids?: readonly string[]): void
   /** Returns how to stop. */
-  listen(handler: () => void): () => void
+  listen(topic: HintTopic, handler: Handler): () => void
   close(): Promise<void>
 }
 
 const CHANNEL = 'tributary_changes'
+/** The first hint is sent at once, and one statement for all that follow closely. */
 const MIN_INTERVAL_MS = 100
 const RETRY_MS = 2000
+/** A notification has at most 8000 bytes. */
+const IDS_AT_ONCE = 100
 
 const createHandlers = () => {
-  const handlers = new Set<() => void>()
+  const handlers = new Map<HintTopic, Set<Handler>>()
+  const wake = (topic: HintTopic, ids: readonly string[] = []): void => {
+    for (const handler of [...(handlers.get(topic) ?? [])]) handler(ids)
+  }
   return {
-    wake: () => {
-      for (const handler of [...handlers]) handler()
+    wake,
+    wakeAll: () => {
+      for (const topic of HINT_TOPICS) wake(topic)
     },
-    isEmpty: () => handlers.size === 0,
-    add(handler: () => void) {
-      handlers.add(handler)
-      return () => void handlers.delete(handler)
+    isEmpty: () => [...handlers.values()].every((each) => each.size === 0),
+    add(topic: HintTopic, handler: Handler) {
+      const ofTopic = handlers.get(topic) ?? new Set()
+      handlers.set(topic, ofTopic.add(handler))
+      return () => void ofTopic.delete(handler)
     },
   }
 }
@@ -36,16 +54,48 @@ export const createLocalHints = (): Hints => {
   return { send: wake, listen: add, close: async () => undefined }
 }
 
+/** What is to be sent, as the payloads of notifications: a topic, and ids behind it. */
+const createOutgoing = () => {
+  const topics = new Map<HintTopic, Set<string>>()
+  return {
+    isEmpty: () => topics.size === 0,
+    add(topic: HintTopic, ids: readonly string[]) {
+      const all = topics.get(topic) ?? new Set()
+      for (const id of ids) all.add(id)
+      topics.set(topic, all)
+    },
+    take(): string[] {
+      const payloads = [...topics].flatMap(([topic, all]) => {
+        const ids = [...all]
+        const parts = Math.max(1, Math.ceil(ids.length / IDS_AT_ONCE))
+        return Array.from({ length: parts }, (_, n) =>
+          [topic, ...ids.slice(n * IDS_AT_ONCE, (n + 1) * IDS_AT_ONCE)].join(' '),
+        )
+      })
+      topics.clear()
+      return payloads
+    },
+  }
+}
+
 /**
  * Hints by NOTIFY, on one connection of its own: a pool's connection would lose its LISTEN, and NOTIFY inside a transaction
  * makes all that use it commit one after another. It is opened when it is first needed, and again when it breaks.
  */
 export const createServerHints = (url: string): Hints => {
-  const { wake, add, isEmpty } = createHandlers()
+  const { wake, wakeAll, add, isEmpty } = createHandlers()
+  const outgoing = createOutgoing()
   let connection: Promise<pg.Client> | null = null
   let closed = false
   let retry: NodeJS.Timeout | undefined
-  let sending: NodeJS.Timeout | undefined
+  let pause: NodeJS.Timeout | undefined
+
+  const receive = (payload: string): void => {
+    // Processes of earlier versions name no topic.
+    const [topic, ...ids] = (payload || 'events').split(' ')
+    const known = HINT_TOPICS.find((each) => each === topic)
+    if (known !== undefined) wake(known, ids)
+  }
 
   const connect = async (): Promise<pg.Client> => {
     const client = new pg.Client({
@@ -55,7 +105,10 @@ export const createServerHints = (url: string): Hints => {
       application_name: 'tributary changes',
     })
     ignoreBroken(client)
-    client.on('notification', wake)
+    const own = client as pg.Client & { readonly processID?: number }
+    client.on('notification', ({ processId, payload = '' }) => {
+      if (processId !== own.processID) receive(payload)
+    })
     try {
       await client.connect()
       await client.query(`listen ${CHANNEL}`)
@@ -71,7 +124,7 @@ export const createServerHints = (url: string): Hints => {
     connection = null
     clearTimeout(retry)
     if (closed || isEmpty()) return
-    retry = setTimeout(() => void ensure().then(wake, () => undefined), RETRY_MS)
+    retry = setTimeout(() => void ensure().then(wakeAll, () => undefined), RETRY_MS)
     retry.unref()
   }
 
@@ -85,29 +138,33 @@ export const createServerHints = (url: string): Hints => {
     return connection
   }
 
-  const notify = async (): Promise<void> => {
+  const notify = async (payloads: readonly string[]): Promise<void> => {
     const client = await ensure()
-    await client.query(`notify ${CHANNEL}`)
+    await client.query('select pg_notify($1, payload) from unnest($2::text[]) as payload', [CHANNEL, payloads])
+  }
+
+  const flush = (): void => {
+    pause = undefined
+    if (outgoing.isEmpty()) return
+    pause = setTimeout(flush, MIN_INTERVAL_MS).unref()
+    notify(outgoing.take()).catch(() => undefined)
   }
 
   return {
-    send() {
-      wake()
-      // One for all that follow closely.
-      sending ??= setTimeout(() => {
-        sending = undefined
-        notify().catch(() => undefined)
-      }, MIN_INTERVAL_MS).unref()
+    send(topic, ids = []) {
+      wake(topic, ids)
+      outgoing.add(topic, ids)
+      if (pause === undefined) flush()
     },
-    listen(handler) {
-      const stop = add(handler)
+    listen(topic, handler) {
+      const stop = add(topic, handler)
       ensure().catch(() => undefined)
       return stop
     },
     async close() {
       closed = true
       clearTimeout(retry)
-      clearTimeout(sending)
+      clearTimeout(pause)
       await connection?.then((client) => client.end()).catch(() => undefined)
     },
   }

@@ -18,16 +18,17 @@ const passes = async (check: () => Promise<unknown>): Promise<boolean> => {
   return Promise.race([passed, late]).finally(() => clearTimeout(timer))
 }
 
-/** GET /ready for load balancers: 200 while every check passes, else 503; which one failed, but not why. */
-export const serveReadiness = (app: App, checks: ReadinessChecks): void => {
+/** GET /ready for load balancers: 200 while every check passes, else 503; which one failed, but not why. A service that is about to stop is not ready. */
+export const serveReadiness = (app: App, checks: ReadinessChecks, isStopping: () => boolean): void => {
   const config: RouteConfig = { access: 'public', rateLimit: false }
   app.get('/ready', { config, schema: { hide: true } }, async (_request, reply) => {
     const results = await Promise.all(
       Object.entries(checks).map(async ([name, check]) => [name, (await passes(check)) ? 'ok' : 'failed'] as const),
     )
-    const ready = results.every(([, result]) => result === 'ok')
+    const isSound = results.every(([, result]) => result === 'ok')
+    const ready = isSound && !isStopping()
     return reply
       .code(ready ? 200 : 503)
-      .send({ status: ready ? 'ready' : 'not_ready', checks: Object.fromEntries(results) })
+      .send({ status: ready ? 'ready' : isSound ? 'stopping' : 'not_ready', checks: Object.fromEntries(results) })
   })
 }

@@ -59,6 +59,8 @@ export interface ServerOptions {
   /** The built web app; none by default. */
   readonly webFolder?: string | null
   readonly readiness: ReadinessChecks
+  /** Whether the service is about to stop, and answers meanwhile. */
+  readonly isStopping?: () => boolean
   /** Milliseconds since the epoch. */
   readonly now: () => number
   readonly shutdownDeadlineMs?: number
@@ -176,7 +178,7 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
   const { version, tags = [] } = options
   serveDocumentation(app, { version, tags, access: options.closed ? 'any-key' : 'public' })
   answerPage = await serveWebApp(app, options.webFolder ?? null)
-  serveReadiness(app, options.readiness)
+  serveReadiness(app, options.readiness, options.isStopping ?? (() => false))
   serveMetrics(app, options.metrics, options.closed ? 'metrics:read' : 'public')
   return app
 }

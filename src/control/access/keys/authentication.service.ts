@@ -15,7 +15,7 @@ import type { Database } from '../../../platform/db/open.ts'
 import type { KeysStore, StoredKey } from './keys.store.ts'
 
 const CACHED_KEYS = 200_000
-/** A revocation in another process is seen after at most this long. */
+/** A revocation in another process is told at once; where the hint is lost, it is seen after this long. */
 const CACHED_MS = 5000
 
 export const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
@@ -42,6 +42,11 @@ export const createAuthentication = (parts: {
     perf: { now: () => now().getTime() },
   })
   const uses = new Map<string, Date>()
+  let forgotten = 0
+  database.hints.listen('keys', (hashes) => {
+    forgotten++
+    for (const hash of hashes) cache.delete(hash)
+  })
 
   const lookUp = createBatcher<string, StoredKey | null>({
     maxBatch: 1000,
@@ -86,9 +91,11 @@ export const createAuthentication = (parts: {
       let key = cache.get(hash)
       if (key === undefined) {
         if (cache.peek(hash, { allowStale: true }) === undefined) unfamiliar()
+        const before = forgotten
         key = (await lookUp(hash)) ?? undefined
         if (key === undefined) return null
-        cache.set(hash, key)
+        // Else it may have been read before it was revoked.
+        if (forgotten === before) cache.set(hash, key)
       }
       const at = now()
       if (!isValid(key, at)) return null
@@ -104,9 +111,9 @@ export const createAuthentication = (parts: {
       return callerFor(key)
     },
 
-    /** Keys of these hashes are looked up again. */
+    /** Keys of these hashes are looked up again, in all processes. */
     forget(hashes: readonly string[]): void {
-      for (const hash of hashes) cache.delete(hash)
+      if (hashes.length > 0) database.hints.send('keys', hashes)
     },
 
     /** Writes when keys were last used: once in a while, not once a request. */

@@ -24,7 +24,7 @@ export type Bump = () => Promise<number>
 
 /**
  * The plans in force, kept in memory so that a heartbeat is decided without a query. Whoever changes a plan does it in
- * `change`; this process knows of it when `change` returns, other processes when they next look.
+ * `change`; this process knows of it when `change` returns, other processes when the hint reaches them.
  */
 export const createDeliveryPlans = (parts: {
   readonly database: Database
@@ -76,7 +76,11 @@ export const createDeliveryPlans = (parts: {
 
   // A plan may have been waiting for the version, or aim at the group. The change is made, whatever becomes of the reading: it
   // comes round again.
-  const catchUp = () => refresh().catch(() => undefined)
+  const catchUp = () => {
+    database.hints.send('plans')
+    return refresh().catch(() => undefined)
+  }
+  database.hints.listen('plans', () => void refresh().catch(() => undefined))
   events.inTransaction('version.added', async (tx) => void (await store.bump(tx)))
   events.afterCommit('version.added', catchUp)
   events.inTransaction('group.changed', async (tx, { groupId }) => {

@@ -57,7 +57,7 @@ export const createEventTail = (parts: {
   }
 
   const run = async (): Promise<void> => {
-    const stop = database.hints.listen(() => hints.notify('hint'))
+    const stop = database.hints.listen('events', () => hints.notify('hint'))
     while (followers > 0 && !hints.isClosed()) {
       const seen = hints.version()
       const isHeldBack = await readOn().catch((error: unknown) => {

@@ -68,7 +68,7 @@ export const createOutbox = (parts: {
       const added = new Map<string, NewEvent>()
       written.set(tx, (rows = added))
       beforeCommit(() => store.insertAll(tx, [...added.values()], now()))
-      onCommit(async () => database.hints.send())
+      onCommit(async () => database.hints.send('events'))
     }
     const { type, subject, orgId } = event
     rows.set(`${type} ${subject.kind} ${subject.id} ${orgId}`, event)
@@ -162,7 +162,7 @@ export const createOutbox = (parts: {
       const hints = takeHints()
       if (hints.length === 0) return
       await store.insertAll(database.sql, hints, now())
-      database.hints.send()
+      database.hints.send('events')
     },
 
     /** Brings events that a dump brought from another server into the order of this one. */

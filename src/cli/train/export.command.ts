@@ -1,6 +1,10 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
+import { Failure } from '../failure.ts'
 import { apiBaseOption, type ServiceOptions } from '../options.ts'
 import type { Session } from '../session.ts'
+import { eventFile } from './event-file.ts'
 import { jobOf } from './job.ts'
 import { allRounds, type Round } from './job-rounds.ts'
 
@@ -28,20 +32,41 @@ const cell = (value: unknown): string => {
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }
 
+interface ExportOptions extends ServiceOptions {
+  readonly format: 'json' | 'csv' | 'tensorboard'
+  readonly output?: string
+}
+
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<job>', 'a job, by id or name, or the newest of a model')
     .addOption(
-      new Option('--format <format>', 'the job and all its rounds, or a line for each round')
-        .choices(['json', 'csv'])
+      new Option('--format <format>', 'the job and all its rounds, a line for each round, or a TensorBoard log')
+        .choices(['json', 'csv', 'tensorboard'])
         .default('json'),
     )
+    .option('--output <folder>', 'log folder of TensorBoard: the job becomes a run in it')
     .addOption(apiBaseOption())
-    .action(async (name: string, { format, apiBase }: ServiceOptions & { readonly format: 'json' | 'csv' }) => {
-      const { out } = session
+    .action(async (name: string, { format, output, apiBase }: ExportOptions) => {
+      const { out, io } = session
+      if ((output !== undefined) !== (format === 'tensorboard')) {
+        throw new Failure('--output and --format tensorboard go together.', {
+          advice: 'Such as: svc train export my-job --format tensorboard --output runs',
+        })
+      }
       const connection = await session.signedIn({ apiBase })
       const { history: _, ...job } = await jobOf(connection, name)
       const rounds = await allRounds(connection, job.id)
+      if (output !== undefined) {
+        const folder = join(resolve(io.cwd, output), job.id)
+        const createdAt = new Date(job.created_at)
+        await mkdir(folder, { recursive: true })
+        // The name is the same each time: a later export replaces the one before.
+        const path = join(folder, `events.out.tfevents.${Math.floor(createdAt.getTime() / 1000)}.tributary`)
+        await writeFile(path, eventFile(rounds, createdAt))
+        out.line(path)
+        return out.note(`Show it with: tensorboard --logdir ${output}`)
+      }
       if (format === 'json') return out.json({ job, rounds })
       out.line(COLUMNS.join(','))
       for (const round of rounds) out.line(COLUMNS.map((column) => cell(round[column])).join(','))

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it, vi } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
@@ -201,6 +201,11 @@ it('compares jobs by what they reached and what differs, and prints one for a sp
     job: { name: 'mean', status: 'completed' },
     rounds: [{ loss: 0.5 }],
   })
+  const logs = await emptyFolder()
+  const log = await svc('train', 'export', 'mean', '--format', 'tensorboard', '--output', logs)
+  expect((await stat(log.stdout.trim())).size).toBeGreaterThan(100)
+  expect(log.stdout.startsWith(`${logs}/`)).toBe(true)
+  expect((await svc('train', 'export', 'mean', '--format', 'tensorboard')).stderr).toContain('--output and --format')
   const shown = await svc('models', 'show', 'm')
   expect(shown.stdout).toMatch(
     /From: +round 2 .*\nJob: +adam .*\nStrategy: +fedadam\nDevices: +2 delivered, 0 failed, of 2 selected\n/,

@@ -209,7 +209,9 @@ const openOrganizations = async () => {
   })
   await must(own, 'POST', `/integrations/${integration.id}/pause`)
   const invited = await must(own, 'POST', '/team', { email: 'secret@acme.example' })
+  const { entries } = await must<{ entries: { id: number }[] }>(own, 'GET', '/audit')
   const references: References = {
+    entry_id: String(entries[0]!.id),
     org_id: 'acme',
     member_id: invited.id,
     device_id: 'secret-device',

@@ -1911,12 +1911,12 @@ export interface components {
          *           "hash": "3f0e6a8b5f4d4c1f9e1c7a2b8d6e5f40312233445566778899aabbccddeeff00"
          *         }
          *       ],
-         *       "next": 4182
+         *       "next": "4182"
          *     }
          */
         AuditPage: {
             entries: components["schemas"]["AuditEntry"][];
-            next: number | null;
+            next: string | null;
         };
         /**
          * @description refused: it was not allowed; failed: it had changed something before its error
@@ -8119,7 +8119,7 @@ export interface operations {
                 /** @description Before this time */
                 until?: string;
                 /** @description `next` of the page before */
-                before?: number;
+                after?: string;
                 /** @description Items per page */
                 limit?: number;
             };

@@ -1,5 +1,5 @@
 import { AUDIT_FILTERS } from './audit-filters.ts'
-import { action, argument, option, type Resource, type Row } from './resource.ts'
+import { action, argument, type Resource, type Row } from './resource.ts'
 
 const named = (name: string, kind: string, id: string) => (row: Row) =>
   row[name] ?? (row[id] === null ? row[kind] : `${row[kind]} ${row[id]}`)
@@ -15,13 +15,8 @@ export const audit: Resource = {
   summary: 'show, export and verify who changed what',
   actions: [
     action('list', 'list the latest entries of the audit log', 'GET /api/v1/audit', {
-      options: [
-        ...AUDIT_FILTERS,
-        option('--limit <count>', 'at most so many entries (default: 100)', 'limit', { parse: 'number' }),
-        option('--before <id>', 'entries before this one', 'before', { parse: 'number' }),
-      ],
+      options: AUDIT_FILTERS,
       rows: 'entries',
-      paged: false,
       columns: [
         ['ID', 'id'],
         ['AT', 'at', 'time'],

@@ -97,7 +97,7 @@ export const examples = {
   signInPolicy,
   newSignInPolicy: { require_mfa: 'admins', session_hours: 12 },
   auditEntry,
-  auditPage: { entries: [auditEntry], next: 4182 },
+  auditPage: { entries: [auditEntry], next: '4182' },
   auditHeads: { public_key: 'MCowBQYDK2VwAyEAYk3nQ0aVx8JrT5mWZ2mB4Vt0cK8x1yq5o3n7p9rUeWd=', heads: [auditHead] },
   verifyAudit: { org_id: 'acme', heads: [auditHead] },
   auditVerification: {

@@ -54,10 +54,10 @@ export const auditRoutes = (app: App, audit: Audit, chains: AuditChains): void =
       config: { access: 'admin' } satisfies RouteConfig,
     },
     async (request) => {
-      const { before, limit, ...filters } = request.query
-      const page = { before: before ?? null, limit }
+      const { after, limit, ...filters } = request.query
+      const page = { before: after === undefined ? null : Number(after), limit }
       const { entries, next } = await audit.list(callerOf(request), filterOf(filters), page)
-      return { entries: entries.map(presentEntry), next }
+      return { entries: entries.map(presentEntry), next: next === null ? null : String(next) }
     },
   )
 

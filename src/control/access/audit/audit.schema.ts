@@ -54,7 +54,7 @@ const filters = {
 
 export const AuditQuery = Type.Object({
   ...filters,
-  before: Type.Optional(Type.Integer({ minimum: 1, description: '`next` of the page before' })),
+  after: Type.Optional(Type.String({ pattern: '^\\d{1,15}$', description: '`next` of the page before' })),
   limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'Items per page' }),
 })
 export const AuditExportQuery = Type.Object({
@@ -65,7 +65,7 @@ export const AuditParams = Type.Object({ entry_id: Type.Integer({ minimum: 1 }) 
 
 export const AuditPage = Body('AuditPage', 'Entries of the audit log, newest first', examples.auditPage, {
   entries: Type.Array(AuditEntry),
-  next: Nullable(Type.Integer({ description: '`before` of the next page; null on the last' })),
+  next: Nullable(Type.String({ description: '`after` of the next page; null on the last' })),
 })
 export const AuditExport = Binary
 

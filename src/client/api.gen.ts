@@ -203,6 +203,15 @@ export interface paths {
          */
         post: operations["shareBenchmark"];
     };
+    "/api/v1/storage/damaged-files": {
+        parameters: {
+        };
+        /**
+         * List damaged files
+         * @description Stored files that are not what they were when they were hashed again in the background; a bound key sees those of its organization's versions.
+         */
+        get: operations["listDamagedFiles"];
+    };
     "/api/v1/models/{model_id}/aliases": {
         parameters: {
         };
@@ -2471,6 +2480,46 @@ export interface components {
             expires_at: string;
             /** @description Shown only here; pairs one device within 5 minutes */
             code: string;
+        };
+        /** @description A stored file that has changed or cannot be read */
+        DamagedFile: {
+            sha256: string;
+            size: number;
+            /** @description What is wrong with it */
+            damage: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            damaged_at: string;
+            versions: components["schemas"]["VersionOfFile"][];
+        };
+        /**
+         * @description Stored files that are damaged, and how up to date that is
+         * @example {
+         *       "files": [
+         *         {
+         *           "sha256": "9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
+         *           "size": 4812800,
+         *           "damage": "Its bytes have changed.",
+         *           "damaged_at": "2026-03-02T09:12:30.000Z",
+         *           "versions": [
+         *             {
+         *               "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *               "version": 2
+         *             }
+         *           ]
+         *         }
+         *       ],
+         *       "stored_files": 1284,
+         *       "oldest_check_at": "2026-03-02T09:00:00.000Z"
+         *     }
+         */
+        DamagedFileList: {
+            files: components["schemas"]["DamagedFile"][];
+            /** @description All of them */
+            stored_files: number;
+            oldest_check_at: string | null;
         };
         /** @description An event that was refused for good */
         DeadLetter: {
@@ -7893,6 +7942,12 @@ export interface components {
             training: components["schemas"]["VersionTraining"] | null;
             runs: components["schemas"]["VersionRuns"] | null;
         };
+        /** @description A version that has this file */
+        VersionOfFile: {
+            /** Format: uuid */
+            model_id: string;
+            version: number;
+        };
         /** @description The training round that the version came from; null for an upload */
         VersionOrigin: {
             job_id: string | null;
@@ -8761,6 +8816,24 @@ export interface operations {
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
             507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    listDamagedFiles: {
+        parameters: {
+        };
+        responses: {
+            /** @description Stored files that are damaged, and how up to date that is */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["DamagedFileList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listAliases: {
@@ -12425,7 +12498,7 @@ export interface operations {
     streamEvents: {
         parameters: {
             query?: {
-                /** @description Separated by commas: round, job, model, rollout, deployment, experiment, policy, device, group, federation. All that the key may read when absent. */
+                /** @description Separated by commas: round, job, model, rollout, deployment, experiment, policy, device, group, federation, file. All that the key may read when absent. */
                 topics?: string;
             };
             header?: {

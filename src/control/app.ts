@@ -140,6 +140,7 @@ export const createControlPlane = async (config: Config, surroundings: Surroundi
     await parts.operations.tail.close()
     await context.closeAccounting()
     parts.catalog.conversionRuns.close()
+    parts.catalog.scrubs.close()
     await app.close()
     await schedule.stop()
     await parts.access.keys.flushUses()

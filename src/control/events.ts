@@ -52,6 +52,10 @@ export interface ControlEvents {
   'version.added': { readonly modelId: string; readonly orgId: string | null; readonly version: number }
   /** A version is to be converted to another format. */
   'conversion.requested': { readonly modelId: string }
+  /** A stored file is not what it was. */
+  'file.damaged': { readonly sha256: string; readonly damage: string }
+  /** A damaged file is as it was. */
+  'file.repaired': { readonly sha256: string }
   'devices.registered': { readonly orgIds: readonly (string | null)[] }
   /** A group was created, renamed or deleted, or devices joined or left it. */
   'group.changed': { readonly groupId: string; readonly orgId: string | null }

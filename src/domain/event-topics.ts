@@ -13,6 +13,7 @@ export const EVENT_TOPICS = [
   'device',
   'group',
   'federation',
+  'file',
 ] as const
 
 export type EventTopic = (typeof EVENT_TOPICS)[number]
@@ -29,6 +30,7 @@ const SCOPE_OF: Readonly<Record<EventTopic, Scope>> = {
   policy: 'models:read',
   device: 'devices:read',
   group: 'devices:read',
+  file: 'admin',
 }
 
 /** The topics that the caller may follow, of those it asks for; of all when it asks for none. Throws forbidden. */

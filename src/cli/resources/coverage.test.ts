@@ -43,7 +43,7 @@ const COMMANDS_OF: Readonly<Record<string, string>> = {
   'integrations connect-otlp': 'createIntegration testIntegration',
   'audit export': 'exportAudit',
   'audit verify': 'verifyAudit getAuditHeads',
-  doctor: 'getHealth',
+  doctor: 'getHealth listDamagedFiles',
   backup: 'createBackup getBackup',
   'backup list': 'listBackups',
 }

@@ -8,6 +8,7 @@ import { packageVersion } from '../package-version.ts'
 import { timeWords } from '../resources/cells.ts'
 import type { Session } from '../session.ts'
 import { sizeWords } from '../sizes.ts'
+import { storedData } from './stored-data.ts'
 
 /** What a check found, and what to do about it. */
 export interface Finding {
@@ -139,5 +140,6 @@ export const allFindings = async (session: Session, apiBase: string | undefined)
     ...(await engines(session)),
     ...(await service(connection, session.now)),
     await key(session, baseUrl),
+    ...(await storedData(session, baseUrl)),
   ]
 }

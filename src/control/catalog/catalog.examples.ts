@@ -59,6 +59,19 @@ const newBenchmark = {
 const benchmark = { id: ids.benchmark, ...newBenchmark, reported_on: '2026-03-02' }
 
 export const examples = {
+  damagedFileList: {
+    files: [
+      {
+        sha256: '9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de',
+        size: 4_812_800,
+        damage: 'Its bytes have changed.',
+        damaged_at: times.reported,
+        versions: [{ model_id: ids.model, version: 2 }],
+      },
+    ],
+    stored_files: 1284,
+    oldest_check_at: times.created,
+  },
   newModel,
   model,
   modelDetail: { ...model, versions: [{ ...version, formats, aliases: ['production'], trained_by: null }] },

@@ -8,8 +8,11 @@ import { createBenchmarksStore } from './benchmarks/benchmarks.store.ts'
 import { createConversionRuns } from './conversions/conversion-runs.service.ts'
 import { createConversions } from './conversions/conversions.service.ts'
 import { createConversionsStore, inConversions } from './conversions/conversions.store.ts'
+import { filesRoutes } from './files/files.routes.ts'
 import { createFilesService } from './files/files.service.ts'
 import { createFilesStore } from './files/files.store.ts'
+import { createScrubs } from './files/scrubs.service.ts'
+import { createScrubsStore } from './files/scrubs.store.ts'
 import { createAliasesReport } from './models/aliases.report.ts'
 import { aliasesRoutes } from './models/aliases.routes.ts'
 import { createAliasesService } from './models/aliases.service.ts'
@@ -30,6 +33,7 @@ const HOUR_MS = 60 * 60 * 1000
 
 const create = ({ config, database, blobs, partials, events, log, now, newId }: Context) => {
   const files = createFilesService({ database, store: createFilesStore(), blobs, now })
+  const scrubs = createScrubs({ config, database, store: createScrubsStore(), blobs, events, log, now })
   const uploads = createUploadsService({ partials, blobs, maxBytes: config.maxUploadBytes, now })
   const conversionsStore = createConversionsStore()
   files.keepReferenced(inConversions)
@@ -55,7 +59,7 @@ const create = ({ config, database, blobs, partials, events, log, now, newId }: 
   const aliases = createAliasesService({ database, store: aliasesStore, report: createAliasesReport(), models, now })
   const roundModels = createRoundModels({ store: createRoundModelsStore() })
   const lineage = createLineage({ database, models, aliases: aliasesStore, conversions })
-  return { files, uploads, conversions, conversionRuns, models, aliases, roundModels, lineage, benchmarks }
+  return { files, scrubs, uploads, conversions, conversionRuns, models, aliases, roundModels, lineage, benchmarks }
 }
 
 /** Models, their versions and files, uploads, and what models reach on machines. */
@@ -65,8 +69,9 @@ export const catalog: Module<Catalog, object> = {
   description: 'Models, versions, aliases, uploads and shared benchmark results',
   tables: ['blobs', 'models', 'model_versions', 'conversions', 'model_aliases', 'model_alias_moves', 'benchmarks'],
   create,
-  async routes(app, { models, aliases, lineage, uploads, conversions, benchmarks }, { config, blobs }) {
+  async routes(app, { models, aliases, lineage, scrubs, uploads, conversions, benchmarks }, { config, blobs }) {
     benchmarksRoutes(app, benchmarks)
+    filesRoutes(app, scrubs)
     aliasesRoutes(app, aliases, models)
     lineageRoutes(app, lineage)
     await app.register(async (scope: App) => uploadsRoutes(scope, uploads))
@@ -75,9 +80,10 @@ export const catalog: Module<Catalog, object> = {
       modelsRoutes(scope, models, { blobs, uploads, conversions, maxUploadBytes: config.maxUploadBytes })
     })
   },
-  tasks: (_context, { files, uploads, conversionRuns }) => [
+  tasks: (_context, { files, scrubs, uploads, conversionRuns }) => [
     { name: 'conversions', everyMs: SECOND_MS, run: conversionRuns.run },
     { name: 'unused-files', everyMs: HOUR_MS, run: files.collectGarbage },
+    { name: 'file-checks', everyMs: HOUR_MS, run: scrubs.run },
     { name: 'unfinished-uploads', everyMs: HOUR_MS, run: uploads.expire },
   ],
 }

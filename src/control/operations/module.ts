@@ -46,6 +46,7 @@ const create = (context: Context, { access, catalog, fleet, training }: Earlier)
   const tail = createEventTail({ database, store, log })
   const backups = createBackups({ config, database, blobs, store: createBackupsStore(), log, now, newId })
   catalog.files.keepReferenced(whileRunning)
+  catalog.scrubs.addSpareCopies(backups.readStored)
   return {
     system: createSystemService({ devices: fleet.devices, models: catalog.models, rounds: training.rounds }),
     metrics,

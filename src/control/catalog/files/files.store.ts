@@ -14,8 +14,8 @@ export const createFilesStore = () => ({
       a.sha256 < b.sha256 ? -1 : 1,
     )
     await sql`
-      insert into blobs (sha256, size, touched_at)
-      select sha256, size, ${now}::timestamptz
+      insert into blobs (sha256, size, touched_at, checked_at)
+      select sha256, size, ${now}::timestamptz, ${now}::timestamptz
       from unnest(${sorted.map((blob) => blob.sha256)}::text[], ${sorted.map((blob) => blob.size)}::bigint[])
         as wanted (sha256, size)
       on conflict (sha256) do update set touched_at = excluded.touched_at`.execute(db)

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { lstat, readdir } from 'node:fs/promises'
+import { lstat, readdir, readFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { ServiceError } from '../../../domain/errors.ts'
 import { VERSION } from '../../../version.ts'
 import { type BackupTarget, prepareTarget, reasonOf } from './backup-target.ts'
@@ -105,6 +105,16 @@ const createCopier = async (target: BackupTarget, signal: AbortSignal) => {
   }
 }
 
+/** Small, and read once: some are appended to meanwhile. */
+const readKeys = (source: BackupSource) =>
+  Promise.all(source.keys.map(async ({ path, name }) => ({ name, bytes: await readFile(path) })))
+
+const copyKey = async (copier: Copier, { name, bytes }: { name: string; bytes: Buffer }): Promise<NamedFile> => {
+  const file = { size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }
+  await copier.copy(file, async () => Readable.from([bytes]))
+  return { path: name, ...file }
+}
+
 type Copier = Awaited<ReturnType<typeof createCopier>>
 
 const copyNamed = async (copier: Copier, path: string, name: string): Promise<NamedFile> => {
@@ -201,6 +211,8 @@ export const writeBackup = async (options: {
   const { target, source, name, staging, at, signal } = options
   await prepareTarget(target)
   const copier = await createCopier(target, signal)
+  // Before the database: what signs it must not be ahead of it.
+  const keys = await readKeys(source)
   const database = await source.copyDatabase(staging)
   const manifest: Manifest = {
     format: 1,
@@ -208,7 +220,7 @@ export const writeBackup = async (options: {
     created_at: at.toISOString(),
     version: VERSION,
     database: await copyDatabaseFiles(copier, database),
-    keys: await Promise.all(source.keys.map((key) => copyNamed(copier, key.path, key.name))),
+    keys: await Promise.all(keys.map((key) => copyKey(copier, key))),
     ...(await copyStoredFiles(copier, source)),
   }
   await assertWhole(target, manifest)

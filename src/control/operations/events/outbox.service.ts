@@ -110,6 +110,16 @@ export const createOutbox = (parts: {
     { orgId, federationId: null, type: 'group.changed', subject: { kind: 'group', id: groupId }, payload: {} },
   ])
 
+  const ofFile = (type: 'file.damaged' | 'file.repaired', sha256: string, payload: NewEvent['payload']): NewEvent => ({
+    orgId: null,
+    federationId: null,
+    type,
+    subject: { kind: 'file', id: sha256 },
+    payload,
+  })
+  record('file.damaged', ({ sha256, damage }) => [ofFile('file.damaged', sha256, { damage })])
+  record('file.repaired', ({ sha256 }) => [ofFile('file.repaired', sha256, {})])
+
   record('federation.changed', ({ federationId, orgIds }) =>
     orgIds.map((orgId) => ({
       orgId,

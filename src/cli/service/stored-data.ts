@@ -1,0 +1,52 @@
+import { connect } from '../connection.ts'
+import { timeWords } from '../resources/cells.ts'
+import type { Session } from '../session.ts'
+import type { Finding } from './findings.ts'
+
+const TIMEOUT_MS = 5000
+const OLD_MS = 48 * 60 * 60 * 1000
+const SHOWN = 3
+
+/** Damaged files and backups, as far as the key may see them. */
+export const storedData = async (session: Session, baseUrl: string): Promise<readonly Finding[]> => {
+  const found = await session.apiKey(baseUrl)
+  if (found === null) return []
+  const { client } = connect({ baseUrl, apiKey: found.key, timeoutMs: TIMEOUT_MS, signal: session.io.signal })
+  const findings: Finding[] = []
+  const files = await client.GET('/api/v1/storage/damaged-files').catch(() => null)
+  if (files?.data !== undefined) {
+    const { files: damaged, stored_files: stored, oldest_check_at: since } = files.data
+    const names = damaged.slice(0, SHOWN).map(({ sha256, versions, damage }) => {
+      const [version] = versions
+      return `${sha256.slice(0, 12)}${version === undefined ? '' : ` (model ${version.model_id}, version ${version.version})`}: ${damage}`
+    })
+    findings.push(
+      damaged.length > 0
+        ? {
+            check: 'Files',
+            state: 'fail',
+            found: `${damaged.length} of ${stored} are damaged: ${names.join(' ')}`,
+            advice:
+              'With SERVICE_BACKUP_URL they are brought back from a backup that has them. Otherwise upload them again.',
+          }
+        : {
+            check: 'Files',
+            state: 'ok',
+            found: `${stored} stored${since === null ? '' : `, all hashed since ${timeWords(since)}`}`,
+            advice: null,
+          },
+    )
+  }
+  const backups = await client.GET('/api/v1/backups').catch(() => null)
+  if (backups?.data !== undefined) {
+    const last = backups.data.backups.find(({ status }) => status === 'completed')
+    const isOld = last === undefined || session.now().getTime() - Date.parse(last.created_at) > OLD_MS
+    findings.push({
+      check: 'Backup',
+      state: isOld ? 'warn' : 'ok',
+      found: last === undefined ? 'none' : `${timeWords(last.created_at)} in ${last.target}`,
+      advice: isOld ? 'Make one with: svc backup <folder>. By schedule: SERVICE_BACKUP_URL.' : null,
+    })
+  }
+  return findings
+}

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import type { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Config } from '../../../config.ts'
+import type { Caller } from '../../../domain/access.ts'
+import { isNotFound } from '../../../domain/errors.ts'
+import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { ControlEventBus } from '../../events.ts'
+import type { DamagedFile, FileChecks, ScrubsStore } from './scrubs.store.ts'
+
+const MIN_PAUSE_MS = 20
+const HOUR_MS = 60 * 60 * 1000
+const DAY_MS = 24 * HOUR_MS
+
+export type { DamagedFile, FileChecks } from './scrubs.store.ts'
+
+export interface StoredFile {
+  readonly sha256: string
+  readonly size: number
+}
+
+/** Gives a stored file's bytes from somewhere else; null where it is not there. They may be wrong. */
+export type SpareCopies = (sha256: string) => Promise<Readable | null>
+
+/** Hashes stored files again, each after so many days, and brings damaged ones back from spare copies. */
+export const createScrubs = (parts: {
+  readonly config: Pick<Config, 'scrubDays' | 'scrubBytesPerSecond'>
+  readonly database: Database
+  readonly store: ScrubsStore
+  readonly blobs: BlobStore
+  readonly events: ControlEventBus
+  readonly log: { warn(fields: object, message: string): void }
+  readonly now: () => Date
+}) => {
+  const { config, database, store, blobs, events, log, now } = parts
+  const spares: SpareCopies[] = []
+  const stopping = new AbortController()
+
+  /** Of the bytes on disk, and not of those that the store remembers; no faster than the settings allow. */
+  const hash = (sha256: string): Promise<string> =>
+    blobs.withPaths(async (pathOf) => {
+      const digest = createHash('sha256')
+      const began = performance.now()
+      let bytes = 0
+      for await (const chunk of createReadStream(await pathOf(sha256), { highWaterMark: 256 * 1024 })) {
+        digest.update(chunk)
+        bytes += chunk.length
+        const ahead = (bytes / config.scrubBytesPerSecond) * 1000 - (performance.now() - began)
+        if (ahead > MIN_PAUSE_MS) await sleep(ahead, undefined, { signal: stopping.signal })
+      }
+      return digest.digest('hex')
+    })
+
+  /** What is wrong with the file, in words; null when it is good. */
+  const damageOf = async ({ sha256 }: StoredFile): Promise<string | null> => {
+    try {
+      return (await hash(sha256)) === sha256 ? null : 'Its bytes have changed.'
+    } catch (error) {
+      stopping.signal.throwIfAborted()
+      return isNotFound(error) ? 'It is missing.' : `It cannot be read: ${(error as Error).message}.`
+    }
+  }
+
+  const repair = async ({ sha256, size }: StoredFile): Promise<boolean> => {
+    for (const spare of spares) {
+      try {
+        const source = await spare(sha256)
+        if (source === null) continue
+        const staged = await blobs.stage(source, { maxBytes: size })
+        if (staged.sha256 !== sha256) {
+          await staged.discard()
+          continue
+        }
+        // What the store remembers of the damaged bytes goes with them.
+        await blobs.remove(sha256)
+        await staged.keep()
+        return true
+      } catch (error) {
+        log.warn({ sha256, err: error }, 'a spare copy of a damaged file cannot be used')
+      }
+    }
+    return false
+  }
+
+  const good = (sha256: string) =>
+    database.transaction(async (tx) => {
+      if (await store.markGood(tx, sha256)) await events.publish(tx, 'file.repaired', { sha256 })
+    })
+
+  const check = async (file: StoredFile): Promise<void> => {
+    const { sha256 } = file
+    const damage = await damageOf(file)
+    if (damage === null) return good(sha256)
+    const at = now()
+    const checkAt = new Date(at.getTime() - config.scrubDays * DAY_MS + HOUR_MS)
+    await database.transaction(async (tx) => {
+      const isNews = await store.markDamaged(tx, sha256, { damage, now: at, checkAt })
+      if (!isNews) return
+      log.warn({ sha256, damage }, 'a stored file is damaged')
+      await events.publish(tx, 'file.damaged', { sha256, damage })
+    })
+    if (await repair(file)) await good(sha256)
+  }
+
+  return {
+    /** Later modules say this way where stored files can be had from, when they are created. */
+    addSpareCopies(added: SpareCopies): void {
+      spares.push(added)
+    },
+
+    /** Checks all files that are due. A damaged one is due again after an hour. */
+    async run(): Promise<void> {
+      if (config.scrubDays === 0) return
+      while (!stopping.signal.aborted) {
+        const at = now()
+        const before = new Date(at.getTime() - config.scrubDays * DAY_MS)
+        const file = await store.claim(database.sql, { before, now: at })
+        if (file === null) return
+        await check(file).catch((error: unknown) => {
+          if (!stopping.signal.aborted) throw error
+        })
+      }
+    },
+
+    async report({ orgId }: Caller): Promise<{ readonly damaged: readonly DamagedFile[] } & FileChecks> {
+      const damaged = await store.damaged(database.sql, orgId)
+      return { damaged, ...(await store.checks(database.sql)) }
+    },
+
+    close: () => stopping.abort(),
+  }
+}
+
+export type Scrubs = ReturnType<typeof createScrubs>

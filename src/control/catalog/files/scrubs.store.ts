@@ -1,0 +1,77 @@
+import { sql } from 'kysely'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { StoredFile } from './scrubs.service.ts'
+
+export interface DamagedFile {
+  readonly sha256: string
+  readonly size: number
+  readonly damage: string
+  readonly damagedAt: Date
+  /** Versions of models that have this file. */
+  readonly versions: readonly { readonly model_id: string; readonly version: number }[]
+}
+
+export interface FileChecks {
+  readonly files: number
+  /** When the file whose check is longest ago was checked; null when there is none. */
+  readonly oldest: Date | null
+}
+
+const LISTED = 1000
+
+export const createScrubsStore = () => ({
+  /** Takes the file whose check is longest ago, if that was before `before`: no other process gets it then. */
+  async claim(
+    db: Executor,
+    { before, now }: { readonly before: Date; readonly now: Date },
+  ): Promise<StoredFile | null> {
+    const { rows } = await sql<StoredFile>`
+      update blobs set checked_at = ${now} where sha256 = (
+        select sha256 from blobs where checked_at < ${before} order by checked_at limit 1 for update skip locked)
+      returning sha256, size`.execute(db)
+    return rows[0] ?? null
+  },
+
+  /** Returns whether that is news; false also where the file is no longer wanted. */
+  async markDamaged(
+    tx: Executor,
+    sha256: string,
+    { damage, now, checkAt }: { readonly damage: string; readonly now: Date; readonly checkAt: Date },
+  ): Promise<boolean> {
+    const { rows } = await sql<{ was: Date | null }>`
+      update blobs b set damaged_at = coalesce(b.damaged_at, ${now}), damage = ${damage}, checked_at = ${checkAt}
+      from (select sha256, damaged_at as was from blobs where sha256 = ${sha256} for update) before
+      where b.sha256 = before.sha256 returning was`.execute(tx)
+    return rows.length > 0 && rows[0]!.was === null
+  },
+
+  /** Returns whether it was marked as damaged. */
+  async markGood(tx: Executor, sha256: string): Promise<boolean> {
+    const { rows } = await sql`
+      update blobs set damaged_at = null, damage = null where sha256 = ${sha256} and damaged_at is not null returning sha256`.execute(
+      tx,
+    )
+    return rows.length > 0
+  },
+
+  /** Those of one organization's versions; with null all. Newest first. */
+  async damaged(db: Executor, orgId: string | null): Promise<readonly DamagedFile[]> {
+    const { rows } = await sql<DamagedFile>`
+      select b.sha256, b.size, b.damage, b.damaged_at as "damagedAt", coalesce(v.versions, '[]') as versions
+      from blobs b left join lateral (
+        select json_agg(json_build_object('model_id', v.model_id, 'version', v.version)) as versions
+        from model_versions v join models m on m.id = v.model_id
+        where v.sha256 = b.sha256 and (${orgId}::text is null or m.org_id = ${orgId})) v on true
+      where b.damaged_at is not null and (${orgId}::text is null or v.versions is not null)
+      order by b.damaged_at desc, b.sha256 limit ${LISTED}`.execute(db)
+    return rows
+  },
+
+  async checks(db: Executor): Promise<FileChecks> {
+    const { rows } = await sql<FileChecks>`
+      select count(*)::float8 as files, min(checked_at) as oldest from blobs`.execute(db)
+    return rows[0]!
+  },
+})
+
+export type ScrubsStore = ReturnType<typeof createScrubsStore>

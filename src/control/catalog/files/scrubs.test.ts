@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto'
+import { open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { emptyFolder } from '../../../../test/databases.ts'
+import { formOf, startWorld, type World } from '../../../../test/world.ts'
+import { runInProcess } from '../../../cli/in-process.fixture.ts'
+import { openStream } from '../../operations/events/events.fixture.ts'
+
+const DAY = 24 * 3600
+
+const upload = async (world: World, key: string, name: string, fill: number) => {
+  const { status, body } = await world.request('POST', '/api/v1/models', { key, body: { name } })
+  expect(status).toBe(201)
+  const { id } = body as { id: string }
+  const bytes = new Uint8Array(2000).fill(fill)
+  await world.request('POST', `/api/v1/models/${id}/versions/upload`, { key, body: formOf(bytes) })
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  return { id, sha256, path: join(world.dataDir, 'blobs', 'sha256', sha256.slice(0, 2), sha256) }
+}
+
+const changeOneByte = async (path: string): Promise<void> => {
+  const file = await open(path, 'r+')
+  await file.write(Buffer.from([255]), 0, 1, 1000)
+  await file.close()
+}
+
+it('one changed byte and a missing file are found, reported, and brought back from the backup', async () => {
+  const backupUrl = join(await emptyFolder(), 'backups')
+  const world = await startWorld({ durable: true, config: { backupUrl, backupHours: 8760 } })
+  const { key } = await world.register('d')
+  const [changed, missing, sound] = [
+    await upload(world, key, 'changed', 1),
+    await upload(world, key, 'missing', 2),
+    await upload(world, key, 'sound', 3),
+  ]
+  const damaged = async () => (await world.request('GET', '/api/v1/storage/damaged-files', { key })).body
+  const list = async () => (await damaged()) as { files: { sha256: string; damage: string; versions: object[] }[] }
+  const stream = await openStream(world.baseUrl, { key, query: '?topics=file' })
+  expect(stream.status).toBe(200)
+  await changeOneByte(changed.path)
+  await rm(missing.path)
+  await world.service.runRetention()
+  // Not due yet.
+  expect((await list()).files).toEqual([])
+
+  await world.advance(0)
+  // The backup of the schedule has been made of what was left.
+  const backups = (await world.request('GET', '/api/v1/backups', { key })).body as { backups: object[] }
+  expect(backups.backups).toMatchObject([{ status: 'completed', unreadable_files: expect.any(Number) }])
+  await world.advance(31 * DAY)
+  await world.service.runRetention()
+  expect(await damaged()).toEqual({
+    files: expect.arrayContaining([
+      {
+        sha256: changed.sha256,
+        size: 2000,
+        damage: 'Its bytes have changed.',
+        damaged_at: '2026-02-01T00:00:00.000Z',
+        versions: [{ model_id: changed.id, version: 1 }],
+      },
+      expect.objectContaining({ sha256: missing.sha256, damage: 'It is missing.' }),
+    ]),
+    stored_files: 3,
+    oldest_check_at: expect.any(String),
+  })
+  expect((await world.request('GET', '/metrics')).body).toContain('\ntributary_damaged_files 2\n')
+  const env = { SERVICE_API_KEY: key, SERVICE_API_BASE: world.baseUrl, SERVICE_HOME: await emptyFolder() }
+  const doctor = await runInProcess(['doctor'], { env, now: world.now })
+  expect([doctor.exitCode, doctor.stdout]).toEqual([1, expect.stringContaining('2 of 3 are damaged')])
+
+  // The same files are uploaded to a service whose backup is whole; one of them is damaged there, and comes back.
+  await changeOneByte(sound.path)
+  await world.advance(31 * DAY)
+  await world.service.runRetention()
+  expect((await list()).files.map(({ sha256 }) => sha256).sort()).toEqual([changed.sha256, missing.sha256].sort())
+  const download = await fetch(`${world.baseUrl}/api/v1/models/${sound.id}/versions/1/download`, {
+    headers: { authorization: `Bearer ${key}` },
+  })
+  const bytes = new Uint8Array(await download.arrayBuffer())
+  expect(createHash('sha256').update(bytes).digest('hex')).toBe(sound.sha256)
+
+  // Whoever uploads them again mends them; that is seen at the next check, an hour later.
+  await upload(world, key, 'changed-again', 1)
+  await upload(world, key, 'missing-again', 2)
+  await world.advance(3601)
+  await world.service.runRetention()
+  expect((await list()).files).toEqual([])
+  const told: string[][] = []
+  while (told.length < 6) {
+    const { event, data } = (await stream.next())!
+    if (event.startsWith('file.')) told.push([event, (data as { subject: { id: string } }).subject.id])
+  }
+  expect(told.slice(2, 4)).toEqual([
+    ['file.damaged', sound.sha256],
+    ['file.repaired', sound.sha256],
+  ])
+  expect([...told.slice(0, 2), ...told.slice(4)].sort()).toEqual(
+    [changed.sha256, missing.sha256]
+      .flatMap((id) => [
+        ['file.damaged', id],
+        ['file.repaired', id],
+      ])
+      .sort(),
+  )
+})

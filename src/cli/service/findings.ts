@@ -8,15 +8,8 @@ import { packageVersion } from '../package-version.ts'
 import { timeWords } from '../resources/cells.ts'
 import type { Session } from '../session.ts'
 import { sizeWords } from '../sizes.ts'
+import type { Finding } from './finding.ts'
 import { storedData } from './stored-data.ts'
-
-/** What a check found, and what to do about it. */
-export interface Finding {
-  readonly check: string
-  readonly state: 'ok' | 'warn' | 'fail'
-  readonly found: string
-  readonly advice: string | null
-}
 
 const TIMEOUT_MS = 5000
 const CLOCK_WARN_SECONDS = 5

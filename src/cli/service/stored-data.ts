@@ -1,7 +1,7 @@
 import { connect } from '../connection.ts'
 import { timeWords } from '../resources/cells.ts'
 import type { Session } from '../session.ts'
-import type { Finding } from './findings.ts'
+import type { Finding } from './finding.ts'
 
 const TIMEOUT_MS = 5000
 const OLD_MS = 48 * 60 * 60 * 1000

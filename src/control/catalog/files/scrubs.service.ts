@@ -8,18 +8,13 @@ import { isNotFound } from '../../../domain/errors.ts'
 import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { ControlEventBus } from '../../events.ts'
-import type { DamagedFile, FileChecks, ScrubsStore } from './scrubs.store.ts'
+import type { DamagedFile, FileChecks, ScrubsStore, StoredFile } from './scrubs.store.ts'
 
 const MIN_PAUSE_MS = 20
 const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * HOUR_MS
 
 export type { DamagedFile, FileChecks } from './scrubs.store.ts'
-
-export interface StoredFile {
-  readonly sha256: string
-  readonly size: number
-}
 
 /** Gives a stored file's bytes from somewhere else; null where it is not there. They may be wrong. */
 export type SpareCopies = (sha256: string) => Promise<Readable | null>

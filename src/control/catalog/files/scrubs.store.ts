@@ -1,6 +1,10 @@
 import { sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { StoredFile } from './scrubs.service.ts'
+
+export interface StoredFile {
+  readonly sha256: string
+  readonly size: number
+}
 
 export interface DamagedFile {
   readonly sha256: string

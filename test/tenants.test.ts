@@ -63,6 +63,7 @@ const NOWHERE: References = {
   integration_id: NOBODY,
   member_id: NOBODY,
   entry_id: '1000000',
+  backup_id: NOBODY,
   alias: 'nowhere-alias',
   sha256: '0'.repeat(64),
 }
@@ -212,6 +213,7 @@ const openOrganizations = async () => {
   const { entries } = await must<{ entries: { id: number }[] }>(own, 'GET', '/audit')
   const references: References = {
     entry_id: String(entries[0]!.id),
+    backup_id: NOBODY,
     org_id: 'acme',
     member_id: invited.id,
     device_id: 'secret-device',

@@ -105,7 +105,9 @@ type Fields = Readonly<Record<string, unknown>>
  */
 export const changesOf = (before: Fields | null, after: Fields | null): readonly FieldChange[] => {
   const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])].sort()
-  const changed = names.filter((name) => JSON.stringify(before?.[name]) !== JSON.stringify(after?.[name]))
+  const changed = names.filter(
+    (name) => JSON.stringify(before?.[name] ?? null) !== JSON.stringify(after?.[name] ?? null),
+  )
   const shown = changed.slice(0, MAX_FIELDS).map((name) => {
     const field = snakeCase(name)
     return { field, from: shownValue(field, before?.[name]), to: shownValue(field, after?.[name]) }

@@ -53,8 +53,7 @@ export const define = (command: Command, session: Session): void => {
         for (const chain of found.chains) {
           const of = `${chain.org_id ?? '(no organization)'}:`
           if (chain.fault !== null) out.line(`${of} ${chain.fault}`)
-          else
-            out.line(`${of} ${chain.entries} entries fit${chain.heads > 0 ? `, and ${chain.heads} signed heads` : ''}.`)
+          else out.line(`${of} entries that fit: ${chain.entries}, signed heads compared: ${chain.heads}`)
         }
         if (path === undefined) out.note('A log that was cut at its end is found with --heads <file> only.')
       }

@@ -268,3 +268,32 @@ test('an organization sees its own entries, secrets are in none, and what was re
   ).not.toContain('refused')
   expect((await verify(root)).valid).toBe(true)
 })
+
+test('a change that is rolled back leaves no entry, and one that is run again after a deadlock leaves one', async () => {
+  const { world, adminOf, entries, db } = await openWorld()
+  const acme = await adminOf('acme')
+  // The first attempts of each transaction end as in a deadlock, in the insert that makes the key.
+  await sql.raw(`create sequence attempts`).execute(db)
+  await sql
+    .raw(`create function fail_twice() returns trigger language plpgsql as $$ begin
+    if nextval('attempts') < 3 then raise exception 'again' using errcode = '40P01'; end if; return new; end $$`)
+    .execute(db)
+  await sql.raw(`create trigger failing before insert on keys for each row execute function fail_twice()`).execute(db)
+  const create = () =>
+    world.request('POST', '/api/v1/keys', { key: acme.api_key, body: { name: 'again', scopes: ['devices:read'] } })
+  expect((await create()).status).toBe(201)
+  expect(await entries(acme.api_key, '?object=again')).toHaveLength(1)
+  await sql
+    .raw(`create or replace function fail_twice() returns trigger language plpgsql as $$ begin
+    raise exception 'never'; end $$`)
+    .execute(db)
+  await sql.raw(`drop trigger failing on keys`).execute(db)
+  // As the last statement of the transaction: the key and its entry are both there, and both go.
+  await sql
+    .raw(`create trigger failing before update on audit_heads for each row when (new.seq > old.seq)
+    execute function fail_twice()`)
+    .execute(db)
+  expect((await create()).status).toBe(500)
+  expect((await db.selectFrom('keys').selectAll().where('name', '=', 'again').execute()).length).toBe(1)
+  expect(await entries(acme.api_key, '?object=again')).toHaveLength(1)
+})

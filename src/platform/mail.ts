@@ -1,4 +1,4 @@
-import type { Transporter } from 'nodemailer'
+import { Socket } from 'node:net'
 
 const TIMEOUT_MS = 10_000
 
@@ -11,25 +11,38 @@ export interface Mail {
 /** `failed: …` has what the server said. */
 export type MailResult = 'sent' | 'off' | `failed: ${string}`
 
-/** Sends mail by SERVICE_SMTP_URL; without it, says that mail is off. Never throws. */
-export const createMailer = (settings: { readonly url: string; readonly from: string } | null) => {
-  let transport: Promise<Transporter> | null = null
-  const connect = async (url: string): Promise<Transporter> => {
+/** Sends mail by SERVICE_SMTP_URL; without it, says that mail is off. Takes at most `timeoutMs`, and never throws. */
+export const createMailer = (
+  settings: { readonly url: string; readonly from: string } | null,
+  timeoutMs = TIMEOUT_MS,
+) => {
+  const deliver = async (url: string, from: string, { to, subject, text }: Mail): Promise<void> => {
     const { createTransport } = await import('nodemailer')
-    const limits = { connectionTimeout: TIMEOUT_MS, greetingTimeout: TIMEOUT_MS, socketTimeout: TIMEOUT_MS }
+    const limits = { connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs }
+    // Those limits begin anew with each line that the server sends: only the end of the socket bounds them all.
+    const socket = new Socket()
+    let deadline: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      deadline = setTimeout(() => {
+        socket.destroy()
+        reject(new Error(`the mail server took longer than ${timeoutMs / 1000} s`))
+      }, timeoutMs)
+    })
     // No file or address that a text names is read for it.
-    return createTransport({ url, ...limits, disableFileAccess: true, disableUrlAccess: true })
+    const transport = createTransport({ url, socket, ...limits, disableFileAccess: true, disableUrlAccess: true })
+    // As an object, so that nothing in the address is read as a second one.
+    const sent = transport.sendMail({ from, to: { name: '', address: to }, subject, text })
+    await Promise.race([sent, late]).finally(() => clearTimeout(deadline))
   }
   return {
-    async send({ to, subject, text }: Mail): Promise<MailResult> {
+    async send(mail: Mail): Promise<MailResult> {
       if (settings === null) return 'off'
       try {
-        transport ??= connect(settings.url)
-        // As an object, so that nothing in the address is read as a second one.
-        await (await transport).sendMail({ from: settings.from, to: { name: '', address: to }, subject, text })
+        await deliver(settings.url, settings.from, mail)
         return 'sent'
       } catch (error) {
-        return `failed: ${(error as Error).message.slice(0, 300)}`
+        // It is shown on terminals, and is what a stranger's program said.
+        return `failed: ${(error as Error).message.replace(/[\p{C}\s]+/gu, ' ').slice(0, 300)}`
       }
     },
   }

@@ -54,7 +54,7 @@ const NO_CHANGE: Readonly<Record<string, string>> = {
 }
 
 /** Paths of administration, closed to members in reading too; but not what follows. */
-const ADMINISTRATION = /^\/api\/v1\/(keys|team|sessions|integrations|backups)(\/|$)/
+const ADMINISTRATION = /^\/api\/v1\/(keys|team|sessions|audit|integrations|backups)(\/|$)/
 const NOT_ADMINISTRATION = ['getOwnKey']
 const ALSO_ADMINISTRATION = ['createOrg']
 /** Of all organizations at once: for no admin of one. */
@@ -103,12 +103,15 @@ const start = async () => {
 const NOBODY = '00000000-0000-4000-8000-000000000000'
 const at = (path: string): string => path.replace(/\{\w+\}/g, NOBODY)
 
-/** Every row of every table, but when a key was last used and what is counted of requests. */
+/** Not what somebody makes: counts and records of requests, refused ones too; when a key was used; signing in. */
+const OF_REQUESTS = ['keys', 'rate_counts', 'login_codes', 'sessions', 'audit_entries', 'audit_heads']
+
+/** Every row of every other table. */
 const contentsOf = async (world: World): Promise<Record<string, string>> => {
   const db = world.database!.sql
   const { rows } = await sql<{ name: string }>`
     select table_name as name from information_schema.tables
-    where table_schema = 'public' and table_name not in ('keys', 'rate_counts', 'login_codes', 'sessions')`.execute(db)
+    where table_schema = 'public' and table_name <> all (${OF_REQUESTS})`.execute(db)
   const contents: Record<string, string> = {}
   for (const { name } of rows) {
     const found = await sql<{ all: string }>`

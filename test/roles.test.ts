@@ -54,7 +54,7 @@ const NO_CHANGE: Readonly<Record<string, string>> = {
 }
 
 /** Paths of administration, closed to members in reading too; but not what follows. */
-const ADMINISTRATION = /^\/api\/v1\/(keys|team|sessions|audit|integrations|backups)(\/|$)/
+const ADMINISTRATION = /^\/api\/v1\/(keys|team|sessions|audit|integrations|backups|storage)(\/|$)/
 const NOT_ADMINISTRATION = ['getOwnKey']
 const ALSO_ADMINISTRATION = ['createOrg']
 /** Of all organizations at once: for no admin of one. */

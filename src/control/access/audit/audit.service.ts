@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Caller, homeOf, sees } from '../../../domain/access.ts'
 import { type AuditActor, type AuditEntry, type AuditResult, canonicalEntry, changesOf } from '../../../domain/audit.ts'
-import { notFound } from '../../../domain/errors.ts'
+import { ServiceError } from '../../../domain/errors.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import { witnessed } from '../../../platform/db/transaction-guard.ts'
 import type { Signer } from '../../../platform/secrets.ts'
@@ -149,7 +149,8 @@ export const createAudit = (parts: {
 
     async get(caller: Caller, id: number): Promise<StoredEntry> {
       const found = await store.find(database.sql, caller.orgId, id)
-      if (found === null) throw notFound('Audit entry', String(id))
+      if (found === null)
+        throw new ServiceError('not_found', 'This audit entry does not exist, or this key may not see it.')
       return found
     },
 

@@ -29,9 +29,12 @@ const isStopped = async ({ io }: Session, baseUrl: string): Promise<boolean> => 
   )
 }
 
+const verifiedWords = (database: Backup['database']): string =>
+  database === 'embedded' ? ' It was restored to a scratch folder and compared.' : ' All its files were hashed.'
+
 const wordsOf = ({ name, target, files, copied_files, copied_bytes, verified_at, database }: Backup): string =>
   `Backup ${name} in ${target} is complete: ${files} files, of which ${copied_files} (${sizeWords(copied_bytes ?? 0)}) were new.` +
-  `${verified_at === null ? '' : ' It was restored to a scratch folder and compared.'}` +
+  `${verified_at === null ? '' : verifiedWords(database)}` +
   `${database === 'none' ? ' The database is not in it: install pg_dump beside the service, or use pgBackRest.' : ''}`
 
 const ofRunning = async (session: Session, target: string | undefined, options: BackupOptions): Promise<void> => {

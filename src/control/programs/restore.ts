@@ -39,7 +39,10 @@ const restoreDatabase = async (target: BackupTarget, manifest: Manifest, config:
   if (databaseUrl === null) {
     throw badRequest('The backup has the dump of a server: set SERVICE_DATABASE_URL to an empty database for it.')
   }
-  const restored = await restoreServer(databaseUrl, join(growing, 'database.dump'))
+  const restored = await restoreServer(databaseUrl, join(growing, 'database.dump')).catch((error: Error) => {
+    if (!/already exists/.test(error.message)) throw error
+    throw conflict('The database that SERVICE_DATABASE_URL names is not empty. Name an empty one.')
+  })
   if (restored === null)
     throw badRequest('The backup has the dump of a server: install pg_restore (postgresql-client).')
   await rm(growing, { recursive: true, force: true })

@@ -121,7 +121,7 @@ export const createScrubs = (parts: {
 
     async report({ orgId }: Caller): Promise<{ readonly damaged: readonly DamagedFile[] } & FileChecks> {
       const damaged = await store.damaged(database.sql, orgId)
-      return { damaged, ...(await store.checks(database.sql)) }
+      return { damaged, ...(await store.checks(database.sql, orgId)) }
     },
 
     close: () => stopping.abort(),

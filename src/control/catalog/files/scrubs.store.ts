@@ -71,9 +71,14 @@ export const createScrubsStore = () => ({
     return rows
   },
 
-  async checks(db: Executor): Promise<FileChecks> {
+  /** Of one organization's versions; with null of all files. */
+  async checks(db: Executor, orgId: string | null): Promise<FileChecks> {
     const { rows } = await sql<FileChecks>`
-      select count(*)::float8 as files, min(checked_at) as oldest from blobs`.execute(db)
+      select count(*)::float8 as files, min(checked_at) as oldest from blobs b
+      where ${orgId}::text is null or exists (
+        select from model_versions v join models m on m.id = v.model_id where v.sha256 = b.sha256 and m.org_id = ${orgId})`.execute(
+      db,
+    )
     return rows[0]!
   },
 })

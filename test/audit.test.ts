@@ -235,6 +235,13 @@ it('every operation that changes something leaves one entry, of its object, in t
   await drive('resumeIntegration', ['POST', `/integrations/${integration}/resume`], anIntegration)
   await drive('deleteIntegration', ['DELETE', `/integrations/${integration}`], anIntegration)
   await drive('deleteGroup', ['DELETE', `/device-groups/${group}`], aGroup)
+  const started = (await world.request('POST', '/api/v1/login/device', { body: { client_name: 'svc' } })).body as Body
+  const decision = { user_code: started.user_code, approve: true }
+  await drive('decideDeviceLogin', ['POST', '/login/device/decision', decision], by('login', made.id as string))
+  const polled = ['POST', '/login/device/token', { device_code: started.device_code }] as const
+  await drive('exchangeDeviceCode', polled, { kind: 'key', id: anyId })
+  const rotated = await drive('rotateKey', ['POST', `/keys/${made.id}/rotate`], { key: root, kind: 'key', id: own })
+  expect(rotated.replaces).toBe(made.id)
   await drive('revokeKey', ['DELETE', `/keys/${made.id}`], { kind: 'key', id: made.id as string })
 
   const missing = CHANGING.filter(

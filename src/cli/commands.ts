@@ -67,11 +67,12 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   TEAM_COMMANDS,
   {
     name: 'keys',
-    summary: 'create, list and revoke API keys',
+    summary: 'create, list, rotate and revoke API keys',
     commands: [
       entry('create', 'create an API key', () => import('./keys/create.command.ts')),
       entry('list', 'list API keys', () => import('./keys/list.command.ts')),
       entry('revoke', 'revoke an API key', () => import('./keys/revoke.command.ts')),
+      entry('rotate', 'replace an API key, with an overlap', () => import('./keys/rotate.command.ts')),
     ],
   },
   {

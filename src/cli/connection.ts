@@ -24,6 +24,10 @@ export const unreachable = (baseUrl: string, reason: string, cause?: unknown): F
 
 const ADVICE: Readonly<Record<ErrorBody['error'], string | undefined>> = {
   bad_request: undefined,
+  authorization_pending: undefined,
+  slow_down: undefined,
+  expired_token: undefined,
+  access_denied: undefined,
   unauthorized: 'Sign in again: svc login',
   forbidden: 'Use a key that may do this: svc login, or SERVICE_API_KEY.',
   not_found: 'Check the id and the address of the service.',

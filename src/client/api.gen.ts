@@ -47,7 +47,7 @@ export interface paths {
         };
         /**
          * List keys
-         * @description List keys, newest first.
+         * @description List keys, newest first. Without the scope admin, a person's own.
          */
         get: operations["listKeys"];
         /**
@@ -68,8 +68,20 @@ export interface paths {
     "/api/v1/keys/{key_id}": {
         parameters: {
         };
-        /** Revoke a key and the keys it approved */
+        /**
+         * Revoke a key and the keys it approved
+         * @description Needs the scope admin, but for the key of the request, and the personal keys of a person.
+         */
         delete: operations["revokeKey"];
+    };
+    "/api/v1/keys/{key_id}/rotate": {
+        parameters: {
+        };
+        /**
+         * Replace a key, with an overlap
+         * @description A new key of the same name, scopes, organization and length. The old one, and the logins that it approved, end after the overlap. The new key ends with the key of the request at the latest. Needs the scope admin, but for the key of the request; a person's key is rotated by them only.
+         */
+        post: operations["rotateKey"];
     };
     "/api/v1/orgs": {
         parameters: {
@@ -191,6 +203,39 @@ export interface paths {
         };
         /** Exchange a sign-in code for a key */
         post: operations["exchangeLoginCode"];
+    };
+    "/api/v1/login/device": {
+        parameters: {
+        };
+        /**
+         * Start a sign-in without a browser
+         * @description Device authorization (RFC 8628): a person approves by the user code, in any browser.
+         */
+        post: operations["startDeviceLogin"];
+    };
+    "/api/v1/login/device/token": {
+        parameters: {
+        };
+        /**
+         * Exchange an approved device code for a key
+         * @description Until it is approved, the error is authorization_pending, slow_down (5 s more between requests), expired_token or access_denied, each with status 400.
+         */
+        post: operations["exchangeDeviceCode"];
+    };
+    "/api/v1/login/device/request": {
+        parameters: {
+        };
+        /** Show the sign-in that a code belongs to */
+        post: operations["getDeviceLogin"];
+    };
+    "/api/v1/login/device/decision": {
+        parameters: {
+        };
+        /**
+         * Approve or deny a sign-in by its code
+         * @description Its key holds what the approver holds: of a person, a personal key that ends after 90 days.
+         */
+        post: operations["decideDeviceLogin"];
     };
     "/api/v1/benchmarks": {
         parameters: {
@@ -2407,12 +2452,17 @@ export interface components {
          *         "training:write"
          *       ],
          *       "org_id": "acme",
+         *       "kind": "service",
          *       "device_id": null,
          *       "created_at": "2026-03-02T09:00:00.000Z",
          *       "expires_at": "2026-05-31T09:00:00.000Z",
          *       "revoked_at": null,
          *       "last_used_at": null,
          *       "approved_by": null,
+         *       "person_id": null,
+         *       "created_by": null,
+         *       "replaces": null,
+         *       "replaced_by": null,
          *       "api_key": "sk_live_Xq3vR8mTzL0pW5nYc2JfK7dHs9BgUa1E"
          *     }
          */
@@ -2424,6 +2474,7 @@ export interface components {
             prefix: string;
             scopes: string[];
             org_id: string | null;
+            kind: components["schemas"]["KeyKind"];
             device_id: string | null;
             /**
              * Format: date-time
@@ -2434,6 +2485,10 @@ export interface components {
             revoked_at: string | null;
             last_used_at: string | null;
             approved_by: string | null;
+            person_id: string | null;
+            created_by: string | null;
+            replaces: string | null;
+            replaced_by: string | null;
             /** @description Shown this once; cannot be retrieved later */
             api_key: string;
         };
@@ -2976,6 +3031,13 @@ export interface components {
             updated_at: string;
         };
         /**
+         * @description The code that a program polls with
+         * @example {
+         *       "device_code": "GmRhmhcxhwAzkoEqiMEg_DnyEysNkuNhszIySk9eS8Q"
+         *     }
+         */
+        DeviceCode: { device_code: string; };
+        /**
          * @description The groups that a device is in
          * @example {
          *       "device_id": "pixel-8-0042",
@@ -3022,6 +3084,70 @@ export interface components {
             total: number;
             limit: number;
             offset: number;
+        };
+        /**
+         * @description A program that asks to be signed in
+         * @example {
+         *       "client_name": "svc on build-server-7",
+         *       "address": "203.0.113.24",
+         *       "created_at": "2026-03-02T09:00:00.000Z",
+         *       "expires_at": "2026-03-02T09:10:00.000Z",
+         *       "decision": null
+         *     }
+         */
+        DeviceLogin: {
+            /** @description What it says it is */
+            client_name: string;
+            /** @description The address that asked */
+            address: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            expires_at: string;
+            decision: ("approved" | "denied") | null;
+        };
+        /**
+         * @description Whether the program is signed in
+         * @example {
+         *       "user_code": "WDJB-MKHT",
+         *       "approve": true
+         *     }
+         */
+        DeviceLoginDecision: {
+            /** @description As it was shown, with or without the hyphen */
+            user_code: string;
+            approve: boolean;
+        };
+        /**
+         * @description The codes of a sign-in (RFC 8628, section 3.2)
+         * @example {
+         *       "device_code": "GmRhmhcxhwAzkoEqiMEg_DnyEysNkuNhszIySk9eS8Q",
+         *       "user_code": "WDJB-MKHT",
+         *       "verification_uri": "https://fleet.example.org/login/device",
+         *       "verification_uri_complete": "https://fleet.example.org/login/device?user_code=WDJB-MKHT",
+         *       "expires_in": 600,
+         *       "interval": 5
+         *     }
+         */
+        DeviceLoginStart: {
+            /** @description What the program polls with; shown to nobody */
+            device_code: string;
+            /** @description What the person types */
+            user_code: string;
+            /** @description Where they type it */
+            verification_uri: string;
+            /** @description The same with the code in it, for a QR code */
+            verification_uri_complete: string;
+            /** @description Seconds */
+            expires_in: number;
+            /** @description Seconds between two requests of the program */
+            interval: number;
         };
         /** @description How far a device has come with what one plan gave it */
         DeviceReport: {
@@ -3204,7 +3330,7 @@ export interface components {
              * @description Machine-readable code
              * @enum {string}
              */
-            error: "bad_request" | "unauthorized" | "forbidden" | "not_found" | "conflict" | "expectation_failed" | "rate_limited" | "internal_error" | "upstream_failed" | "upstream_busy" | "unavailable" | "upstream_timeout" | "insufficient_storage";
+            error: "bad_request" | "authorization_pending" | "slow_down" | "expired_token" | "access_denied" | "unauthorized" | "forbidden" | "not_found" | "conflict" | "expectation_failed" | "rate_limited" | "internal_error" | "upstream_failed" | "upstream_busy" | "unavailable" | "upstream_timeout" | "insufficient_storage";
             /** @description Text for people */
             message: string;
             /** @description The HTTP status */
@@ -4564,12 +4690,17 @@ export interface components {
          *         "training:write"
          *       ],
          *       "org_id": "acme",
+         *       "kind": "service",
          *       "device_id": null,
          *       "created_at": "2026-03-02T09:00:00.000Z",
          *       "expires_at": "2026-05-31T09:00:00.000Z",
          *       "revoked_at": null,
          *       "last_used_at": "2026-03-02T09:12:30.000Z",
-         *       "approved_by": null
+         *       "approved_by": null,
+         *       "person_id": null,
+         *       "created_by": null,
+         *       "replaces": null,
+         *       "replaced_by": null
          *     }
          */
         Key: {
@@ -4580,6 +4711,7 @@ export interface components {
             prefix: string;
             scopes: string[];
             org_id: string | null;
+            kind: components["schemas"]["KeyKind"];
             device_id: string | null;
             /**
              * Format: date-time
@@ -4590,7 +4722,16 @@ export interface components {
             revoked_at: string | null;
             last_used_at: string | null;
             approved_by: string | null;
+            person_id: string | null;
+            created_by: string | null;
+            replaces: string | null;
+            replaced_by: string | null;
         };
+        /**
+         * @description Of a program, a person, or a device; a person's ends with their account
+         * @enum {string}
+         */
+        KeyKind: "service" | "personal" | "device";
         /**
          * @description API keys
          * @example {
@@ -4605,17 +4746,35 @@ export interface components {
          *             "training:write"
          *           ],
          *           "org_id": "acme",
+         *           "kind": "service",
          *           "device_id": null,
          *           "created_at": "2026-03-02T09:00:00.000Z",
          *           "expires_at": "2026-05-31T09:00:00.000Z",
          *           "revoked_at": null,
          *           "last_used_at": "2026-03-02T09:12:30.000Z",
-         *           "approved_by": null
+         *           "approved_by": null,
+         *           "person_id": null,
+         *           "created_by": null,
+         *           "replaces": null,
+         *           "replaced_by": null
          *         }
          *       ]
          *     }
          */
         KeyList: { keys: components["schemas"]["Key"][]; };
+        /**
+         * @description How a key is rotated
+         * @example {
+         *       "overlap_hours": 24
+         *     }
+         */
+        KeyRotation: {
+            /**
+             * @description How long the old key still works, and the logins that it approved
+             * @default 24
+             */
+            overlap_hours: number;
+        };
         /** @description Takes the update that is nearest to its neighbors (Blanchard et al. 2017). */
         KrumOptions: {
             /**
@@ -4777,12 +4936,14 @@ export interface components {
          * @description The API key of a sign-in
          * @example {
          *       "api_key": "sk_live_Xq3vR8mTzL0pW5nYc2JfK7dHs9BgUa1E",
-         *       "org_id": "acme"
+         *       "org_id": "acme",
+         *       "expires_at": null
          *     }
          */
         LoginToken: {
             api_key: string;
             org_id: string | null;
+            expires_at: string | null;
         };
         /** @description What the devices of a variant measured */
         MeasuredVariant: {
@@ -5384,6 +5545,16 @@ export interface components {
             org_id?: string;
             /** @description False: the device runs models but does not take part in rounds */
             trains?: boolean;
+        };
+        /**
+         * @description A program that asks to be signed in
+         * @example {
+         *       "client_name": "svc on build-server-7"
+         *     }
+         */
+        NewDeviceLogin: {
+            /** @description The program and its machine, shown to who approves */
+            client_name: string;
         };
         /**
          * @description What a device found, or why nothing
@@ -7766,6 +7937,16 @@ export interface components {
             model_id: string;
             message: string;
         };
+        /**
+         * @description The code that a program shows
+         * @example {
+         *       "user_code": "WDJB-MKHT"
+         *     }
+         */
+        UserCode: {
+            /** @description As it was shown, with or without the hyphen */
+            user_code: string;
+        };
         /** @description A variant of an experiment */
         Variant: {
             name: string;
@@ -8299,7 +8480,9 @@ export interface operations {
     listKeys: {
         parameters: {
             query?: {
-                /** @description The keys of devices, instead of those of people and programs */
+                /** @description Keys of this kind only */
+                kind?: "service" | "personal" | "device";
+                /** @description The keys of devices, instead of those of people and programs; `kind` goes before it */
                 devices?: boolean;
                 limit?: number;
                 offset?: number;
@@ -8380,6 +8563,32 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    rotateKey: {
+        parameters: { path: { key_id: string; }; };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["KeyRotation"];
+            };
+        };
+        responses: {
+            /** @description A new API key with its secret, which is shown only here */
+            201: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["CreatedKey"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     createOrg: {
@@ -8760,6 +8969,105 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    startDeviceLogin: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewDeviceLogin"];
+            };
+        };
+        responses: {
+            /** @description The codes of a sign-in (RFC 8628, section 3.2) */
+            201: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["DeviceLoginStart"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    exchangeDeviceCode: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeviceCode"];
+            };
+        };
+        responses: {
+            /** @description The API key of a sign-in */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["LoginToken"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    getDeviceLogin: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UserCode"];
+            };
+        };
+        responses: {
+            /** @description A program that asks to be signed in */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["DeviceLogin"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    decideDeviceLogin: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeviceLoginDecision"];
+            };
+        };
+        responses: {
+            /** @description A program that asks to be signed in */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["DeviceLogin"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -1,6 +1,11 @@
 /** The machine codes of errors and the HTTP status each travels under. The one table of its kind. */
 export const STATUS_OF = {
   bad_request: 400,
+  // RFC 8628, section 3.5: what a program that polls for a device authorization is told.
+  authorization_pending: 400,
+  slow_down: 400,
+  expired_token: 400,
+  access_denied: 400,
   unauthorized: 401,
   forbidden: 403,
   not_found: 404,

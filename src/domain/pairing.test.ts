@@ -12,15 +12,9 @@ it('a code has eight characters that cannot be mistaken, equally likely, and is 
   const bytes = Uint8Array.from([0, 29, 30, 239, 240, 255, 1, 2, 3, 4])
   const code = composeCode(() => bytes)
   expect([code, shownCode(code)]).toEqual(['2Z2Z3456', '2Z2Z-3456'])
-  expect(['2z2z-3456', ' 2Z2Z 3456 ', '2Z2Z3456', '2Z2Z345', '2Z2Z34567', '2Z2Z345O', ''].map(typedCode)).toEqual([
-    code,
-    code,
-    code,
-    null,
-    null,
-    null,
-    null,
-  ])
+  expect(
+    ['2z2z-3456', ' 2Z2Z 3456 ', '2Z2Z3456', '2Z2Z345', '2Z2Z34567', '2Z2Z345O', ''].map((text) => typedCode(text)),
+  ).toEqual([code, code, code, null, null, null, null])
 })
 
 it('a code waits until its time is up, and then says why it is over', () => {

@@ -9,13 +9,16 @@ export const CODE_LIFETIME_MS = 5 * 60 * 1000
 const ALPHABET = '23456789ABCDEFGHJKMNPQRSTVWXYZ'
 const LENGTH = 8
 
+/** Consonants without look-alikes, 35 bits (RFC 8628, section 6.1): for codes that are letters only. */
+export const CONSONANTS = 'BCDFGHJKLMNPQRSTVWXZ'
+
 /** Eight characters, 39 bits. `randomBytes` must come from a cryptographic source. */
-export const composeCode = (randomBytes: (count: number) => Uint8Array): string => {
+export const composeCode = (randomBytes: (count: number) => Uint8Array, alphabet = ALPHABET): string => {
   let code = ''
   while (code.length < LENGTH) {
     for (const byte of randomBytes(LENGTH)) {
-      // 240 = 8 x 30: larger bytes are thrown away so that every character is equally likely.
-      if (byte < 240 && code.length < LENGTH) code += ALPHABET[byte % ALPHABET.length]
+      // 240 = 8 x 30 = 12 x 20: larger bytes are thrown away so that every character is equally likely.
+      if (byte < 240 && code.length < LENGTH) code += alphabet[byte % alphabet.length]
     }
   }
   return code
@@ -25,9 +28,9 @@ export const composeCode = (randomBytes: (count: number) => Uint8Array): string 
 export const shownCode = (code: string): string => `${code.slice(0, LENGTH / 2)}-${code.slice(LENGTH / 2)}`
 
 /** The code that somebody typed, however they set it; null when it can be none. */
-export const typedCode = (text: string): string | null => {
+export const typedCode = (text: string, alphabet = ALPHABET): string | null => {
   const code = text.toUpperCase().replace(/[\s-]/g, '')
-  return code.length === LENGTH && [...code].every((sign) => ALPHABET.includes(sign)) ? code : null
+  return code.length === LENGTH && [...code].every((sign) => alphabet.includes(sign)) ? code : null
 }
 
 /** How the deployment to the paired device goes. */

@@ -56,10 +56,32 @@ it('lists keys, newest first, without the keys themselves', async () => {
     'devices:read,devices:write,models:read,models:write,training:read,training:write,metrics:read,admin'
   const { keys } = JSON.parse((await svc('keys', 'list', '--json')).stdout)
   expect(rows).toEqual([
-    ['ID', 'NAME', 'KEY', 'STATE', 'ORGANIZATION', 'CREATED', 'EXPIRES', 'LAST USED', 'SCOPES'],
-    [young.id, 'young', `${young.prefix}…`, 'revoked', 'acme', '2026-01-02', 'never', 'never', 'models:read'],
-    [old.id, 'old', `${old.prefix}…`, 'expired', '-', '2026-01-01', '2026-01-02', 'never', 'models:read'],
-    [keys[2].id, 'first admin key', `${keys[2].prefix}…`, 'active', '-', '2026-01-01', 'never', 'never', adminScopes],
+    ['ID', 'NAME', 'KIND', 'KEY', 'STATE', 'ORGANIZATION', 'CREATED', 'EXPIRES', 'LAST USED', 'SCOPES'],
+    [
+      young.id,
+      'young',
+      'service',
+      `${young.prefix}…`,
+      'revoked',
+      'acme',
+      '2026-01-02',
+      'never',
+      'never',
+      'models:read',
+    ],
+    [old.id, 'old', 'service', `${old.prefix}…`, 'expired', '-', '2026-01-01', '2026-01-02', 'never', 'models:read'],
+    [
+      keys[2].id,
+      'first admin key',
+      'service',
+      `${keys[2].prefix}…`,
+      'active',
+      '-',
+      '2026-01-01',
+      'never',
+      'never',
+      adminScopes,
+    ],
   ])
   const direct = await world.request('GET', '/api/v1/keys', { key: world.service.firstAdminKey! })
   expect({ keys }).toEqual(direct.body)
@@ -115,4 +137,31 @@ it('warns when the key that is revoked is its own', async () => {
     stderr: 'You were using this key (SERVICE_API_KEY). Sign in again: svc login\n',
   })
   expect((await world.request('GET', '/api/v1/keys', { key: world.service.firstAdminKey! })).status).toBe(401)
+})
+
+it('rotates a key: the new one works at once, the old one until the overlap is over', async () => {
+  const { world, svc } = await start()
+  const old = JSON.parse((await svc('keys', 'create', 'ci', '--scope', 'models:read', '--json')).stdout)
+  const { exitCode, stdout, stderr } = await svc('keys', 'rotate', old.id, '--overlap', '2h')
+  const key = /^Key: +(sk_live_\w{32})$/m.exec(stdout)![1]!
+  expect({ exitCode, stdout: stdout.replace(/^(Key|Id): .*\n/gm, ''), stderr }).toEqual({
+    exitCode: 0,
+    stdout:
+      'Name:          ci\nScopes:        models:read\nOrganization:  -\nExpires:       never\n' +
+      `Replaces:      ${old.id}\n`,
+    stderr:
+      'Save the key now: it is not shown again.\nThe old key, and what was signed in with it, works for 2 h more.\n',
+  })
+  const works = async (given: string) => (await world.request('GET', '/api/v1/models', { key: given })).status
+  expect([await works(key), await works(old.api_key)]).toEqual([200, 200])
+  expect((await svc('keys', 'list', '--kind', 'service')).stdout).toMatch(new RegExp(`^${old.id} .* replaced `, 'm'))
+  await world.advance(2 * 60 * 60)
+  expect([await works(key), await works(old.api_key)]).toEqual([200, 401])
+  expect(await svc('keys', 'rotate', old.id)).toMatchObject({
+    exitCode: 1,
+    stderr: "svc: The key 'ci' is revoked or expired, so it cannot be rotated. Create another one.\n",
+  })
+  for (const overlap of ['721h', '31d', '1', '-1h']) {
+    expect(await svc('keys', 'rotate', old.id, `--overlap=${overlap}`)).toMatchObject({ exitCode: 2 })
+  }
 })

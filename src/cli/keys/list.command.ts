@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { paths } from '../../client/client.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
@@ -7,11 +7,13 @@ type Key = paths['/api/v1/keys']['get']['responses']['200']['content']['applicat
 
 interface ListOptions extends DataOptions {
   readonly devices?: true
+  readonly kind?: Key['kind']
 }
 
 const stateOf = (key: Key, now: Date): string => {
   if (key.revoked_at !== null) return 'revoked'
-  return key.expires_at !== null && new Date(key.expires_at) <= now ? 'expired' : 'active'
+  if (key.expires_at !== null && new Date(key.expires_at) <= now) return 'expired'
+  return key.replaced_by === null ? 'active' : 'replaced'
 }
 
 const day = (timestamp: string | null, otherwise: string): string => timestamp?.slice(0, 10) ?? otherwise
@@ -19,19 +21,21 @@ const day = (timestamp: string | null, otherwise: string): string => timestamp?.
 export const define = (command: Command, session: Session): void => {
   command
     .option('--devices', 'the keys of devices, instead of those of people and programs')
+    .addOption(new Option('--kind <kind>', 'keys of this kind only').choices(['service', 'personal', 'device']))
     .addOption(jsonOption())
     .addOption(apiBaseOption())
-    .action(async ({ devices, json, apiBase }: ListOptions) => {
+    .action(async ({ devices, kind, json, apiBase }: ListOptions) => {
       const connection = await session.signedIn({ apiBase })
       const answer = await connection.ask((client) =>
-        client.GET('/api/v1/keys', { params: { query: { devices: devices === true } } }),
+        client.GET('/api/v1/keys', { params: { query: { devices: devices === true, ...(kind && { kind }) } } }),
       )
       if (json) return session.out.json(answer)
       session.out.table(
-        ['ID', 'NAME', 'KEY', 'STATE', 'ORGANIZATION', 'CREATED', 'EXPIRES', 'LAST USED', 'SCOPES'],
+        ['ID', 'NAME', 'KIND', 'KEY', 'STATE', 'ORGANIZATION', 'CREATED', 'EXPIRES', 'LAST USED', 'SCOPES'],
         answer.keys.map((key) => [
           key.id,
           key.name,
+          key.kind,
           `${key.prefix}…`,
           stateOf(key, session.now()),
           key.org_id,

@@ -5,7 +5,8 @@ import type { Credentials } from '../home.ts'
 import { parseApiBase } from '../service-address.ts'
 import type { Session } from '../session.ts'
 import { openCallback } from './callback-server.ts'
-import { openBrowser } from './open-browser.ts'
+import { keepToken } from './keep-token.ts'
+import { hasDisplay, openBrowser } from './open-browser.ts'
 
 const DEADLINE_MS = 5 * 60 * 1000
 
@@ -14,7 +15,7 @@ const within = async <Value>(promise: Promise<Value>, signal: AbortSignal | unde
   let stop = (): void => undefined
   const stopped = new Promise<never>((_, reject) => {
     const timer = setTimeout(() => {
-      const advice = 'Start again with: svc login. Without a browser: svc login --api-key'
+      const advice = 'Start again with: svc login. Without a browser: svc login --no-browser'
       reject(new Failure('Nobody approved the login within 5 minutes.', { advice }))
     }, DEADLINE_MS)
     const abort = (): void => reject(signal?.reason)
@@ -52,14 +53,15 @@ export const loginWithBrowser = async (session: Session, apiBase: string): Promi
     page.searchParams.set('redirect_uri', callback.redirectUri)
     page.searchParams.set('state', state)
     out.note(`Approve the login in your browser. If none opens, go to:\n\n  ${page.href}\n`)
+    if (io.openBrowser === undefined && !hasDisplay())
+      out.note('No screen here? Stop this, and use: svc login --no-browser\n')
     const show = io.openBrowser ?? openBrowser
     show(page.href)
     const code = await within(callback.code, io.signal)
     const token = await connection.ask((client) =>
       client.POST('/api/v1/login/token', { body: { code, code_verifier: verifier } }),
     )
-    const credentials = { apiKey: token.api_key, orgId: token.org_id, apiBase }
-    await session.home.saveCredentials(credentials)
+    const credentials = await keepToken(session, apiBase, token)
     outcome = 'signed-in'
     return credentials
   } finally {

@@ -1,22 +1,32 @@
 import type { Command } from 'commander'
+import { wrongUsage } from '../failure.ts'
+import type { Credentials } from '../home.ts'
 import { apiBaseOption, type ServiceOptions } from '../options.ts'
 import type { Session } from '../session.ts'
 
 interface LoginOptions extends ServiceOptions {
   readonly apiKey?: string | true
+  readonly browser: boolean
+}
+
+const signIn = async (session: Session, apiBase: string, { apiKey, browser }: LoginOptions): Promise<Credentials> => {
+  if (apiKey !== undefined) return (await import('./key-login.ts')).loginWithKey(session, apiBase, apiKey)
+  if (!browser) return (await import('./device-login.ts')).loginWithCode(session, apiBase)
+  return (await import('./browser-login.ts')).loginWithBrowser(session, apiBase)
 }
 
 export const define = (command: Command, session: Session): void => {
   command
     .option('--api-key [key]', 'sign in with a key; without a value it is asked for, or read from stdin')
+    .option('--no-browser', 'show a code that is approved in a browser on any machine')
     .addOption(apiBaseOption())
     .action(async (options: LoginOptions) => {
       const { home, io, out } = session
       const apiBase = await session.apiBase(options.apiBase)
-      const { orgId } =
-        options.apiKey === undefined
-          ? await (await import('./browser-login.ts')).loginWithBrowser(session, apiBase)
-          : await (await import('./key-login.ts')).loginWithKey(session, apiBase, options.apiKey)
+      if (options.apiKey !== undefined && !options.browser) {
+        throw wrongUsage('--api-key and --no-browser cannot be combined.')
+      }
+      const { orgId } = await signIn(session, apiBase, options)
       const org = orgId === null ? '' : ` for the organization ${orgId}`
       out.line(`Signed in to ${apiBase}${org}.`)
       out.note(`The key is in ${home.credentialsPath}.`)

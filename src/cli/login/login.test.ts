@@ -159,10 +159,12 @@ it('ends with 130 on Ctrl-C, as a program', async () => {
   let stderr = ''
   for await (const text of child.stderr.setEncoding('utf8')) {
     stderr += text
-    if (stderr.includes('/login?')) child.kill('SIGINT')
+    if (/\/login\?\S+\n\n/.test(stderr)) child.kill('SIGINT')
   }
   expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(130)
-  expect(stderr).toMatch(/^Approve the login in your browser. If none opens, go to:\n\n {2}http:\S+\n\n$/)
+  expect(stderr).toMatch(
+    /^Approve the login in your browser. If none opens, go to:\n\n {2}http:\S+\n\n(No screen here\? Stop this, and use: svc login --no-browser\n\n)?$/,
+  )
 })
 
 it('signs in with any key that the service knows, and learns its organization', async () => {
@@ -223,4 +225,31 @@ it('refuses a key that is mistyped without asking, and one that the service does
     },
   ])
   expect(await exists(join(home, 'credentials.json'))).toBe(false)
+})
+
+it('without a browser shows a code and its address, and waits for somebody to approve', async () => {
+  const world = await startWorld({ config: { enrollment: 'token' } })
+  const admin = world.service.firstAdminKey!
+  const home = await emptyFolder()
+  const main = fileURLToPath(new URL('../main.ts', import.meta.url))
+  const child = spawn(process.execPath, ['--import', 'tsx', main, 'login', '--no-browser'], {
+    env: { PATH: process.env.PATH, SERVICE_HOME: home, SERVICE_API_BASE: world.baseUrl },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let stderr = ''
+  let decided = false
+  for await (const text of child.stderr.setEncoding('utf8')) {
+    stderr += text
+    const user_code = /^ {2}(\w{4}-\w{4})$/m.exec(stderr)?.[1]
+    if (decided || user_code === undefined) continue
+    decided = true
+    const body = { user_code, approve: true }
+    expect((await world.request('POST', '/api/v1/login/device/decision', { key: admin, body })).status).toBe(200)
+  }
+  expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(0)
+  expect(stderr).toContain(`Open ${world.baseUrl}/login/device in any browser, and enter the code:`)
+  expect(stderr).toMatch(/[▀▄█]{4}/)
+  const { api_key } = await credentialsIn(home)
+  expect(await world.request('GET', '/api/v1/keys/self', { key: api_key })).toMatchObject({ status: 200 })
+  expect(stderr).not.toContain(api_key)
 })

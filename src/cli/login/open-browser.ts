@@ -7,11 +7,16 @@ const commandFor = (address: string): readonly [string, readonly string[]] => {
   return ['xdg-open', [address]]
 }
 
+/** False where no browser could show anything: Linux without a screen. */
+export const hasDisplay = (): boolean => {
+  const { DISPLAY, WAYLAND_DISPLAY } = process.env
+  return process.platform !== 'linux' || Boolean(DISPLAY) || Boolean(WAYLAND_DISPLAY)
+}
+
 /** Shows an address in the person's browser, where there is one. The address is printed too, so failing is no harm. */
 export const openBrowser = (address: string): void => {
-  const { DISPLAY, WAYLAND_DISPLAY } = process.env
   // Without a screen xdg-open starts a text browser, which would fight for the terminal.
-  if (process.platform === 'linux' && !DISPLAY && !WAYLAND_DISPLAY) return
+  if (!hasDisplay()) return
   const [command, args] = commandFor(address)
   const child = spawn(command, args, { detached: true, stdio: 'ignore' })
   child.on('error', () => undefined)

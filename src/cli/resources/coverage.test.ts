@@ -15,8 +15,10 @@ const COMMANDS_OF: Readonly<Record<string, string>> = {
   'keys create': 'createKey',
   'keys list': 'listKeys',
   'keys revoke': 'revokeKey',
+  'keys rotate': 'rotateKey',
   dashboard: 'createSignInLink',
-  login: 'getOwnKey authorizeLogin exchangeLoginCode',
+  login:
+    'getOwnKey authorizeLogin exchangeLoginCode startDeviceLogin getDeviceLogin decideDeviceLogin exchangeDeviceCode',
   init: 'createOrg',
   org: 'getOrg',
   benchmark: 'shareBenchmark listBenchmarks',

@@ -12,16 +12,29 @@ const key = {
   prefix: 'sk_live_Xq3v',
   scopes: newKey.scopes,
   org_id: 'acme',
+  kind: 'service',
   device_id: null,
   created_at: times.created,
   expires_at: '2026-05-31T09:00:00.000Z',
   revoked_at: null,
   last_used_at: times.reported,
   approved_by: null,
+  person_id: null,
+  created_by: null,
+  replaces: null,
+  replaced_by: null,
 }
 const apiKey = 'sk_live_Xq3vR8mTzL0pW5nYc2JfK7dHs9BgUa1E'
 const org = { name: 'acme', compliance: 'gdpr', region: 'eu' }
 const state = 'Yk3nQ0aVx8JrT5mW'
+const userCode = 'WDJB-MKHT'
+const deviceLogin = {
+  client_name: 'svc on build-server-7',
+  address: '203.0.113.24',
+  created_at: times.created,
+  expires_at: '2026-03-02T09:10:00.000Z',
+  decision: null,
+}
 
 const member = {
   id: '7c1d6a52-0a3e-4b8e-9a44-1f0f4c0f7b21',
@@ -120,6 +133,7 @@ export const examples = {
   key,
   createdKey: { ...key, last_used_at: null, api_key: apiKey },
   keyList: { keys: [key] },
+  keyRotation: { overlap_hours: 24 },
   newOrg: org,
   org: { id: 'acme', ...org, created_at: times.created },
   loginRequest: {
@@ -129,5 +143,18 @@ export const examples = {
   },
   loginApproval: { redirect_to: `http://127.0.0.1:53682/callback?code=4fT9sZ2kQmC7&state=${state}` },
   loginCode: { code: '4fT9sZ2kQmC7', code_verifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk' },
-  loginToken: { api_key: apiKey, org_id: 'acme' },
+  loginToken: { api_key: apiKey, org_id: 'acme', expires_at: null },
+  newDeviceLogin: { client_name: deviceLogin.client_name },
+  deviceLoginStart: {
+    device_code: 'GmRhmhcxhwAzkoEqiMEg_DnyEysNkuNhszIySk9eS8Q',
+    user_code: userCode,
+    verification_uri: 'https://fleet.example.org/login/device',
+    verification_uri_complete: `https://fleet.example.org/login/device?user_code=${userCode}`,
+    expires_in: 600,
+    interval: 5,
+  },
+  deviceCode: { device_code: 'GmRhmhcxhwAzkoEqiMEg_DnyEysNkuNhszIySk9eS8Q' },
+  userCode: { user_code: userCode },
+  deviceLogin,
+  deviceLoginDecision: { user_code: userCode, approve: true },
 } as const

@@ -9,6 +9,9 @@ import { createAuditChains } from './audit/chains.service.ts'
 import { keysRoutes } from './keys/keys.routes.ts'
 import { createKeysService } from './keys/keys.service.ts'
 import { createKeysStore } from './keys/keys.store.ts'
+import { deviceLoginsRoutes } from './login/device-logins.routes.ts'
+import { createDeviceLoginsService } from './login/device-logins.service.ts'
+import { createDeviceLoginsStore } from './login/device-logins.store.ts'
 import { loginRoutes } from './login/login.routes.ts'
 import { createLoginService } from './login/login.service.ts'
 import { createLoginStore } from './login/login.store.ts'
@@ -32,6 +35,8 @@ const create = ({ database, config, events, now, newId }: Context) => {
   const keysStore = createKeysStore()
   const keys = createKeysService({ database, store: keysStore, enrollment, now, newId })
   const login = createLoginService({ database, store: createLoginStore(), keys, enrollment, now })
+  const deviceLoginsStore = createDeviceLoginsStore()
+  const deviceLogins = createDeviceLoginsService({ database, store: deviceLoginsStore, keys, enrollment, now })
   const orgs = createOrgsService({ database, store: createOrgsStore(), events, now })
   const sessions = createSessionsService({ database, store: createSessionsStore(), keys, enrollment, now, newId })
   const settings = createSettingsService({ database, store: createSettingsStore(), now })
@@ -48,7 +53,18 @@ const create = ({ database, config, events, now, newId }: Context) => {
   const audit = createAudit(auditParts)
   const auditChains = createAuditChains({ ...auditParts, audit, dataDir: config.dataDir })
   events.inTransaction('unbound.adopted', (tx, { orgId }) => keysStore.adopt(tx, orgId))
-  return { audit, auditChains, keys, login, orgs, people, settings, sessions, rateLimits: createRateLimitsStore() }
+  return {
+    audit,
+    auditChains,
+    deviceLogins,
+    keys,
+    login,
+    orgs,
+    people,
+    settings,
+    sessions,
+    rateLimits: createRateLimitsStore(),
+  }
 }
 
 /** Organizations, people, keys, sign-in, the audit log, and how often a key may call. */
@@ -66,6 +82,7 @@ export const access: Module<Access, object> = {
     'sign_in_steps',
     'keys',
     'login_codes',
+    'device_logins',
     'sessions',
     'rate_counts',
     'audit_entries',
@@ -73,7 +90,7 @@ export const access: Module<Access, object> = {
     'audit_names',
   ],
   create,
-  routes(app, { audit, auditChains, keys, login, orgs, people, settings, sessions }, { config, now }) {
+  routes(app, { audit, auditChains, keys, login, deviceLogins, orgs, people, settings, sessions }, { config, now }) {
     auditRoutes(app, audit, auditChains)
     keysRoutes(app, keys, now)
     orgsRoutes(app, orgs)
@@ -88,11 +105,18 @@ export const access: Module<Access, object> = {
       hasInference: config.inferenceUrl !== null,
     })
     loginRoutes(app, login, config.enrollment)
+    deviceLoginsRoutes(app, {
+      deviceLogins,
+      needsKey: config.enrollment === 'token',
+      publicUrl: config.publicUrl,
+      now,
+    })
   },
-  tasks: ({ database, now }, { auditChains, keys, people, rateLimits, sessions }) => [
+  tasks: ({ database, now }, { auditChains, deviceLogins, keys, people, rateLimits, sessions }) => [
     { name: 'audit-heads', everyMs: HOUR_MS, run: auditChains.exportHeads },
     { name: 'key-uses', everyMs: 30_000, run: keys.flushUses },
     { name: 'rate-limits', everyMs: HOUR_MS, run: () => rateLimits.forgetOld(database.sql, now()) },
+    { name: 'device-logins', everyMs: HOUR_MS, run: deviceLogins.deleteExpired },
     { name: 'sessions', everyMs: HOUR_MS, run: sessions.deleteEnded },
     { name: 'invitations', everyMs: HOUR_MS, run: people.deleteEnded },
   ],

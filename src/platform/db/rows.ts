@@ -60,6 +60,8 @@ export interface KeyRow {
   approved_by: string | null
   root_id: string | null
   person_id: string | null
+  created_by: string | null
+  replaces: string | null
 }
 
 export interface LoginCodeRow {
@@ -70,6 +72,23 @@ export interface LoginCodeRow {
   org_id: string | null
   expires_at: Date
   approved_by: string | null
+  person_id: string | null
+}
+
+export interface DeviceLoginRow {
+  device_hash: string
+  user_hash: string
+  client_name: string
+  address: string
+  created_at: Date
+  expires_at: Date
+  interval_seconds: number
+  next_poll_at: Date
+  decision: string | null
+  grants: Generated<string[]>
+  org_id: string | null
+  approved_by: string | null
+  person_id: string | null
 }
 
 export interface SessionRow {
@@ -284,6 +303,7 @@ export interface Tables
   device_counts: DeviceCountRow
   keys: KeyRow
   login_codes: LoginCodeRow
+  device_logins: DeviceLoginRow
   sessions: SessionRow
   blobs: BlobRow
   models: ModelRow

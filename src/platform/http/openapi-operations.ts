@@ -8,6 +8,10 @@ import { Body } from './wire.schema.ts'
 
 const MEANING: Readonly<Record<ErrorCode, string>> = {
   bad_request: 'A field of the request is missing or invalid',
+  authorization_pending: 'Nobody has approved or denied the sign-in yet',
+  slow_down: 'Asked too early: 5 s are added to the interval',
+  expired_token: 'The code of the sign-in is unknown, used or expired',
+  access_denied: 'The sign-in was denied',
   unauthorized: 'The API key is missing or invalid',
   forbidden: 'The API key may not do this',
   not_found: 'The resource does not exist',

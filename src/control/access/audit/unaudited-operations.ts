@@ -21,6 +21,8 @@ export const UNAUDITED_OPERATIONS: Readonly<Record<string, string>> = {
   testIntegration: READS,
   verifyAudit: READS,
   readInvitation: READS,
+  startDeviceLogin: 'a code that counts for nothing before somebody approves it, which is audited',
+  getDeviceLogin: READS,
   describeVariable: 'a query; federations keep a record of their own of them',
   compareTwoGroups: 'a query; federations keep a record of their own of them',
   compareGroups: 'a query; federations keep a record of their own of them',

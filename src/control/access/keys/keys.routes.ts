@@ -2,10 +2,12 @@ import { SCOPES } from '../../../domain/access.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { optionalBody } from '../../../platform/http/validation.ts'
 import { warn } from '../../../platform/http/warnings.ts'
-import { CreatedKey, CreateKeyBody, Key, KeyList, KeyParams, KeyQuery } from './keys.schema.ts'
-import type { KeysService, StoredKey } from './keys.service.ts'
+import { CreatedKey, CreateKeyBody, Key, KeyList, KeyParams, KeyQuery, RotateKeyBody } from './keys.schema.ts'
+import { KEY_KINDS, type KeysService, kindOf, type StoredKey } from './keys.service.ts'
 
+const DEFAULT_OVERLAP_HOURS = 24
 const DAY_MS = 24 * 60 * 60 * 1000
 
 export const keysRoutes = (app: App, keys: KeysService, now: () => Date): void => {
@@ -44,14 +46,18 @@ export const keysRoutes = (app: App, keys: KeysService, now: () => Date): void =
       schema: {
         operationId: 'listKeys',
         summary: 'List keys',
-        description: 'List keys, newest first.',
+        description: "List keys, newest first. Without the scope admin, a person's own.",
         'x-extension': true,
         querystring: KeyQuery,
         response: { 200: KeyList },
       },
-      config: { access: 'admin' } satisfies RouteConfig,
+      config: { access: 'any-key', errors: ['forbidden'] } satisfies RouteConfig,
     },
-    async (request) => ({ keys: (await keys.list(callerOf(request), request.query)).map(present) }),
+    async (request) => {
+      const { kind, devices, ...page } = request.query
+      const kinds = kind !== undefined ? [kind] : KEY_KINDS.filter((each) => (each === 'device') === devices)
+      return { keys: (await keys.list(callerOf(request), { ...page, kinds })).map(present) }
+    },
   )
 
   app.get(
@@ -80,12 +86,37 @@ export const keysRoutes = (app: App, keys: KeysService, now: () => Date): void =
         operationId: 'revokeKey',
         summary: 'Revoke a key and the keys it approved',
         'x-extension': true,
+        description: 'Needs the scope admin, but for the key of the request, and the personal keys of a person.',
         params: KeyParams,
         response: { 200: Key },
       },
-      config: { access: 'admin', errors: ['not_found'] } satisfies RouteConfig,
+      config: { access: 'any-key', errors: ['forbidden', 'not_found'] } satisfies RouteConfig,
     },
     async (request) => present(await keys.revoke(callerOf(request), request.params.key_id)),
+  )
+
+  app.post(
+    '/api/v1/keys/:key_id/rotate',
+    {
+      schema: {
+        operationId: 'rotateKey',
+        summary: 'Replace a key, with an overlap',
+        description:
+          'A new key of the same name, scopes, organization and length. The old one, and the logins that it approved, end after ' +
+          'the overlap. The new key ends with the key of the request at the latest. Needs the scope admin, but for the key of ' +
+          "the request; a person's key is rotated by them only.",
+        'x-extension': true,
+        params: KeyParams,
+        body: optionalBody(RotateKeyBody),
+        response: { 201: CreatedKey },
+      },
+      config: { access: 'any-key', errors: ['forbidden', 'not_found', 'conflict'] } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const overlap = request.body?.overlap_hours ?? DEFAULT_OVERLAP_HOURS
+      const { key, token } = await keys.rotate(callerOf(request), request.params.key_id, overlap)
+      return reply.code(201).send({ ...present(key), api_key: token })
+    },
   )
 }
 
@@ -95,10 +126,15 @@ const present = (key: StoredKey) => ({
   prefix: key.prefix,
   scopes: [...key.grants],
   org_id: key.orgId,
+  kind: kindOf(key),
   device_id: key.deviceId === null ? null : key.name,
   created_at: key.createdAt.toISOString(),
   expires_at: key.expiresAt?.toISOString() ?? null,
   revoked_at: key.revokedAt?.toISOString() ?? null,
   last_used_at: key.lastUsedAt?.toISOString() ?? null,
   approved_by: key.approvedBy,
+  person_id: key.personId,
+  created_by: key.createdBy,
+  replaces: key.replaces,
+  replaced_by: key.replacedBy,
 })

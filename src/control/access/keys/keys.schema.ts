@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { SCOPES } from '../../../domain/access.ts'
 import { Body, Nullable, OneOf, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../access.examples.ts'
+import { KEY_KINDS } from './keys.service.ts'
 
 const Scopes = Type.Array(OneOf(SCOPES, { title: 'Scope', description: 'What a key may do' }), {
   description: 'All but admin when absent',
@@ -22,12 +23,20 @@ const keyFields = {
   prefix: Type.String({ description: 'The first characters, to recognize the key by' }),
   scopes: Type.Array(Type.String()),
   org_id: Nullable(Type.String()),
+  kind: OneOf(KEY_KINDS, {
+    title: 'KeyKind',
+    description: "Of a program, a person, or a device; a person's ends with their account",
+  }),
   device_id: Nullable(Type.String({ description: 'Of the key of a device: its user-chosen id' })),
   created_at: Timestamp,
   expires_at: Nullable(Timestamp),
   revoked_at: Nullable(Timestamp),
   last_used_at: Nullable(Timestamp),
   approved_by: Nullable(Type.String({ format: 'uuid', description: 'Key that approved the login this key came from' })),
+  person_id: Nullable(Type.String({ format: 'uuid', description: 'Whose personal key it is' })),
+  created_by: Nullable(Type.String({ description: 'Id of the person or key that made it' })),
+  replaces: Nullable(Type.String({ format: 'uuid', description: 'The key that it was rotated from' })),
+  replaced_by: Nullable(Type.String({ format: 'uuid', description: 'The key that it was rotated to' })),
 }
 
 export const Key = Body('Key', 'An API key without its secret', examples.key, keyFields)
@@ -42,10 +51,20 @@ export const CreatedKey = Body(
 )
 export const KeyList = Body('KeyList', 'API keys', examples.keyList, { keys: Type.Array(Key) })
 
+export const RotateKeyBody = Body('KeyRotation', 'How a key is rotated', examples.keyRotation, {
+  overlap_hours: Type.Integer({
+    default: 24,
+    minimum: 0,
+    maximum: 720,
+    description: 'How long the old key still works, and the logins that it approved',
+  }),
+})
+
 export const KeyQuery = Type.Object({
+  kind: Type.Optional(OneOf(KEY_KINDS, { description: 'Keys of this kind only' })),
   devices: Type.Boolean({
     default: false,
-    description: 'The keys of devices, instead of those of people and programs',
+    description: 'The keys of devices, instead of those of people and programs; `kind` goes before it',
   }),
   limit: Type.Integer({ minimum: 1, maximum: 1000, default: 1000 }),
   offset: Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0 }),

@@ -1,27 +1,21 @@
-import { randomBytes } from 'node:crypto'
-import { type Caller, type EnrollmentMode, type Grant, SCOPES, type Scope, sees } from '../../../domain/access.ts'
-import { composeKey, SHOWN_CHARS } from '../../../domain/api-key.ts'
+import { type Caller, type EnrollmentMode, holds, SCOPES, type Scope, sees } from '../../../domain/access.ts'
 import { forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
-import { createAuthentication, hashOf, isValid } from './authentication.service.ts'
+import { createAuthentication } from './authentication.service.ts'
 import type { KeyPage, KeysStore, StoredKey } from './keys.store.ts'
+import { createLoginKeys } from './login-keys.service.ts'
+import { earliest, makerOf, mintWith, type NewKey, noteMade } from './minting.service.ts'
+import { createRotation } from './rotation.service.ts'
 
-export type { StoredKey } from './keys.store.ts'
+export type { KeyKind, StoredKey } from './keys.store.ts'
+export { KEY_KINDS, kindOf } from './keys.store.ts'
+export type { Approval } from './login-keys.service.ts'
+export type { NewKey } from './minting.service.ts'
 
-export interface NewKey {
-  readonly name: string
-  readonly scopes: readonly Grant[]
-  readonly orgId: string | null
-  readonly expiresAt: Date | null
-}
-
-interface Minted {
-  readonly deviceId?: string
-  /** The key that approved the login. */
-  readonly approver?: StoredKey
-}
+const isOwn = (caller: Caller, key: StoredKey): boolean =>
+  key.id === caller.keyId || (caller.personId !== undefined && key.personId === caller.personId)
 
 export const createKeysService = (parts: {
   readonly database: Database
@@ -34,13 +28,14 @@ export const createKeysService = (parts: {
   const authentication = createAuthentication(parts)
   const mint = mintWith(parts)
 
-  const make = async (key: NewKey): Promise<{ key: StoredKey; token: string }> => {
-    const made = mint(key)
-    await database.transaction(async (tx) => {
-      await store.insert(tx, made.key)
-      noteMade(made.key)
-    })
-    return made
+  /** The key `id`, where the caller may see it and it is theirs or they administer keys. @throws not_found, forbidden */
+  const requireManaged = async (caller: Caller, id: string): Promise<StoredKey> => {
+    const key = isUuid(id) ? await store.find(database.sql, id) : null
+    if (!holds(caller, 'admin') && (key === null || !isOwn(caller, key))) {
+      throw forbidden("This key lacks the scope 'admin', so it manages no keys but its own. Use a key that carries it.")
+    }
+    if (key === null || !sees(caller, key.orgId)) throw notFound('Key', id)
+    return key
   }
 
   return {
@@ -48,34 +43,18 @@ export const createKeysService = (parts: {
 
     /** A key for a device, made but not yet stored: registration writes it together with the device. */
     mintForDevice: (device: { readonly id: string; readonly name: string; readonly orgId: string | null }) =>
-      mint({ name: device.name, scopes: ['self'], orgId: device.orgId, expiresAt: null, deviceId: device.id }),
+      mint({ name: device.name, scopes: ['self'], orgId: device.orgId, expiresAt: null }, { deviceId: device.id }),
 
     /** The part of registration's statement that stores them. */
     insertForDevices: store.insertForDevices,
 
-    make,
+    ...createLoginKeys({ store, mint, now }),
+
+    ...createRotation({ database, store, mint, requireManaged, forget: authentication.forget, now }),
 
     /**
-     * A key for a login that the key `approverId` has approved: of its organization, ending with it at the latest.
-     * Null when the approver is not valid any more.
-     */
-    makeApproved: (approverId: string, key: Pick<NewKey, 'name' | 'scopes'>) =>
-      database.transaction(async (tx) => {
-        const found = await store.find(tx, approverId)
-        if (found === null) return null
-        await store.lockChain(tx, found)
-        const approver = await store.find(tx, approverId)
-        if (approver === null || !isValid(approver, now())) return null
-        const scopes = key.scopes.filter((scope) => approver.grants.includes(scope))
-        const made = mint({ name: key.name, scopes, orgId: approver.orgId, expiresAt: approver.expiresAt, approver })
-        await store.insert(tx, made.key)
-        noteMade(made.key)
-        return made
-      }),
-
-    /**
-     * A key for people and programs. Nobody hands out more than they hold, or for an organization not theirs; a key
-     * that expires hands out none that lasts longer: `expiresAt` is then its own.
+     * A service key, which stays when the person who made it leaves. Nobody hands out more than they hold, or for an
+     * organization not theirs; a key that expires hands out none that lasts longer: `expiresAt` is then its own.
      */
     async create(caller: Caller, requested: NewKey): Promise<{ key: StoredKey; token: string }> {
       const lacking = requested.scopes.find((scope) => !caller.grants.includes(scope))
@@ -84,12 +63,17 @@ export const createKeysService = (parts: {
         throw forbidden(`This key is bound to another organization than '${requested.orgId}'.`)
       }
       const limit = (await store.find(database.sql, caller.keyId))?.expiresAt ?? null
-      const outlives = limit !== null && (requested.expiresAt === null || requested.expiresAt > limit)
-      return make({
+      const key = {
         ...requested,
         orgId: requested.orgId ?? caller.orgId,
-        expiresAt: outlives ? limit : requested.expiresAt,
+        expiresAt: earliest(requested.expiresAt, limit),
+      }
+      const made = mint(key, { createdBy: makerOf(caller) })
+      await database.transaction(async (tx) => {
+        await store.insert(tx, made.key)
+        noteMade(made.key)
       })
+      return made
     },
 
     /** The key that this caller used. */
@@ -99,12 +83,19 @@ export const createKeysService = (parts: {
       return key
     },
 
-    list: (caller: Caller, page: KeyPage): Promise<StoredKey[]> => store.list(database.sql, caller.orgId, page),
+    /** Keys that the caller may see; without the scope admin, a person's own. @throws forbidden for others */
+    async list(caller: Caller, page: KeyPage): Promise<StoredKey[]> {
+      if (holds(caller, 'admin')) return store.list(database.sql, caller.orgId, page)
+      const { personId } = caller
+      if (personId === undefined) {
+        throw forbidden("This key lacks the scope 'admin'. Use a key that carries it, or create one.")
+      }
+      return store.list(database.sql, caller.orgId, { ...page, personId })
+    },
 
     /** Revokes a key, and with it those of logins that it approved. */
     async revoke(caller: Caller, id: string): Promise<StoredKey> {
-      const key = isUuid(id) ? await store.find(database.sql, id) : null
-      if (key === null || !sees(caller, key.orgId)) throw notFound('Key', id)
+      const key = await requireManaged(caller, id)
       const at = key.revokedAt ?? now()
       const ended = await database.transaction(async (tx) => {
         await store.lockChain(tx, key)
@@ -139,35 +130,5 @@ export const createKeysService = (parts: {
     },
   }
 }
-
-const noteMade = ({ id, name, orgId, grants, expiresAt, approvedBy }: StoredKey): void =>
-  auditNote({ kind: 'key', id, name, orgId, after: { scopes: grants, expiresAt, approvedBy } })
-
-const mintWith =
-  ({ now, newId }: { readonly now: () => Date; readonly newId: () => string }) =>
-  (key: NewKey & Minted): { key: StoredKey; token: string } => {
-    const token = composeKey(randomBytes)
-    return {
-      token,
-      key: {
-        id: newId(),
-        name: key.name,
-        prefix: token.slice(0, SHOWN_CHARS),
-        hash: hashOf(token),
-        grants: key.scopes,
-        orgId: key.orgId,
-        deviceId: key.deviceId ?? null,
-        createdAt: now(),
-        expiresAt: key.expiresAt,
-        revokedAt: null,
-        lastUsedAt: null,
-        approvedBy: key.approver?.id ?? null,
-        rootId: key.approver === undefined ? null : (key.approver.rootId ?? key.approver.id),
-        // What a person approves is theirs: it holds no more than their role has later.
-        personId: key.approver?.personId ?? null,
-        role: key.approver?.role ?? null,
-      },
-    }
-  }
 
 export type KeysService = ReturnType<typeof createKeysService>

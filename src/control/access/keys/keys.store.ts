@@ -1,4 +1,4 @@
-import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely'
 import type { Grant } from '../../../domain/access.ts'
 import type { Role } from '../../../domain/roles.ts'
 import type { Executor } from '../../../platform/db/open.ts'
@@ -25,16 +25,41 @@ export interface StoredKey {
   readonly personId: string | null
   /** Of that person; null where there is none, or who was removed. */
   readonly role: Role | null
+  /** The person or key that made it; null where nobody had to say who they are. */
+  readonly createdBy: string | null
+  /** The key that it replaces, */
+  readonly replaces: string | null
+  /** and the one that replaces it. */
+  readonly replacedBy: string | null
+}
+
+/** Of programs, of a person, or of a device. */
+export const KEY_KINDS = ['service', 'personal', 'device'] as const
+
+export type KeyKind = (typeof KEY_KINDS)[number]
+
+export const kindOf = (key: Pick<StoredKey, 'deviceId' | 'personId'>): KeyKind => {
+  if (key.deviceId !== null) return 'device'
+  return key.personId === null ? 'service' : 'personal'
 }
 
 export interface KeyPage {
-  /** Those of devices, instead of those of people and programs. */
-  readonly devices: boolean
+  readonly kinds: readonly KeyKind[]
+  /** Of this person only. */
+  readonly personId?: string
   readonly limit: number
   readonly offset: number
 }
 
 const ADMIN_LOCK = 5_820_001
+
+const IS_KIND: Readonly<Record<KeyKind, RawBuilder<SqlBool>>> = {
+  service: sql<SqlBool>`(device_id is null and person_id is null)`,
+  personal: sql<SqlBool>`(person_id is not null)`,
+  device: sql<SqlBool>`(device_id is not null)`,
+}
+
+const REPLACED_BY = sql<string | null>`(select newer.id from keys newer where newer.replaces = keys.id)`
 
 export const createKeysStore = () => ({
   /**
@@ -75,15 +100,17 @@ export const createKeysStore = () => ({
     return rows.map(fromRow)
   },
 
-  /** Newest first: keys made for people and programs, or those of devices. */
-  async list(db: Executor, orgId: string | null, { devices, limit, offset }: KeyPage): Promise<StoredKey[]> {
+  /** Newest first. */
+  async list(db: Executor, orgId: string | null, { kinds, personId, limit, offset }: KeyPage): Promise<StoredKey[]> {
     let query = db
       .selectFrom('keys')
       .selectAll()
       .select(roleOfPerson.as('role'))
-      .where('device_id', devices ? 'is not' : 'is', null)
+      .select(REPLACED_BY.as('replaced_by'))
+      .where((where) => where.or(kinds.map((kind) => IS_KIND[kind])))
       .limit(limit)
       .offset(offset)
+    if (personId !== undefined) query = query.where('person_id', '=', personId)
     if (orgId !== null) query = query.where('org_id', '=', orgId)
     const rows = await query.orderBy('created_at', 'desc').orderBy('id').execute()
     return rows.map(fromRow)
@@ -94,6 +121,7 @@ export const createKeysStore = () => ({
       .selectFrom('keys')
       .selectAll()
       .select(roleOfPerson.as('role'))
+      .select(REPLACED_BY.as('replaced_by'))
       .where('id', '=', id)
       .executeTakeFirst()
     return row === undefined ? null : fromRow(row)
@@ -132,6 +160,19 @@ export const createKeysStore = () => ({
     return rows.map(({ hash }) => hash)
   },
 
+  /** A key and all that it approved end at `at`, those that end earlier excepted; returns their hashes. */
+  async endAt(tx: Executor, id: string, at: Date): Promise<string[]> {
+    const { rows } = await sql<{ hash: string }>`
+      with recursive chain as (
+        select id from keys where id = ${id}
+        union all select k.id from keys k join chain on k.approved_by = chain.id
+      )
+      update keys set expires_at = least(expires_at, ${at}) where id in (select id from chain) returning hash`.execute(
+      tx,
+    )
+    return rows.map((row) => row.hash)
+  },
+
   /** Keys of devices without an organization become the organization's. */
   async adopt(tx: Executor, orgId: string): Promise<void> {
     await sql`update keys set org_id = ${orgId} where org_id is null and device_id is not null`.execute(tx)
@@ -161,12 +202,16 @@ const toRow = (key: StoredKey) => ({
   approved_by: key.approvedBy,
   root_id: key.rootId,
   person_id: key.personId,
+  created_by: key.createdBy,
+  replaces: key.replaces,
 })
 
 const roleOfPerson = sql<string | null>`(
   select role from people where people.id = keys.person_id and people.removed_at is null)`
 
-const fromRow = (row: Selectable<KeyRow> & { readonly role: string | null }): StoredKey => ({
+const fromRow = (
+  row: Selectable<KeyRow> & { readonly role: string | null; readonly replaced_by?: string | null },
+): StoredKey => ({
   id: row.id,
   name: row.name,
   prefix: row.prefix,
@@ -182,6 +227,9 @@ const fromRow = (row: Selectable<KeyRow> & { readonly role: string | null }): St
   rootId: row.root_id,
   personId: row.person_id,
   role: row.role as Role | null,
+  createdBy: row.created_by,
+  replaces: row.replaces,
+  replacedBy: row.replaced_by ?? null,
 })
 
 export type KeysStore = ReturnType<typeof createKeysStore>

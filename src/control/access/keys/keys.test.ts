@@ -28,7 +28,12 @@ describe('keys', () => {
       revoked_at: null,
       last_used_at: null,
       approved_by: null,
+      kind: 'service',
       device_id: null,
+      person_id: null,
+      created_by: expect.any(String),
+      replaces: null,
+      replaced_by: null,
       api_key: expect.stringMatching(/^sk_live_[0-9A-Za-z]{32}$/),
     })
     const models = () => world.request('GET', '/api/v1/models', { key: made.api_key })

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 
 // The pattern keeps out what no header can hold, such as the ellipsis of a shortened key.
-const KEY_FIELD = `<div id="with-key"><label for="key">Your API key</label>
+export const KEY_FIELD = `<div id="with-key"><label for="key">Your API key</label>
     <input id="key" type="password" autocomplete="off" required
       pattern="\\s*sk_live_[0-9A-Za-z]{32}\\s*" title="A whole key: sk_live_ and 32 letters or digits."></div>`
 
-const STYLE = `
+export const STYLE = `
   :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
   body { display: grid; place-items: center; min-height: 90vh; margin: 0; }
   main { width: min(26rem, 90vw); }
@@ -16,20 +16,25 @@ const STYLE = `
   #problem { color: #c0392b; min-height: 1.5em; }
 `
 
+/** Fills in who is signed in, whose session approves by one click; `asked` has then been awaited. */
+export const FIND_SESSION = `
+  let session = null
+  const asked = fetch('/api/v1/session').then((answer) => answer.json()).then((found) => {
+    const name = found.person?.email ?? (found.key_name === null ? null : 'the key "' + found.key_name + '"')
+    if (!found.signed_in || name === null) return
+    session = found
+    const who = document.getElementById('who')
+    who.textContent = 'You are signed in ' + (found.person ? 'as ' : 'with ') + name + (found.org_id === null ? '.' : ' of ' + found.org_id + '.')
+    who.hidden = false
+    document.getElementById('with-key')?.remove()
+  }).catch(() => undefined)
+`
+
 const SCRIPT = `
   const query = new URLSearchParams(location.search)
   const button = document.querySelector('button')
   const problem = document.getElementById('problem')
-  // A browser that is signed in to the dashboard approves with its session, by one click.
-  let session = null
-  const asked = fetch('/api/v1/session').then((answer) => answer.json()).then((found) => {
-    if (!found.signed_in || found.key_name === null) return
-    session = found
-    const who = document.getElementById('who')
-    who.textContent = 'You are signed in with the key "' + found.key_name + '"' + (found.org_id === null ? '.' : ' of ' + found.org_id + '.')
-    who.hidden = false
-    document.getElementById('with-key')?.remove()
-  }).catch(() => undefined)
+  ${FIND_SESSION}
   const authorize = async (key) => {
     const answer = await fetch('/api/v1/login/authorize', {
       method: 'POST',
@@ -61,7 +66,7 @@ const SCRIPT = `
   })
 `
 
-const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+export const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
 /** What the page may load: its own style and script, by their hashes. */
 export const LOGIN_PAGE_POLICY =

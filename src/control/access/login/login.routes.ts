@@ -50,8 +50,8 @@ export const loginRoutes = (app: App, login: LoginService, enrollment: Enrollmen
       config: { access: 'public', errors: ['unauthorized'] } satisfies RouteConfig,
     },
     async (request) => {
-      const { token, orgId } = await login.exchange(request.body.code, request.body.code_verifier)
-      return { api_key: token, org_id: orgId }
+      const { key, token } = await login.exchange(request.body.code, request.body.code_verifier)
+      return { api_key: token, org_id: key.orgId, expires_at: key.expiresAt?.toISOString() ?? null }
     },
   )
 }

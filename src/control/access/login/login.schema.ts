@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Body } from '../../../platform/http/wire.schema.ts'
+import { Body, Nullable, OneOf, Timestamp } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../access.examples.ts'
 
 /** RFC 7636 (PKCE, method S256) over a loopback callback (RFC 8252): the key itself never travels in a URL. */
@@ -26,4 +26,63 @@ export const TokenBody = Body('LoginCode', 'The code of an approved sign-in', ex
 export const Token = Body('LoginToken', 'The API key of a sign-in', examples.loginToken, {
   api_key: Type.String(),
   org_id: Type.Union([Type.String(), Type.Null()]),
+  expires_at: Nullable(Timestamp),
+})
+
+const userCode = Type.String({
+  minLength: 8,
+  maxLength: 20,
+  description: 'As it was shown, with or without the hyphen',
+})
+
+export const StartDeviceLoginBody = Body(
+  'NewDeviceLogin',
+  'A program that asks to be signed in',
+  examples.newDeviceLogin,
+  {
+    client_name: Type.String({
+      minLength: 1,
+      maxLength: 100,
+      // What the approver reads: nothing in it may turn the text around, or hide.
+      pattern: '^[ -~]+$',
+      description: 'The program and its machine, shown to who approves',
+    }),
+  },
+)
+
+export const DeviceLoginStart = Body(
+  'DeviceLoginStart',
+  'The codes of a sign-in (RFC 8628, section 3.2)',
+  examples.deviceLoginStart,
+  {
+    device_code: Type.String({ description: 'What the program polls with; shown to nobody' }),
+    user_code: Type.String({ description: 'What the person types' }),
+    verification_uri: Type.String({ description: 'Where they type it' }),
+    verification_uri_complete: Type.String({ description: 'The same with the code in it, for a QR code' }),
+    expires_in: Type.Integer({ description: 'Seconds' }),
+    interval: Type.Integer({ description: 'Seconds between two requests of the program' }),
+  },
+)
+
+export const DeviceCodeBody = Body('DeviceCode', 'The code that a program polls with', examples.deviceCode, {
+  device_code: Type.String({ minLength: 1, maxLength: 200 }),
+})
+
+export const UserCodeBody = Body('UserCode', 'The code that a program shows', examples.userCode, {
+  user_code: userCode,
+})
+
+export const DecideDeviceLoginBody = Body(
+  'DeviceLoginDecision',
+  'Whether the program is signed in',
+  examples.deviceLoginDecision,
+  { user_code: userCode, approve: Type.Boolean() },
+)
+
+export const DeviceLogin = Body('DeviceLogin', 'A program that asks to be signed in', examples.deviceLogin, {
+  client_name: Type.String({ description: 'What it says it is' }),
+  address: Type.String({ description: 'The address that asked' }),
+  created_at: Timestamp,
+  expires_at: Timestamp,
+  decision: Nullable(OneOf(['approved', 'denied'])),
 })

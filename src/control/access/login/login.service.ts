@@ -1,9 +1,10 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { type Caller, type EnrollmentMode, SCOPES } from '../../../domain/access.ts'
+import type { Caller, EnrollmentMode } from '../../../domain/access.ts'
 import { badRequest, conflict, forbidden, unauthorized } from '../../../domain/errors.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
-import type { KeysService } from '../keys/keys.service.ts'
+import type { KeysService, StoredKey } from '../keys/keys.service.ts'
+import { approvalBy, requireApprover } from './approval.ts'
 import type { LoginCode, LoginStore } from './login.store.ts'
 
 const CODE_LIFETIME_MS = 5 * 60 * 1000
@@ -30,19 +31,14 @@ export const createLoginService = (parts: {
     about: Pick<LoginCode, 'challenge' | 'redirectUri' | 'expiresAt'>,
   ): Promise<string> => {
     const code = randomBytes(32).toString('base64url')
-    // Under open enrollment a session may stand for no key.
-    const approvedBy = caller === null || caller.keyId === caller.sessionId ? null : caller.keyId
+    const approval = approvalBy(caller)
     await database.transaction(async (tx) => {
       await store.deleteExpired(tx, now())
-      await store.insert(tx, {
-        ...about,
-        hash: hashOf(code),
-        grants: caller === null ? SCOPES : caller.grants.filter((grant) => grant !== 'self'),
-        orgId: caller?.orgId ?? null,
-        approvedBy,
-      })
+      await store.insert(tx, { ...about, ...approval, hash: hashOf(code) })
       // Its code and hash are secret; the key that is made of it names who approved it.
-      auditNote({ kind: 'login', id: approvedBy ?? 'open', after: { approvedBy, expiresAt: about.expiresAt } })
+      const { approvedBy, personId } = approval
+      const after = { approvedBy, personId, expiresAt: about.expiresAt }
+      auditNote({ kind: 'login', id: approvedBy ?? personId ?? 'open', after })
     })
     return code
   }
@@ -56,12 +52,7 @@ export const createLoginService = (parts: {
       caller: Caller | null,
       request: { readonly challenge: string; readonly redirectUri: string; readonly state: string },
     ): Promise<string> {
-      if (caller === null && enrollment === 'token') {
-        throw unauthorized('Approving a login needs an API key of this service.')
-      }
-      if (caller !== null && caller.deviceId !== null) {
-        throw forbidden("A device's key cannot approve a login. Use a key that was created for a person or a program.")
-      }
+      requireApprover(caller, enrollment)
       const callback = loopbackUrl(request.redirectUri)
       const expiresAt = new Date(now().getTime() + CODE_LIFETIME_MS)
       const code = await makeCode(caller, { challenge: request.challenge, redirectUri: callback.href, expiresAt })
@@ -77,6 +68,9 @@ export const createLoginService = (parts: {
     async makeLink(caller: Caller): Promise<{ code: string; expiresAt: Date }> {
       if (caller.deviceId !== null) {
         throw forbidden("A device's key signs in no browser. Use a key that was created for a person or a program.")
+      }
+      if (caller.personId !== undefined && caller.keyId === caller.sessionId) {
+        throw forbidden('A browser signs in no other one. Sign in there, or make a link with: svc dashboard')
       }
       if (enrollment === 'open') throw conflict('No browser needs to sign in to this service: open its dashboard.')
       const expiresAt = new Date(now().getTime() + LINK_LIFETIME_MS)
@@ -95,19 +89,17 @@ export const createLoginService = (parts: {
     },
 
     /** Exchanges a code, once, for a new key; unauthorized when the code or its verifier does not fit. */
-    async exchange(code: string, verifier: string): Promise<{ token: string; orgId: string | null }> {
-      const login = await store.take(database.sql, hashOf(code))
+    async exchange(code: string, verifier: string): Promise<{ key: StoredKey; token: string }> {
       const challenge = createHash('sha256').update(verifier).digest('base64url')
-      if (login === null || login.expiresAt <= now() || !sameText(login.challenge, challenge)) {
+      const made = await database.transaction(async (tx) => {
+        const login = await store.take(tx, hashOf(code))
+        if (login === null || login.expiresAt <= now() || !sameText(login.challenge, challenge)) return null
+        return keys.makeForLogin(tx, login, `svc login ${now().toISOString().slice(0, 10)}`)
+      })
+      if (made === null) {
         throw unauthorized('This login code is unknown, used or expired. Start again with: svc login')
       }
-      const requested = { name: `svc login ${now().toISOString().slice(0, 10)}`, scopes: login.grants }
-      const made =
-        login.approvedBy === null
-          ? await keys.make({ ...requested, orgId: login.orgId, expiresAt: null })
-          : await keys.makeApproved(login.approvedBy, requested)
-      if (made === null) throw unauthorized('The key that approved this login is no longer valid.')
-      return { token: made.token, orgId: made.key.orgId }
+      return made
     },
   }
 }

@@ -1,14 +1,11 @@
 import type { Grant } from '../../../domain/access.ts'
 import type { Executor } from '../../../platform/db/open.ts'
+import type { Approval } from '../keys/keys.service.ts'
 
-export interface LoginCode {
+export interface LoginCode extends Approval {
   readonly hash: string
   readonly challenge: string
   readonly redirectUri: string
-  readonly grants: readonly Grant[]
-  readonly orgId: string | null
-  /** The key that approved it; null where none was needed. */
-  readonly approvedBy: string | null
   readonly expiresAt: Date
 }
 
@@ -24,6 +21,7 @@ export const createLoginStore = () => ({
         org_id: code.orgId,
         expires_at: code.expiresAt,
         approved_by: code.approvedBy,
+        person_id: code.personId,
       })
       .execute()
   },
@@ -40,6 +38,7 @@ export const createLoginStore = () => ({
       orgId: row.org_id,
       expiresAt: row.expires_at,
       approvedBy: row.approved_by,
+      personId: row.person_id,
     }
   },
 

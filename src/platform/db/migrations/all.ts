@@ -24,6 +24,7 @@ import { experimentEstimates } from './0020-experiment-estimates.ts'
 import { conversions } from './0021-conversions.ts'
 import { integrations } from './0023-integrations.ts'
 import { people } from './0024-people.ts'
+import { deviceLogins } from './0027-device-logins.ts'
 import { audit } from './0028-audit.ts'
 import { backups } from './0031-backups.ts'
 
@@ -55,6 +56,7 @@ export const MIGRATIONS = [
   conversions,
   integrations,
   people,
+  deviceLogins,
   audit,
   backups,
 ] as const

@@ -1,0 +1,49 @@
+import { hostname } from 'node:os'
+import { ApiError, unwrap } from '../../client/client.ts'
+import { connect, toFailure } from '../connection.ts'
+import { Failure } from '../failure.ts'
+import type { Credentials } from '../home.ts'
+import { lookAgain } from '../look-again.ts'
+import type { Session } from '../session.ts'
+import { keepToken } from './keep-token.ts'
+
+/** RFC 8628, section 3.5: added to the interval by whoever is told to slow down. */
+const SLOW_DOWN_SECONDS = 5
+
+const clientName = (): string => `svc on ${hostname()}`.replace(/[^ -~]/g, '?').slice(0, 100)
+
+const ENDS: Readonly<Record<string, string>> = {
+  expired_token: 'Nobody approved the sign-in within its time.',
+  access_denied: 'The sign-in was denied.',
+}
+
+/** Signs in without a browser on this machine: device authorization (RFC 8628). Somebody approves by a code, anywhere. */
+export const loginWithCode = async (session: Session, apiBase: string): Promise<Credentials> => {
+  const { io, out } = session
+  const connection = connect({ baseUrl: apiBase, signal: io.signal, warn: out.warn })
+  const started = await connection.ask((client) =>
+    client.POST('/api/v1/login/device', { body: { client_name: clientName() } }),
+  )
+  const { renderUnicodeCompact } = await import('uqr')
+  out.note(`${renderUnicodeCompact(started.verification_uri_complete, { border: 2 })}\n`)
+  out.note(`Open ${started.verification_uri} in any browser, and enter the code:\n\n  ${started.user_code}\n`)
+  out.note(`The code works once, for ${started.expires_in / 60} minutes. Give it to nobody.`)
+
+  let interval = started.interval
+  for (;;) {
+    await lookAgain(session, interval * 1000, 'Nothing was stored.')
+    try {
+      const body = { device_code: started.device_code }
+      const token = await unwrap(connection.client.POST('/api/v1/login/device/token', { body }))
+      return await keepToken(session, apiBase, token)
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      if (error.code === 'slow_down') interval += SLOW_DOWN_SECONDS
+      else if (error.code !== 'authorization_pending') {
+        const end = ENDS[error.code ?? '']
+        if (end === undefined) throw toFailure(error, { baseUrl: apiBase, keySource: undefined })
+        throw new Failure(end, { advice: 'Start again with: svc login --no-browser', cause: error })
+      }
+    }
+  }
+}

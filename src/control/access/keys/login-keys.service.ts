@@ -1,0 +1,70 @@
+import type { Grant } from '../../../domain/access.ts'
+import { unauthorized } from '../../../domain/errors.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import { isValid } from './authentication.service.ts'
+import type { KeysStore, StoredKey } from './keys.store.ts'
+import { type Mint, noteMade } from './minting.service.ts'
+
+/** Who approved a login, and what its key may hold. */
+export interface Approval {
+  readonly grants: readonly Grant[]
+  readonly orgId: string | null
+  /** The key that approved it; null for a person's session, and where nobody had to say who they are. */
+  readonly approvedBy: string | null
+  /** The person whose session approved it. */
+  readonly personId: string | null
+}
+
+/** A person's key ends after so long; a login makes another one. */
+const PERSONAL_KEY_MS = 90 * 24 * 60 * 60 * 1000
+
+/** Keys that logins give. */
+export const createLoginKeys = ({
+  store,
+  mint,
+  now,
+}: {
+  readonly store: KeysStore
+  readonly mint: Mint
+  readonly now: () => Date
+}) => ({
+  /**
+   * A key for an approved login: of the organization of the key that approved it and ending with it at the latest, or
+   * of the person who did.
+   * @throws unauthorized when the approver is not valid any more
+   */
+  async makeForLogin(
+    tx: Executor,
+    { grants, orgId, approvedBy, personId }: Approval,
+    name: string,
+  ): Promise<{ key: StoredKey; token: string }> {
+    if (approvedBy === null) {
+      const expiresAt = personId === null ? null : new Date(now().getTime() + PERSONAL_KEY_MS)
+      const made = mint({ name, scopes: grants, orgId, expiresAt }, { personId, createdBy: personId })
+      await store.insert(tx, made.key)
+      noteMade(made.key)
+      const stored = await store.find(tx, made.key.id)
+      if (stored === null || !isValid(stored, now())) throw unauthorized('Who approved this login was removed.')
+      return made
+    }
+    const found = await store.find(tx, approvedBy)
+    if (found !== null) await store.lockChain(tx, found)
+    const approver = await store.find(tx, approvedBy)
+    if (approver === null || !isValid(approver, now())) {
+      throw unauthorized('The key that approved this login is no longer valid.')
+    }
+    const scopes = grants.filter((scope) => approver.grants.includes(scope))
+    const made = mint(
+      { name, scopes, orgId: approver.orgId, expiresAt: approver.expiresAt },
+      {
+        approvedBy: approver.id,
+        rootId: approver.rootId ?? approver.id,
+        personId: approver.personId,
+        createdBy: approver.personId ?? approver.id,
+      },
+    )
+    await store.insert(tx, made.key)
+    noteMade(made.key)
+    return made
+  },
+})

@@ -1,0 +1,61 @@
+import { randomBytes } from 'node:crypto'
+import type { Caller, Grant } from '../../../domain/access.ts'
+import { composeKey, SHOWN_CHARS } from '../../../domain/api-key.ts'
+import { auditNote } from '../../audit-note.ts'
+import { hashOf } from './authentication.service.ts'
+import type { StoredKey } from './keys.store.ts'
+
+export interface NewKey {
+  readonly name: string
+  readonly scopes: readonly Grant[]
+  readonly orgId: string | null
+  readonly expiresAt: Date | null
+}
+
+/** Where a key comes from. */
+type Origin = Partial<Pick<StoredKey, 'deviceId' | 'approvedBy' | 'rootId' | 'personId' | 'createdBy' | 'replaces'>>
+
+/** The person or key by whom a key is made; null for a session that needed neither, under open enrollment. */
+export const makerOf = (caller: Caller): string | null =>
+  caller.personId ?? (caller.keyId === caller.sessionId ? null : caller.keyId)
+
+/** Null is never. */
+export const earliest = (...dates: readonly (Date | null)[]): Date | null =>
+  dates.reduce((first, date) => (first === null || (date !== null && date < first) ? date : first), null)
+
+/** A key and its secret, made but not yet stored. */
+export const mintWith =
+  ({ now, newId }: { readonly now: () => Date; readonly newId: () => string }) =>
+  (key: NewKey, origin: Origin = {}): { key: StoredKey; token: string } => {
+    const token = composeKey(randomBytes)
+    return {
+      token,
+      key: {
+        id: newId(),
+        name: key.name,
+        prefix: token.slice(0, SHOWN_CHARS),
+        hash: hashOf(token),
+        grants: key.scopes,
+        orgId: key.orgId,
+        deviceId: null,
+        createdAt: now(),
+        expiresAt: key.expiresAt,
+        revokedAt: null,
+        lastUsedAt: null,
+        approvedBy: null,
+        rootId: null,
+        personId: null,
+        role: null,
+        createdBy: null,
+        replaces: null,
+        replacedBy: null,
+        ...origin,
+      },
+    }
+  }
+
+/** For the audit log. */
+export const noteMade = ({ id, name, orgId, grants, expiresAt, approvedBy, personId, replaces }: StoredKey): void =>
+  auditNote({ kind: 'key', id, name, orgId, after: { scopes: grants, expiresAt, approvedBy, personId, replaces } })
+
+export type Mint = ReturnType<typeof mintWith>

@@ -1,0 +1,149 @@
+import { expect, it } from 'vitest'
+import { startWorld, type World } from '../../../../test/world.ts'
+import { approveLogin, joinWithKey } from '../login/logins.fixture.ts'
+
+const DAY = 24 * 60 * 60
+
+interface Made {
+  readonly id: string
+  readonly api_key: string
+  readonly expires_at: string | null
+  readonly replaces: string | null
+  readonly org_id: string | null
+  readonly scopes: readonly string[]
+}
+
+const start = async () => {
+  const world = await startWorld({ config: { enrollment: 'token' } })
+  const admin = world.service.firstAdminKey!
+  const make = async (body: object, key = admin): Promise<Made> => {
+    const answer = await world.request('POST', '/api/v1/keys', { key, body })
+    expect(answer.status).toBe(201)
+    return answer.body as Made
+  }
+  const rotate = async (key: string, id: string, body?: object) => {
+    const answer = await world.request('POST', `/api/v1/keys/${id}/rotate`, { key, ...(body && { body }) })
+    return { ...answer, body: answer.body as Made & { message: string } }
+  }
+  const works = async (key: string): Promise<boolean> =>
+    (await world.request('GET', '/api/v1/keys/self', { key })).status === 200
+  return { world, admin, make, rotate, works }
+}
+
+const listed = async (world: World, key: string, query = ''): Promise<Record<string, unknown>[]> => {
+  const { status, body } = await world.request('GET', `/api/v1/keys${query}`, { key })
+  expect(status).toBe(200)
+  return (body as { keys: Record<string, unknown>[] }).keys
+}
+
+it('gives a key of the same name, scopes, organization and length; the old one ends after the overlap', async () => {
+  const { world, admin, make, rotate, works } = await start()
+  const old = await make({ name: 'ci', scopes: ['models:read'], org_id: 'acme', expires_in_days: 30 })
+  await world.advance(20 * DAY)
+  const made = await rotate(admin, old.id)
+  expect(made.status).toBe(201)
+  expect(made.body).toMatchObject({
+    name: 'ci',
+    kind: 'service',
+    scopes: ['models:read'],
+    org_id: 'acme',
+    expires_at: '2026-02-20T00:00:00.000Z',
+    replaces: old.id,
+    replaced_by: null,
+  })
+  const before = (await listed(world, admin)).find(({ id }) => id === old.id)
+  expect(before).toMatchObject({ id: old.id, replaced_by: made.body.id, expires_at: '2026-01-22T00:00:00.000Z' })
+  expect(await rotate(admin, old.id)).toMatchObject({ status: 409 })
+  await world.advance(DAY - 1)
+  expect([await works(old.api_key), await works(made.body.api_key)]).toEqual([true, true])
+  await world.advance(1)
+  expect([await works(old.api_key), await works(made.body.api_key)]).toEqual([false, true])
+  const atOnce = await rotate(admin, made.body.id, { overlap_hours: 0 })
+  expect(atOnce.status).toBe(201)
+  expect([await works(made.body.api_key), await works(atOnce.body.api_key)]).toEqual([false, true])
+  for (const overlap_hours of [-1, 721, 0.5, 1e300, '24', null]) {
+    expect(await rotate(admin, atOnce.body.id, { overlap_hours })).toMatchObject({ status: 400 })
+  }
+})
+
+it('lets nobody gain: no scope, organization or lifetime more than before', async () => {
+  const { world, admin, make, rotate, works } = await start()
+  const strong = await make({ name: 'strong', scopes: ['models:write'], org_id: 'acme' })
+  const narrow = await make({ name: 'narrow', scopes: ['admin'], org_id: 'acme' })
+  const brief = await make({ name: 'brief', scopes: ['admin', 'models:write'], org_id: 'acme', expires_in_days: 2 })
+  const other = await make({ name: 'other', scopes: ['admin', 'models:write'], org_id: 'umbrella' })
+  const reader = await make({ name: 'reader', scopes: ['models:read'], org_id: 'acme', expires_in_days: 2 })
+  expect(await rotate(narrow.api_key, strong.id)).toMatchObject({ status: 403 })
+  expect(await rotate(other.api_key, strong.id)).toMatchObject({ status: 404 })
+  expect(await rotate(reader.api_key, strong.id)).toMatchObject({ status: 403 })
+  expect(await rotate(reader.api_key, 'no-id')).toMatchObject({ status: 403 })
+  expect((await rotate(brief.api_key, strong.id)).body).toMatchObject({ expires_at: '2026-01-03T00:00:00.000Z' })
+  await world.advance(DAY)
+  // A key rotates itself, and goes on as long as it would have gone on.
+  const own = await rotate(reader.api_key, reader.id)
+  expect(own).toMatchObject({ status: 201, body: { scopes: ['models:read'], expires_at: '2026-01-03T00:00:00.000Z' } })
+  // Twice at once is once.
+  const twice = await make({ name: 'twice', scopes: ['models:read'] })
+  const answers = await Promise.all([rotate(admin, twice.id), rotate(admin, twice.id), rotate(admin, twice.id)])
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409])
+  // Neither a revoked one nor a device's.
+  await world.request('DELETE', `/api/v1/keys/${narrow.id}`, { key: admin })
+  expect(await rotate(admin, narrow.id)).toMatchObject({ status: 409 })
+  expect(await works(narrow.api_key)).toBe(false)
+})
+
+it('a login keeps its approver: it ends with it, rotated or not, and with its overlap', async () => {
+  const { world, admin, make, rotate, works } = await start()
+  const approver = await make({ name: 'approver', scopes: ['models:read'], org_id: 'acme', expires_in_days: 10 })
+  const login = await approveLogin(world, approver.api_key)
+  const [key] = (await listed(world, admin)).filter(({ approved_by }) => approved_by === approver.id)
+  const renewed = await rotate(admin, key!.id as string)
+  expect(renewed.body).toMatchObject({ approved_by: approver.id, expires_at: approver.expires_at })
+  await rotate(admin, approver.id, { overlap_hours: 1 })
+  await world.advance(60 * 60)
+  expect([await works(approver.api_key), await works(login), await works(renewed.body.api_key)]).toEqual([
+    false,
+    false,
+    false,
+  ])
+})
+
+it('keys are those of services, of people or of devices, each listed apart, with who made them', async () => {
+  const { world, admin, make, rotate, works } = await start()
+  const { id: ada, key: personal } = await joinWithKey(world, admin, 'ada@example.org', 'admin')
+  const { key: viewing } = await joinWithKey(world, admin, 'bob@example.org', 'viewer')
+  const service = await make({ name: 'ci', scopes: ['models:read'] }, personal)
+
+  const keys = await listed(world, personal, '?kind=personal')
+  for (const key of keys) {
+    expect(key).toMatchObject({ kind: 'personal', expires_at: '2026-04-01T00:00:00.000Z', org_id: 'acme' })
+  }
+  const adas = keys.find(({ person_id }) => person_id === ada)!
+  const bobs = keys.find(({ person_id }) => person_id !== ada)!
+  expect(await listed(world, personal, '?kind=service')).toMatchObject([
+    { id: service.id, kind: 'service', person_id: null, created_by: ada },
+  ])
+  expect(await listed(world, personal, '?kind=device')).toEqual([])
+
+  // A viewer sees, rotates and revokes their own only; nobody else takes a person's key over.
+  const own = await listed(world, viewing)
+  expect(own.map(({ id }) => id)).toEqual([bobs.id])
+  expect(await rotate(viewing, adas.id as string)).toMatchObject({ status: 403 })
+  expect(await rotate(personal, bobs.id as string)).toMatchObject({ status: 403 })
+  expect(await rotate(admin, bobs.id as string)).toMatchObject({ status: 403 })
+  expect(await world.request('POST', '/api/v1/keys', { key: viewing, body: { name: 'x' } })).toMatchObject({
+    status: 403,
+  })
+  const next = await rotate(viewing, bobs.id as string, { overlap_hours: 0 })
+  expect([next.status, await works(viewing), await works(next.body.api_key)]).toEqual([201, false, true])
+  expect((await world.request('DELETE', `/api/v1/keys/${next.body.id}`, { key: next.body.api_key })).status).toBe(200)
+  expect(await works(next.body.api_key)).toBe(false)
+
+  // The person leaves: their key ends, what they made for a program stays.
+  await joinWithKey(world, admin, 'eve@example.org', 'admin')
+  const login = await approveLogin(world, personal)
+  expect(await works(login)).toBe(true)
+  expect((await world.request('DELETE', `/api/v1/team/${ada}`, { key: admin })).status).toBeLessThan(300)
+  expect(await works(login)).toBe(false)
+  expect([await works(personal), await works(service.api_key)]).toEqual([false, true])
+})

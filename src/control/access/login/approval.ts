@@ -1,0 +1,25 @@
+import { type Caller, type EnrollmentMode, SCOPES } from '../../../domain/access.ts'
+import { forbidden, unauthorized } from '../../../domain/errors.ts'
+import type { Approval } from '../keys/keys.service.ts'
+
+/** What the key of a login holds that `caller` approves. A session opened without a key has its own id as `keyId`. */
+export const approvalBy = (caller: Caller | null): Approval => {
+  if (caller === null) return { grants: SCOPES, orgId: null, approvedBy: null, personId: null }
+  const isKey = caller.keyId !== caller.sessionId
+  return {
+    grants: caller.grants.filter((grant) => grant !== 'self'),
+    orgId: caller.orgId,
+    approvedBy: isKey ? caller.keyId : null,
+    personId: isKey ? null : (caller.personId ?? null),
+  }
+}
+
+/** Under open enrollment nobody needs to say who they are. @throws unauthorized where they do; forbidden for a device's own key */
+export const requireApprover = (caller: Caller | null, enrollment: EnrollmentMode): void => {
+  if (caller === null && enrollment === 'token') {
+    throw unauthorized('Approving a login needs an API key of this service, or a page on which you are signed in.')
+  }
+  if (caller !== null && caller.deviceId !== null) {
+    throw forbidden("A device's key cannot approve a login. Use a key that was created for a person or a program.")
+  }
+}

@@ -1,0 +1,169 @@
+import type { FastifyRequest } from 'fastify'
+import type { Caller } from '../../../domain/access.ts'
+import { forbidden, ServiceError } from '../../../domain/errors.ts'
+import { isFromOwnPage, optionalCallerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import { createRateLimiter } from '../../../platform/http/rate-limit.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { DEVICE_LOGIN_PAGE_POLICY, deviceLoginPage } from './device-login.page.ts'
+import type { DeviceLoginsService, DeviceLogin as Login } from './device-logins.service.ts'
+import {
+  DecideDeviceLoginBody,
+  DeviceCodeBody,
+  DeviceLogin,
+  DeviceLoginStart,
+  StartDeviceLoginBody,
+  Token,
+  UserCodeBody,
+} from './login.schema.ts'
+
+const GUESSES_PER_MINUTE = 10
+
+interface Parts {
+  readonly deviceLogins: DeviceLoginsService
+  readonly needsKey: boolean
+  readonly publicUrl: string | null
+  readonly now: () => Date
+}
+
+/** Who approves: a key says so itself, a browser only from a page of this service. @throws forbidden */
+const approverOf = async (request: FastifyRequest): Promise<Caller | null> => {
+  if (request.headers.authorization === undefined && !isFromOwnPage(request)) {
+    throw forbidden('Only a page of this service approves a sign-in without an API key.')
+  }
+  return optionalCallerOf(request)
+}
+
+/** Keeps codes from being guessed: codes that are not there count, for their address and for who sent them. */
+const guardGuesses = (now: () => Date) => {
+  const guesses = createRateLimiter({ perMinute: GUESSES_PER_MINUTE, now: () => now().getTime() })
+  return async (request: FastifyRequest, caller: Caller | null, find: () => Promise<Login | null>): Promise<Login> => {
+    const who = caller === null ? [] : [`caller ${caller.personId ?? caller.rateKeyId ?? caller.keyId}`]
+    const names = [`address ${request.ip}`, ...who]
+    const refused = names.map((name) => guesses.look(name)).find(({ allowed }) => !allowed)
+    if (refused !== undefined) {
+      const seconds = refused.retryAfterSeconds
+      throw new ServiceError('rate_limited', `Too many codes that are not valid. Try again in ${seconds} s.`, {
+        retryAfterSeconds: seconds,
+      })
+    }
+    const found = await find()
+    if (found !== null) return found
+    for (const name of names) guesses.take(name)
+    throw new ServiceError(
+      'not_found',
+      'No sign-in waits for this code: it is mistyped, used or older than 10 minutes.',
+    )
+  }
+}
+
+const present = (login: Login) => ({
+  client_name: login.clientName,
+  address: login.address,
+  created_at: login.createdAt.toISOString(),
+  expires_at: login.expiresAt.toISOString(),
+  decision: login.decision,
+})
+
+const page = (app: App, needsKey: boolean): void => {
+  app.get(
+    '/login/device',
+    { schema: { hide: true }, config: { access: 'public' } satisfies RouteConfig },
+    async (_request, reply) =>
+      reply
+        .type('text/html; charset=utf-8')
+        .header('content-security-policy', DEVICE_LOGIN_PAGE_POLICY)
+        .send(deviceLoginPage(needsKey)),
+  )
+}
+
+export const deviceLoginsRoutes = (app: App, { deviceLogins, needsKey, publicUrl, now }: Parts): void => {
+  const guarded = guardGuesses(now)
+  page(app, needsKey)
+
+  app.post(
+    '/api/v1/login/device',
+    {
+      schema: {
+        operationId: 'startDeviceLogin',
+        summary: 'Start a sign-in without a browser',
+        description: 'Device authorization (RFC 8628): a person approves by the user code, in any browser.',
+        'x-extension': true,
+        body: StartDeviceLoginBody,
+        response: { 201: DeviceLoginStart },
+      },
+      config: { access: 'public' } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      const { deviceCode, userCode } = await deviceLogins.start(request.body.client_name, request.ip)
+      const address = `${publicUrl ?? `${request.protocol}://${request.host}`}/login/device`
+      return reply.code(201).send({
+        device_code: deviceCode,
+        user_code: userCode,
+        verification_uri: address,
+        verification_uri_complete: `${address}?user_code=${userCode}`,
+        expires_in: deviceLogins.lifetimeSeconds,
+        interval: deviceLogins.intervalSeconds,
+      })
+    },
+  )
+
+  app.post(
+    '/api/v1/login/device/token',
+    {
+      schema: {
+        operationId: 'exchangeDeviceCode',
+        summary: 'Exchange an approved device code for a key',
+        description:
+          'Until it is approved, the error is authorization_pending, slow_down (5 s more between requests), expired_token or ' +
+          'access_denied, each with status 400.',
+        'x-extension': true,
+        body: DeviceCodeBody,
+        response: { 200: Token },
+      },
+      config: { access: 'public', errors: ['unauthorized'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { key, token } = await deviceLogins.exchange(request.body.device_code)
+      return { api_key: token, org_id: key.orgId, expires_at: key.expiresAt?.toISOString() ?? null }
+    },
+  )
+
+  app.post(
+    '/api/v1/login/device/request',
+    {
+      schema: {
+        operationId: 'getDeviceLogin',
+        summary: 'Show the sign-in that a code belongs to',
+        'x-extension': true,
+        body: UserCodeBody,
+        response: { 200: DeviceLogin },
+      },
+      config: { access: 'public', errors: ['unauthorized', 'forbidden', 'not_found'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const caller = await approverOf(request)
+      return present(await guarded(request, caller, () => deviceLogins.find(caller, request.body.user_code)))
+    },
+  )
+
+  app.post(
+    '/api/v1/login/device/decision',
+    {
+      schema: {
+        operationId: 'decideDeviceLogin',
+        summary: 'Approve or deny a sign-in by its code',
+        description: 'Its key holds what the approver holds: of a person, a personal key that ends after 90 days.',
+        'x-extension': true,
+        body: DecideDeviceLoginBody,
+        response: { 200: DeviceLogin },
+      },
+      config: { access: 'public', errors: ['unauthorized', 'forbidden', 'not_found'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const caller = await approverOf(request)
+      const { user_code, approve } = request.body
+      return present(await guarded(request, caller, () => deviceLogins.decide(caller, user_code, approve)))
+    },
+  )
+}

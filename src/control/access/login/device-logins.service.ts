@@ -1,0 +1,150 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { Caller, EnrollmentMode } from '../../../domain/access.ts'
+import { badRequest, ServiceError } from '../../../domain/errors.ts'
+import { CONSONANTS, composeCode, shownCode, typedCode } from '../../../domain/pairing.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import { auditNote, unaudited } from '../../audit-note.ts'
+import type { KeysService, StoredKey } from '../keys/keys.service.ts'
+import { approvalBy, requireApprover } from './approval.ts'
+import type { DeviceLogin, DeviceLoginsStore } from './device-logins.store.ts'
+
+export type { DeviceLogin } from './device-logins.store.ts'
+
+const LIFETIME_MS = 10 * 60 * 1000
+const INTERVAL_SECONDS = 5
+/** Added for each request that comes too early (RFC 8628, section 3.5). */
+const SLOW_DOWN_SECONDS = 5
+const MAX_INTERVAL_SECONDS = 60
+/** A request may be faster on its way than the one before it. */
+const GRACE_MS = 1000
+const MAX_OF_ADDRESS = 20
+const MAX_WAITING = 10_000
+
+type Refusal = 'authorization_pending' | 'slow_down' | 'expired_token' | 'access_denied'
+
+const REFUSALS: Readonly<Record<Refusal, string>> = {
+  authorization_pending: 'Nobody has approved or denied this sign-in yet. Ask again after the interval.',
+  slow_down: 'This was asked too early. Add 5 s to the interval.',
+  expired_token: 'This device code is unknown, used or expired. Start again with: svc login --no-browser',
+  access_denied: 'The sign-in was denied.',
+}
+
+const hashOf = (code: string): string => createHash('sha256').update(code).digest('hex')
+
+/** @throws bad_request for a text that can be no code */
+const userHashOf = (text: string): string => {
+  const code = typedCode(text, CONSONANTS)
+  if (code === null) throw badRequest('user_code: it must be the 8 letters that the program shows, such as BCDF-GHJK.')
+  return hashOf(code)
+}
+
+/**
+ * Sign-in of a program on a machine without a browser: device authorization (RFC 8628). The program shows a short code and
+ * polls with a long one; a person types the short one where they are signed in, and approves or denies.
+ */
+export const createDeviceLoginsService = (parts: {
+  readonly database: Database
+  readonly store: DeviceLoginsStore
+  readonly keys: KeysService
+  readonly enrollment: EnrollmentMode
+  readonly now: () => Date
+}) => {
+  const { database, store, keys, enrollment, now } = parts
+
+  /** Why the program gets no key now; null where it was approved. */
+  const poll = async (tx: Executor, hash: string): Promise<Refusal | null> => {
+    const login = await store.lock(tx, hash)
+    const at = now()
+    if (login === null || login.expiresAt <= at) return 'expired_token'
+    if (login.decision === 'approved') return null
+    if (login.decision === 'denied') {
+      await store.delete(tx, hash)
+      return 'access_denied'
+    }
+    const early = at < login.nextPollAt
+    const interval = Math.min(login.intervalSeconds + (early ? SLOW_DOWN_SECONDS : 0), MAX_INTERVAL_SECONDS)
+    await store.setPolled(tx, hash, interval, new Date(at.getTime() + interval * 1000 - GRACE_MS))
+    return early ? 'slow_down' : 'authorization_pending'
+  }
+
+  return {
+    /** @throws rate_limited while too many sign-ins of this address, or of all, wait */
+    async start(clientName: string, address: string): Promise<{ deviceCode: string; userCode: string }> {
+      const deviceCode = randomBytes(32).toString('base64url')
+      const userCode = composeCode(randomBytes, CONSONANTS)
+      await database.transaction(async (tx) => {
+        await store.deleteExpired(tx, now())
+        const { all, ofAddress } = await store.count(tx, address)
+        if (ofAddress >= MAX_OF_ADDRESS || all >= MAX_WAITING) {
+          throw new ServiceError('rate_limited', 'Too many sign-ins wait for approval. Try again in 60 s.', {
+            retryAfterSeconds: 60,
+          })
+        }
+        await store.insert(tx, {
+          ...approvalBy(null),
+          grants: [],
+          deviceHash: hashOf(deviceCode),
+          userHash: hashOf(userCode),
+          clientName,
+          address,
+          createdAt: now(),
+          expiresAt: new Date(now().getTime() + LIFETIME_MS),
+          intervalSeconds: INTERVAL_SECONDS,
+          nextPollAt: now(),
+          decision: null,
+        })
+      })
+      return { deviceCode, userCode: shownCode(userCode) }
+    },
+
+    lifetimeSeconds: LIFETIME_MS / 1000,
+    intervalSeconds: INTERVAL_SECONDS,
+
+    /** The sign-in that waits for this code to be approved; null when there is none. */
+    async find(caller: Caller | null, userCode: string): Promise<DeviceLogin | null> {
+      requireApprover(caller, enrollment)
+      return store.findByUserCode(database.sql, userHashOf(userCode), now())
+    },
+
+    /** Approves or denies it, once; null when none waits for this code. */
+    async decide(caller: Caller | null, userCode: string, approve: boolean): Promise<DeviceLogin | null> {
+      requireApprover(caller, enrollment)
+      const hash = userHashOf(userCode)
+      const decision = approve ? 'approved' : 'denied'
+      const approval = approvalBy(caller)
+      return database.transaction(async (tx) => {
+        const login = await store.decide(tx, hash, decision, approval, now())
+        if (login !== null) {
+          const { clientName, address, approvedBy, personId, orgId } = login
+          const after = { decision, clientName, address, approvedBy, personId }
+          auditNote({ kind: 'login', id: approvedBy ?? personId ?? 'open', name: clientName, orgId, after })
+        }
+        return login
+      })
+    },
+
+    /**
+     * The key of an approved sign-in, once.
+     * @throws authorization_pending, slow_down, expired_token and access_denied, as RFC 8628 has them; unauthorized where
+     * the approver is not valid any more
+     */
+    async exchange(deviceCode: string): Promise<{ key: StoredKey; token: string }> {
+      const hash = hashOf(deviceCode)
+      const refusal = await unaudited(() => database.transaction((tx) => poll(tx, hash)))
+      const made =
+        refusal ??
+        (await database.transaction(async (tx) => {
+          const login = await store.lock(tx, hash)
+          if (login === null) return 'expired_token'
+          await store.delete(tx, hash)
+          return keys.makeForLogin(tx, login, `${login.clientName} ${now().toISOString().slice(0, 10)}`)
+        }))
+      if (typeof made !== 'string') return made
+      throw new ServiceError(made, REFUSALS[made])
+    },
+
+    deleteExpired: (): Promise<void> => store.deleteExpired(database.sql, now()),
+  }
+}
+
+export type DeviceLoginsService = ReturnType<typeof createDeviceLoginsService>

@@ -22,6 +22,9 @@ describe('the settings', () => {
       updateRetentionDays: 7,
       roundModelsKept: 100,
       jobStateRetentionDays: 90,
+      storage: { kind: 'folder', path: null },
+      cacheBytes: 10 * 1024 ** 3,
+      downloads: 'proxy',
       corsOrigins: [],
       certificate: null,
       publicUrl: null,
@@ -46,11 +49,47 @@ describe('the settings', () => {
   })
 
   it.each([
+    ['/srv/weights', { kind: 'folder', path: '/srv/weights' }],
+    ['file:///srv/we%20ights', { kind: 'folder', path: '/srv/we ights' }],
+    ['s3://bucket', { kind: 's3', bucket: 'bucket', prefix: '', endpoint: null, region: null }],
+    [
+      's3://my.bucket/a/b/?endpoint=http://127.0.0.1:9000/&region=eu-central-1',
+      {
+        kind: 's3',
+        bucket: 'my.bucket',
+        prefix: 'a/b/',
+        endpoint: 'http://127.0.0.1:9000',
+        region: 'eu-central-1',
+      },
+    ],
+  ])('keep files in SERVICE_STORAGE_URL=%s', (url, storage) => {
+    expect(readConfig({ SERVICE_STORAGE_URL: url }).storage).toEqual(storage)
+  })
+
+  it('let only S3 redirect, and only a folder be sent by nginx', () => {
+    const s3 = { SERVICE_STORAGE_URL: 's3://bucket' }
+    expect(readConfig({ ...s3, SERVICE_DOWNLOADS: 'redirect' }).downloads).toBe('redirect')
+    expect(() => readConfig({ ...s3, SERVICE_DOWNLOADS: 'x-accel' })).toThrow('SERVICE_DOWNLOADS')
+    expect(readConfig({ SERVICE_DOWNLOADS: 'x-accel' }).downloads).toBe('x-accel')
+  })
+
+  it.each([
     ['SERVICE_PORT', 'eighty'],
     ['SERVICE_PORT', '65536'],
     ['SERVICE_ENROLLMENT', 'maybe'],
     ['SERVICE_DATABASE_URL', 'mysql://localhost/x'],
-    ['SERVICE_STORAGE_URL', 's3://bucket'],
+    ['SERVICE_STORAGE_URL', 's3://'],
+    ['SERVICE_STORAGE_URL', 's3://no_bucket'],
+    ['SERVICE_STORAGE_URL', 's3://key:secret@bucket'],
+    ['SERVICE_STORAGE_URL', 's3://bucket/../x y'],
+    ['SERVICE_STORAGE_URL', 's3://bucket?endpoint=localhost:9000'],
+    ['SERVICE_STORAGE_URL', 's3://bucket?region=EU!'],
+    ['SERVICE_STORAGE_URL', 's3://bucket?regoin=eu'],
+    ['SERVICE_STORAGE_URL', 'weights'],
+    ['SERVICE_STORAGE_URL', 'https://bucket.example.org'],
+    ['SERVICE_CACHE_BYTES', '-1'],
+    ['SERVICE_DOWNLOADS', 'nginx'],
+    ['SERVICE_DOWNLOADS', 'redirect'],
     ['SERVICE_RATE_LIMIT_PER_MINUTE', '0'],
     ['SERVICE_STRAGGLER_GRACE_SECONDS', '-1'],
     ['SERVICE_MAX_UPLOAD_BYTES', '1.5'],

@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import type { EnrollmentMode } from './domain/access.ts'
 import { parseOrigins, parsePublicUrl } from './domain/own-hosts.ts'
+import { parseStorageUrl, type StorageLocation } from './domain/storage-location.ts'
 
 /** Everything an operator may set, read once. `svc` and the service share SERVICE_HOME. */
 export interface Config {
@@ -11,6 +12,11 @@ export interface Config {
   readonly dataDir: string
   /** null: the embedded database in the data folder. */
   readonly databaseUrl: string | null
+  /** Where weight files are kept. */
+  readonly storage: StorageLocation
+  /** Local copies of files that are kept in S3 take at most so much, but for those in use. */
+  readonly cacheBytes: number
+  readonly downloads: (typeof DOWNLOADS)[number]
   readonly enrollment: EnrollmentMode
   readonly rateLimitPerMinute: number
   /** null: it follows from each round's timeout. */
@@ -60,6 +66,8 @@ export class ConfigError extends Error {
 }
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+/** Who sends files: the service; the object store, to clients that ask for it; or nginx, from the same folder. */
+const DOWNLOADS = ['proxy', 'redirect', 'x-accel'] as const
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
 /** Whether only this machine reaches a service that listens there. */
 export const isLoopback = (host: string): boolean => LOOPBACK.has(host)
@@ -107,10 +115,16 @@ export const readConfig = (environment: Environment): Config => {
 
   const home = resolve(text('SERVICE_HOME') ?? join(homedir(), '.svc'))
   const host = text('SERVICE_HOST') ?? '127.0.0.1'
-  const storage = text('SERVICE_STORAGE_URL')
-  if (storage !== undefined) {
+  const storage = storageOf(text('SERVICE_STORAGE_URL'))
+  const downloads = oneOf('SERVICE_DOWNLOADS', DOWNLOADS, 'proxy')
+  if (downloads === 'redirect' && storage.kind === 'folder') {
     throw new ConfigError(
-      'SERVICE_STORAGE_URL is not supported by this version: weight files live in SERVICE_DATA_DIR. Remove the setting.',
+      'SERVICE_DOWNLOADS=redirect needs files in S3: set SERVICE_STORAGE_URL to s3://…, or use proxy.',
+    )
+  }
+  if (downloads === 'x-accel' && storage.kind === 's3') {
+    throw new ConfigError(
+      'SERVICE_DOWNLOADS=x-accel needs files in a folder that nginx reads too: use redirect for S3.',
     )
   }
   const enrollment = oneOf('SERVICE_ENROLLMENT', ['open', 'token'], LOOPBACK.has(host) ? 'open' : 'token')
@@ -120,6 +134,9 @@ export const readConfig = (environment: Environment): Config => {
     port: number('SERVICE_PORT', { min: 0, max: 65_535 }, 8000),
     dataDir: resolve(text('SERVICE_DATA_DIR') ?? join(home, 'data')),
     databaseUrl: databaseUrlOf(text('SERVICE_DATABASE_URL')),
+    storage,
+    cacheBytes: number('SERVICE_CACHE_BYTES', { min: 0, max: 1024 * 1024 * GIB }, 10 * GIB),
+    downloads,
     enrollment,
     rateLimitPerMinute: number('SERVICE_RATE_LIMIT_PER_MINUTE', { min: 1, max: 1_000_000_000 }, 100),
     stragglerGraceSeconds:
@@ -154,7 +171,7 @@ export const readConfig = (environment: Environment): Config => {
     (name) => name.startsWith('SERVICE_') && !read.has(name) && !FOREIGN.has(name),
   )
   if (unknown !== undefined) {
-    const known = [...read].filter((name) => name !== 'SERVICE_STORAGE_URL').sort()
+    const known = [...read].sort()
     throw new ConfigError(`${unknown} is not a setting of this service. Known: ${known.join(', ')}.`)
   }
   return Object.freeze(config)
@@ -181,6 +198,12 @@ const certificateOf = (cert: string | undefined, key: string | undefined): Confi
 const backupUrlOf = (value: string | undefined): string | null => {
   if (value === undefined || isAbsolute(value)) return value ?? null
   throw new ConfigError(`SERVICE_BACKUP_URL must be the absolute path of a folder, got '${value}'.`)
+}
+
+const storageOf = (value: string | undefined): StorageLocation => {
+  const location = parseStorageUrl(value)
+  if (typeof location !== 'string') return location
+  throw new ConfigError(`SERVICE_STORAGE_URL: ${location}.`)
 }
 
 const originsOf = (value = ''): readonly string[] => {

@@ -102,10 +102,7 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
   const modelsFolder = options.modelsFolder ?? state.modelsFolder
   const connect = (deviceId: string, apiKey?: string): Device =>
     createDevice({
-      baseUrl,
-      deviceId,
-      log,
-      now,
+      ...{ baseUrl, deviceId, log, now, directDownloads: true },
       ...(platform && { platform }),
       ...(capabilities && { capabilities }),
       ...(enrollmentToken !== undefined && { enrollmentToken }),

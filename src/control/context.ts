@@ -1,10 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { AggregationWorkers } from '../aggregation/worker-pool.ts'
 import type { Config } from '../config.ts'
-import { openFolderStore } from '../platform/blobs/folder-store.ts'
 import { openPartialFiles } from '../platform/blobs/partial-files.ts'
+import { createSharedPartialFiles } from '../platform/blobs/shared-partial-files.ts'
 import type { Hints } from '../platform/db/hints.ts'
 import { migrate } from '../platform/db/migrate.ts'
 import { MIGRATIONS } from '../platform/db/migrations/all.ts'
@@ -14,9 +13,11 @@ import { createChangeNotifier } from '../platform/events/change-notifier.ts'
 import { createEventBus } from '../platform/events/event-bus.ts'
 import { createLogger } from '../platform/http/request-log.ts'
 import { createSecrets } from '../platform/secrets.ts'
+import { createUploadParts } from './catalog/uploads/upload-parts.store.ts'
 import { refuseUnfinishedRestore, requireDataFolder } from './data-folder.ts'
 import type { Changes, ControlEvents } from './events.ts'
 import { Accounting } from './federations/accounting/accounting.ts'
+import { openStorage } from './storage.ts'
 
 /** What differs between a real start and a test: the clock, chance, and what is opened already. */
 export interface Surroundings {
@@ -62,10 +63,9 @@ export const openContext = async (config: Config, surroundings: Surroundings) =>
   const drawSeed = surroundings.drawSeed ?? (() => randomBytes(32))
   const log = createLogger({ level: config.logLevel })
 
-  const blobsFolder = join(config.dataDir, 'blobs')
   await requireDataFolder(config.dataDir)
   await refuseUnfinishedRestore(config.dataDir)
-  await requireDataFolder(blobsFolder)
+  const { blobs, folder, objects } = await openStorage(config)
   const database =
     surroundings.database ??
     (await openDatabase({
@@ -76,8 +76,10 @@ export const openContext = async (config: Config, surroundings: Surroundings) =>
     }))
   await refuseUnfinishedMove(database)
   await migrate(database, MIGRATIONS)
-  const blobs = await openFolderStore(blobsFolder)
-  const partials = await openPartialFiles(blobsFolder)
+  const partials =
+    objects === null
+      ? await openPartialFiles(folder)
+      : createSharedPartialFiles(objects, createUploadParts({ database, now }))
   const events = createEventBus<Executor, ControlEvents>(log)
   const changes = shareChanges(createChangeNotifier(), database.hints)
   const workers = surroundings.workers ?? new AggregationWorkers()

@@ -78,7 +78,7 @@ export const watchFreeSpace = (folder: string): (() => Promise<void>) => {
  * Makes the folder `path`, which is or is in the data folder, where it is missing, and tries whether it can be written to.
  * @throws ConfigError naming the setting, the folder and what is wrong with it.
  */
-export const requireDataFolder = async (path: string): Promise<void> => {
+export const requireDataFolder = async (path: string, setting = 'SERVICE_DATA_DIR'): Promise<void> => {
   try {
     await makeFolder(path)
     await closeToOthers(path)
@@ -88,8 +88,8 @@ export const requireDataFolder = async (path: string): Promise<void> => {
     await rmdir(probe)
   } catch (error) {
     throw new ConfigError(
-      `SERVICE_DATA_DIR: the folder ${path} cannot be used: ${(error as Error).message}. ` +
-        'Set SERVICE_DATA_DIR to a folder that this user may write to.',
+      `${setting}: the folder ${path} cannot be used: ${(error as Error).message}. ` +
+        `Set ${setting} to a folder that this user may write to.`,
     )
   }
 }

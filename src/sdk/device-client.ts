@@ -32,6 +32,7 @@ export const createDevice = (options: DeviceOptions): Device => {
   const transport = createTransport({
     baseUrl: options.baseUrl.replace(/\/+$/, ''),
     fetch: options.fetch ?? globalFetch,
+    directDownloads: options.directDownloads ?? false,
     bearer: () => key ?? options.enrollmentToken ?? null,
     world,
   })

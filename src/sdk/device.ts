@@ -21,6 +21,8 @@ export interface DeviceOptions {
   /** A key with devices:write, where the service asks for one at registration. */
   readonly enrollmentToken?: string
   readonly fetch?: typeof globalThis.fetch
+  /** Whether files are fetched from the object store where the service offers that; not in a browser. Default: false. */
+  readonly directDownloads?: boolean
   readonly sleep?: Sleep
   readonly now?: () => number
   readonly random?: () => number

@@ -29,6 +29,8 @@ export interface Transport {
 export interface TransportOptions {
   readonly baseUrl: string
   readonly fetch: typeof globalThis.fetch
+  /** Of requests that ask for a stream, whether a redirect to an object store is followed. */
+  readonly directDownloads: boolean
   readonly bearer: () => string | null
   readonly world: Surroundings
 }
@@ -39,8 +41,34 @@ const MAX_WARNINGS = 100
 export const policyOf = ({ until }: CallOptions, { now }: Surroundings): RetryPolicy =>
   until === undefined ? DEFAULT_POLICY : { ...DEFAULT_POLICY, totalMs: Math.max(0, until - now()) }
 
+/**
+ * A download from where the service says the bytes are: the key does not travel there, the caller checks the hash. The
+ * service sends them itself where that place cannot be reached from here.
+ */
+const direct = async (fetch: typeof globalThis.fetch, request: Request): Promise<Response> => {
+  request.headers.set('prefer', 'redirect')
+  const response = await fetch(request, { redirect: 'manual' })
+  const location = response.headers.get('location')
+  if (response.status !== 307 || location === null) return response
+  await response.body?.cancel()
+  const range = request.headers.get('range')
+  try {
+    const answer = await fetch(location, {
+      headers: { 'accept-encoding': 'identity', ...(range === null ? {} : { range }) },
+      redirect: 'error',
+      signal: request.signal,
+    })
+    if (answer.ok || answer.status === 416) return answer
+    await answer.body?.cancel()
+  } catch {
+    request.signal.throwIfAborted()
+  }
+  request.headers.delete('prefer')
+  return fetch(request, { redirect: 'error' })
+}
+
 /** Requests to one service, with the key added and every wait bounded. */
-export const createTransport = ({ baseUrl, fetch, bearer, world }: TransportOptions): Transport => {
+export const createTransport = ({ baseUrl, fetch, directDownloads, bearer, world }: TransportOptions): Transport => {
   const shown = new Set<string>()
   const showWarning = (warning: string | null): void => {
     if (warning === null || shown.has(warning) || shown.size >= MAX_WARNINGS) return
@@ -52,8 +80,10 @@ export const createTransport = ({ baseUrl, fetch, bearer, world }: TransportOpti
     fetch: async (request) => {
       const key = bearer()
       if (key !== null) request.headers.set('authorization', `Bearer ${key}`)
+      const isDownload = request.method === 'GET' && /\/(download|model|control)$/.test(new URL(request.url).pathname)
       // A redirect would resend the key and the weights to somewhere nobody named.
-      const response = await fetch(request, { redirect: 'error' })
+      const response =
+        directDownloads && isDownload ? await direct(fetch, request) : await fetch(request, { redirect: 'error' })
       showWarning(response.headers.get('x-service-warning'))
       return response
     },

@@ -121,7 +121,7 @@ export const pull = async (options: PullOptions, session: Session): Promise<Pull
   const remote: RemoteFile = {
     label: basename(target),
     url,
-    ownHeaders: async () => ownHeaders,
+    ownHeaders: async () => ({ ...ownHeaders, prefer: 'redirect' }),
     etag: plainEtag(response.headers.get('etag')),
     size,
     digest: { algorithm: 'sha256', hex: sha256 },

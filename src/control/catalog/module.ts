@@ -1,6 +1,7 @@
 import type { App } from '../../platform/http/app.ts'
 import { acceptUploads } from '../../platform/http/upload.ts'
 import type { Context } from '../context.ts'
+import { createDownloads } from '../downloads.ts'
 import type { Module } from '../module.ts'
 import { benchmarksRoutes } from './benchmarks/benchmarks.routes.ts'
 import { createBenchmarksService } from './benchmarks/benchmarks.service.ts'
@@ -67,7 +68,17 @@ export type Catalog = ReturnType<typeof create>
 
 export const catalog: Module<Catalog, object> = {
   description: 'Models, versions, aliases, uploads and shared benchmark results',
-  tables: ['blobs', 'models', 'model_versions', 'conversions', 'model_aliases', 'model_alias_moves', 'benchmarks'],
+  tables: [
+    'blobs',
+    'partial_uploads',
+    'upload_parts',
+    'models',
+    'model_versions',
+    'conversions',
+    'model_aliases',
+    'model_alias_moves',
+    'benchmarks',
+  ],
   create,
   async routes(app, { models, aliases, lineage, scrubs, uploads, conversions, benchmarks }, { config, blobs }) {
     benchmarksRoutes(app, benchmarks)
@@ -77,7 +88,9 @@ export const catalog: Module<Catalog, object> = {
     await app.register(async (scope: App) => uploadsRoutes(scope, uploads))
     await app.register(async (scope: App) => {
       await acceptUploads(scope)
-      modelsRoutes(scope, models, { blobs, uploads, conversions, maxUploadBytes: config.maxUploadBytes })
+      const { maxUploadBytes } = config
+      const downloads = createDownloads({ blobs, config })
+      modelsRoutes(scope, models, { blobs, downloads, uploads, conversions, maxUploadBytes })
     })
   },
   tasks: (_context, { files, scrubs, uploads, conversionRuns }) => [

@@ -2,7 +2,6 @@ import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { badRequest, conflict, ServiceError } from '../../domain/errors.ts'
-import { openFolderStore } from '../../platform/blobs/folder-store.ts'
 import { lockFolder } from '../../platform/db/embedded/folder-lock.ts'
 import { syncFolder } from '../../platform/transfer/durable-file.ts'
 import { RESTORING, requireDataFolder } from '../data-folder.ts'
@@ -10,6 +9,7 @@ import { type BackupTarget, openBackupTarget } from '../operations/backups/backu
 import { latestBackup, type Manifest, readManifest } from '../operations/backups/manifest.ts'
 import { restoreServer } from '../operations/backups/pg-tools.ts'
 import { restoreDatabaseFiles, restoreFiles, restoreKeys } from '../operations/backups/read-backup.ts'
+import { openStorage } from '../storage.ts'
 import type { ProgramOptions } from './program-options.ts'
 
 /** Of the lock that is held; what a file system has when it is new. */
@@ -72,8 +72,7 @@ export const restore = async ({ config, text, result, progress }: ProgramOptions
     await writeFile(join(dataDir, RESTORING), `${url} ${manifest.name}\n`, { mode: 0o600, flush: true })
     await syncFolder(dataDir)
     progress(`Restoring ${manifest.name} from ${target.url} to ${dataDir}`)
-    await mkdir(join(dataDir, 'blobs'), { recursive: true, mode: 0o700 })
-    const blobs = await openFolderStore(join(dataDir, 'blobs'))
+    const { blobs } = await openStorage(config)
     await blobs.sweep(new Date())
     const files = await restoreFiles(target, manifest, blobs)
     await restoreKeys(target, manifest, dataDir)

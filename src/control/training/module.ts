@@ -1,6 +1,7 @@
 import type { App } from '../../platform/http/app.ts'
 import { acceptUploads } from '../../platform/http/upload.ts'
 import type { Context } from '../context.ts'
+import { createDownloads } from '../downloads.ts'
 import type { Module } from '../module.ts'
 import { adoptTraining } from './adoption.store.ts'
 import { createJobContinuations } from './jobs/job-continuations.service.ts'
@@ -152,9 +153,10 @@ export const training: Module<Training, Earlier> = {
   async routes(app, parts, { blobs, config }) {
     const { rounds, standalone, participation, secureRounds, updates, receipts, jobs, evaluationSteps } = parts
     roundsRoutes(app, rounds, standalone)
-    participationRoutes(app, participation, blobs)
+    const downloads = createDownloads({ blobs, config })
+    participationRoutes(app, participation, downloads)
     participantsRoutes(app, participation)
-    evaluationRoutes(app, evaluationSteps, blobs)
+    evaluationRoutes(app, evaluationSteps, downloads)
     receiptsRoutes(app, receipts)
     secureRoundsRoutes(app, secureRounds)
     jobsRoutes(app, jobs)

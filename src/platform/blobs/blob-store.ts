@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { ServiceError } from '../../domain/errors.ts'
 
 /** A file that has arrived whole and is hashed, but is not yet kept. `keep` or `discard` ends it; what is kept can no more be discarded. */
 export interface StagedBlob {
@@ -33,16 +34,28 @@ export interface BlobStore {
   /**
    * A stream of bytes [start, end] (inclusive; the whole file when absent). Throws not_found when it is gone.
    * `passing` chunks are overwritten once they are on their way: only for `pipe`, into what calls back when it has
-   * written. Default: `kept`.
+   * written; they may come from a local copy. Default: `kept`, from where the file is stored.
    */
   read(sha256: string, range?: BlobRange, chunks?: Chunks): Promise<Readable>
   /** Runs work that needs files with paths, for random access. What `pathOf` has named stays there until the work has ended. */
   withPaths<Result>(work: (pathOf: PathOf) => Promise<Result>): Promise<Result>
   has(sha256: string): Promise<boolean>
   remove(sha256: string): Promise<void>
+  /** An address under which anyone can fetch the file for an hour, without this service; absent where there is none. */
+  presign?(sha256: string, fileName: string): Promise<string>
   /** Deletes staging files that no living process can still be writing. */
   sweep(olderThan: Date): Promise<number>
 }
+
+const SHA256 = /^[0-9a-f]{64}$/
+
+export const requireSha256 = (sha256: string): string => {
+  if (!SHA256.test(sha256)) throw new Error(`not a sha256 in hex: ${JSON.stringify(sha256)}`)
+  return sha256
+}
+
+export const gone = (sha256: string, cause: unknown): ServiceError =>
+  new ServiceError('not_found', `The file sha256:${sha256} is no longer in storage.`, { cause })
 
 /** The storage path shown on the wire: `sha256/ab/abcd…`. */
 export const blobPath = (sha256: string): string => `sha256/${sha256.slice(0, 2)}/${sha256}`

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { badRequest } from '../../domain/errors.ts'
 import { type BlobStore, blobPath } from './blob-store.ts'
 import { openFolderStore } from './folder-store.ts'
+import { STORE_CONTRACT } from './store-contract.fixture.ts'
 
 let root: string
 let blobs: BlobStore
@@ -31,6 +32,8 @@ const keep = async (content: string): Promise<string> => {
   return staged.sha256
 }
 
+test.each(STORE_CONTRACT)('%s', (_name, check) => check(blobs))
+
 test('a staged file is hashed and measured, and is not in the store until it is kept', async () => {
   const staged = await blobs.stage(source('hello ', 'world'), roomy)
   expect(staged).toMatchObject({ sha256: sha256('hello world'), size: 11 })
@@ -41,12 +44,6 @@ test('a staged file is hashed and measured, and is not in the store until it is 
   expect(await blobs.has(staged.sha256)).toBe(true)
   expect(await readFile(join(root, blobPath(staged.sha256)), 'utf8')).toBe('hello world')
   expect(await inStaging()).toEqual([])
-})
-
-test('an empty file can be kept and read', async () => {
-  const hash = await keep('')
-  expect(hash).toBe(sha256(''))
-  expect(await text(await blobs.read(hash))).toBe('')
 })
 
 test('keeping the same bytes twice leaves one file, and heals a copy that rotted', async () => {
@@ -144,34 +141,6 @@ test('a source is let go of when its file cannot be written', async () => {
   expect(letGo).toBe(2)
 })
 
-test('a file that is gone is not_found when read or located, and is not has', async () => {
-  const hash = await keep('short-lived')
-  expect(await text(await blobs.read(hash))).toBe('short-lived')
-  await blobs.remove(hash)
-  await blobs.remove(hash)
-  const missing = { code: 'not_found', message: `The file sha256:${hash} is no longer in storage.` }
-  await expect(blobs.read(hash)).rejects.toMatchObject(missing)
-  await expect(blobs.withPaths((pathOf) => pathOf(hash))).rejects.toMatchObject(missing)
-  expect(await blobs.has(hash)).toBe(false)
-})
-
-test('only 64 lower-case hex digits become a path', async () => {
-  for (const name of ['', '../../etc/passwd', 'A'.repeat(64), 'a'.repeat(63), `${'a'.repeat(63)}/`]) {
-    await expect(blobs.read(name)).rejects.toThrow('not a sha256 in hex')
-    await expect(blobs.remove(name)).rejects.toThrow('not a sha256 in hex')
-    await expect(blobs.has(name)).rejects.toThrow('not a sha256 in hex')
-  }
-})
-
-test('a scratch file is adopted with the hash of what was written to it', async () => {
-  const path = await blobs.scratchPath()
-  await writeFile(path, 'made by a worker')
-  const staged = await blobs.adopt(path)
-  expect(staged).toMatchObject({ sha256: sha256('made by a worker'), size: 16, path })
-  await staged.keep()
-  expect(await text(await blobs.read(staged.sha256))).toBe('made by a worker')
-})
-
 test('only files of the staging area are adopted', async () => {
   await writeFile(join(root, 'elsewhere'), 'x')
   await expect(blobs.adopt(join(root, 'elsewhere'))).rejects.toThrow('not a file of the staging area')
@@ -191,13 +160,6 @@ test('a sweep deletes what a dead process left and spares young files and files 
   expect((await inStaging()).sort()).toEqual([mine.path.split(/[\\/]/).at(-1), 'young.part'].sort())
   await mine.keep()
   expect(await blobs.has(mine.sha256)).toBe(true)
-})
-
-test('concurrent uploads of different and equal bytes all arrive', async () => {
-  const contents = ['a', 'b', 'a', 'c', 'b', 'a']
-  const hashes = await Promise.all(contents.map(keep))
-  expect(hashes).toEqual(contents.map((content) => sha256(content)))
-  for (const hash of hashes) expect(await blobs.has(hash)).toBe(true)
 })
 
 test('64 MiB pass through without being held in memory', async () => {

@@ -1,10 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { open, readdir, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { badRequest, type ServiceError } from '../../domain/errors.ts'
-import { syncFolder } from '../transfer/durable-file.ts'
 import type { BlobStore, StagedBlob } from './blob-store.ts'
 import { writeSynced } from './write-synced.ts'
 
@@ -18,10 +17,10 @@ const tooLarge = (maxBytes: number): ServiceError =>
       'Send a smaller file, or start the server with a higher SERVICE_MAX_UPLOAD_BYTES.',
   )
 
-/** Files that arrive in the folder `staging`, until they are moved to where `pathOf` says, on the same file system. */
+/** Files that arrive in the folder `staging`, until `store` has taken them away from there. */
 export const createStagingArea = (
   staging: string,
-  pathOf: (sha256: string) => string,
+  store: (path: string, sha256: string, size: number) => Promise<void>,
 ): Pick<BlobStore, 'stage' | 'scratchPath' | 'adopt' | 'sweep'> => {
   // Files of this process that `sweep` must leave alone however old they are.
   const inUse = new Set<string>()
@@ -46,22 +45,9 @@ export const createStagingArea = (
         if (!kept) await discard(path)
       },
       async keep() {
-        // Over an existing file too: the bytes are the same, and a copy that rotted on disk is healed.
-        const target = pathOf(sha256)
-        const folder = dirname(target)
-        const isNew = await rename(path, target).then(
-          () => false,
-          async (error: unknown) => {
-            if (!isMissing(error)) throw error
-            await mkdir(folder, { recursive: true, mode: 0o700 })
-            await rename(path, target)
-            return true
-          },
-        )
+        await store(path, sha256, size)
         kept = true
         inUse.delete(path)
-        await syncFolder(folder)
-        if (isNew) await syncFolder(dirname(folder))
       },
     }
   }

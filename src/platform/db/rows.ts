@@ -290,6 +290,20 @@ export interface OutboxRow {
   federation_id: string | null
 }
 
+export interface PartialUploadRow {
+  name: string
+  size: Generated<number>
+  writer: string | null
+  writer_until: Date | null
+  touched_at: Date
+}
+
+export interface UploadPartRow {
+  upload: string
+  start: number
+  size: Generated<number>
+}
+
 export interface Tables
   extends DeliveryTables,
     BenchmarkTables,
@@ -306,6 +320,8 @@ export interface Tables
   device_logins: DeviceLoginRow
   sessions: SessionRow
   blobs: BlobRow
+  partial_uploads: PartialUploadRow
+  upload_parts: UploadPartRow
   models: ModelRow
   model_versions: ModelVersionRow
   conversions: ConversionRow

@@ -10,6 +10,32 @@ export interface Download {
   readonly fileName: string
   /** Opens the bytes; called at most once, and not at all for HEAD, 304 and 416. */
   open(range: ByteRange | undefined, chunks: 'kept' | 'passing'): Promise<Readable>
+  /** Another address that has the bytes, for clients that ask with `Prefer: redirect`. */
+  readonly redirect?: () => Promise<string>
+  /** Under which an nginx in front has the file, where it says so with `X-Sendfile-Type: X-Accel-Redirect`. */
+  readonly internalPath?: string
+}
+
+const prefersRedirect = (header: string | undefined): boolean =>
+  header?.split(/[,;]/).some((word) => word.trim().toLowerCase() === 'redirect') === true
+
+/** Lets another send the file; null where the service does that itself. */
+const handOver = async (
+  { headers: { prefer, 'x-sendfile-type': sendfile } }: FastifyRequest,
+  reply: FastifyReply,
+  { redirect, internalPath }: Download,
+  { headers, whole }: { readonly headers: Record<string, string>; readonly whole: Record<string, string> },
+): Promise<FastifyReply | null> => {
+  if (redirect !== undefined && prefersRedirect([prefer].flat().join())) {
+    const location = await redirect()
+    return reply
+      .code(307)
+      .headers({ ...headers, location, 'cache-control': 'private, no-store', 'preference-applied': 'redirect' })
+      .send()
+  }
+  if (internalPath === undefined || String(sendfile).toLowerCase() !== 'x-accel-redirect') return null
+  const { 'content-length': _size, ...rest } = whole
+  return reply.headers({ ...rest, 'x-accel-redirect': internalPath }).send('')
 }
 
 /** RFC 6266: a plain name for everybody and, where that lost something, the real one in RFC 5987 form. */
@@ -59,6 +85,11 @@ export const sendBlob = async (request: FastifyRequest, reply: FastifyReply, fil
       .code(416)
       .headers({ ...headers, 'content-range': `bytes */${size}`, 'content-type': 'application/json; charset=utf-8' })
       .send(JSON.stringify({ error: 'bad_request', message, status_code: 416 }))
+  }
+  const isResumed = requested !== 'whole'
+  if (range === undefined || isResumed) {
+    const elsewhere = await handOver(request, reply, file, { headers, whole })
+    if (elsewhere !== null) return elsewhere
   }
   // Opened before a header is set: a file that is gone is a plain 404.
   // A socket takes each chunk before the next is asked for; what stands in for one in a test may keep them all.

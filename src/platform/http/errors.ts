@@ -64,7 +64,7 @@ const isBeforeHandler = (error: unknown): boolean =>
 const LOGGED: Partial<Record<ErrorCode, string>> = {
   internal_error: 'unexpected error',
   insufficient_storage: 'the disk is full',
-  unavailable: 'the database does not respond',
+  unavailable: 'the database or the file storage does not respond',
 }
 
 export const sendError = (fault: ServiceError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {

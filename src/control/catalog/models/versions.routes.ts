@@ -8,6 +8,7 @@ import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { readUpload } from '../../../platform/http/upload.ts'
 import { parseFields } from '../../../platform/http/validation.ts'
 import { Binary } from '../../../platform/http/wire.schema.ts'
+import type { Downloads } from '../../downloads.ts'
 import type { Conversions } from '../conversions/conversions.service.ts'
 import type { UploadsService } from '../uploads/uploads.service.ts'
 import { presentVersion } from './models.present.ts'
@@ -16,6 +17,7 @@ import type { ModelsService } from './models.service.ts'
 
 export interface VersionStorage {
   readonly blobs: BlobStore
+  readonly downloads: Downloads
   readonly uploads: UploadsService
   readonly conversions: Conversions
   readonly maxUploadBytes: number
@@ -94,12 +96,8 @@ export const versionsRoutes = (app: App, models: ModelsService, storage: Version
       const { model_id, version } = request.params
       const found = await models.findVersion(callerOf(request), model_id, version)
       const { sha256, size, extension } = await storage.conversions.fileOf(found.version, request.query.format)
-      return sendBlob(request, reply, {
-        size,
-        sha256,
-        fileName: `${found.model.name ?? found.model.id}-v${found.version.version}${extension && `.${extension}`}`,
-        open: (range, chunks) => storage.blobs.read(sha256, range, chunks),
-      })
+      const fileName = `${found.model.name ?? found.model.id}-v${found.version.version}${extension && `.${extension}`}`
+      return sendBlob(request, reply, storage.downloads({ size, sha256, fileName }))
     },
   )
 }

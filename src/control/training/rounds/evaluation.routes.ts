@@ -1,17 +1,17 @@
 import { badRequest } from '../../../domain/errors.ts'
-import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import { sendBlob } from '../../../platform/http/download.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { warn } from '../../../platform/http/warnings.ts'
 import { Binary } from '../../../platform/http/wire.schema.ts'
+import type { Downloads } from '../../downloads.ts'
 import { EvaluationPlan, EvaluationTaken, NewEvaluation } from './evaluation.schema.ts'
 import type { EvaluationSteps } from './evaluation-steps.service.ts'
 import { RoundParams } from './rounds.schema.ts'
 import { readEvaluation } from './update-report.ts'
 
-export const evaluationRoutes = (app: App, steps: EvaluationSteps, blobs: BlobStore): void => {
+export const evaluationRoutes = (app: App, steps: EvaluationSteps, downloads: Downloads): void => {
   app.get(
     '/api/v1/training/rounds/:round_id/evaluation',
     {
@@ -62,12 +62,8 @@ export const evaluationRoutes = (app: App, steps: EvaluationSteps, blobs: BlobSt
     },
     async (request, reply) => {
       const { version } = await steps.plan(callerOf(request), request.params.round_id)
-      return sendBlob(request, reply, {
-        size: version.size,
-        sha256: version.sha256,
-        fileName: version.fileName,
-        open: (range, chunks) => blobs.read(version.sha256, range, chunks),
-      })
+      const { size, sha256, fileName } = version
+      return sendBlob(request, reply, downloads({ size, sha256, fileName }))
     },
   )
 

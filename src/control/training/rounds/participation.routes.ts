@@ -1,17 +1,17 @@
 import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
-import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import { sendBlob } from '../../../platform/http/download.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { Binary } from '../../../platform/http/wire.schema.ts'
+import type { Downloads } from '../../downloads.ts'
 import { presentSettings } from '../secure-rounds/secure-rounds.schema.ts'
 import type { Participation as ParticipationService } from './participation.service.ts'
 import { presentSampling } from './round-body.schema.ts'
 import { Participation, Plan, RoundParams, SelectionQuery } from './rounds.schema.ts'
 import type { RoundBeginning } from './rounds.service.ts'
 
-export const participationRoutes = (app: App, participation: ParticipationService, blobs: BlobStore): void => {
+export const participationRoutes = (app: App, participation: ParticipationService, downloads: Downloads): void => {
   app.get(
     '/api/v1/training/rounds/:round_id/plan',
     {
@@ -60,12 +60,8 @@ export const participationRoutes = (app: App, participation: ParticipationServic
     async (request, reply) => {
       const fetches = request.method === 'GET'
       const version = await participation.modelFile(callerOf(request), request.params.round_id, fetches)
-      return sendBlob(request, reply, {
-        size: version.size,
-        sha256: version.sha256,
-        fileName: version.fileName,
-        open: (range, chunks) => blobs.read(version.sha256, range, chunks),
-      })
+      const { size, sha256, fileName } = version
+      return sendBlob(request, reply, downloads({ size, sha256, fileName }))
     },
   )
 
@@ -74,12 +70,7 @@ export const participationRoutes = (app: App, participation: ParticipationServic
     fileOf('downloadRoundControl', "Download SCAFFOLD's global control variate"),
     async (request, reply) => {
       const { sha256, size } = await participation.controlFile(callerOf(request), request.params.round_id)
-      return sendBlob(request, reply, {
-        size,
-        sha256,
-        fileName: 'control',
-        open: (range, chunks) => blobs.read(sha256, range, chunks),
-      })
+      return sendBlob(request, reply, downloads({ size, sha256, fileName: 'control' }))
     },
   )
 

@@ -26,6 +26,7 @@ import { integrations } from './0023-integrations.ts'
 import { people } from './0024-people.ts'
 import { deviceLogins } from './0027-device-logins.ts'
 import { audit } from './0028-audit.ts'
+import { uploadParts } from './0030-upload-parts.ts'
 import { backups } from './0031-backups.ts'
 
 /** Forward only, applied in this order. A published migration is never edited: add the next one. */
@@ -58,5 +59,6 @@ export const MIGRATIONS = [
   people,
   deviceLogins,
   audit,
+  uploadParts,
   backups,
 ] as const

@@ -1,0 +1,35 @@
+import { join } from 'node:path'
+import { type Config, ConfigError } from '../config.ts'
+import type { BlobStore } from '../platform/blobs/blob-store.ts'
+import { openFolderStore } from '../platform/blobs/folder-store.ts'
+import type { ObjectStore } from '../platform/blobs/object-store.ts'
+import { requireDataFolder } from './data-folder.ts'
+
+/** Weight files where the settings want them. */
+export interface Storage {
+  readonly blobs: BlobStore
+  /** On the local disk: all files, or those on their way and copies. */
+  readonly folder: string
+  /** null where the files are in a folder. */
+  readonly objects: ObjectStore | null
+}
+
+/** @throws ConfigError naming the setting, and what is wrong with the folder or the bucket */
+export const openStorage = async ({ dataDir, storage, cacheBytes }: Config): Promise<Storage> => {
+  if (storage.kind === 'folder' && storage.path !== null) {
+    await requireDataFolder(storage.path, 'SERVICE_STORAGE_URL')
+    return { blobs: await openFolderStore(storage.path), folder: storage.path, objects: null }
+  }
+  const folder = join(dataDir, 'blobs')
+  await requireDataFolder(folder)
+  if (storage.kind === 'folder') return { blobs: await openFolderStore(folder), folder, objects: null }
+  const [{ openS3Objects }, { openS3Store }] = await Promise.all([
+    import('../platform/blobs/s3-objects.ts'),
+    import('../platform/blobs/s3-store.ts'),
+  ])
+  const objects = await openS3Objects(storage)
+  await objects.check().catch((error: Error) => {
+    throw new ConfigError(`SERVICE_STORAGE_URL: ${error.message}.`)
+  })
+  return { blobs: await openS3Store(objects, { folder, cacheBytes }), folder, objects }
+}

@@ -1,0 +1,185 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ServiceError } from '../../domain/errors.ts'
+import { writeSynced } from './write-synced.ts'
+
+const FETCHED_AT_ONCE = 8
+const TRIES = 2
+
+interface Entry {
+  /** null until it is here. */
+  size: number | null
+  /** Pieces of work that need it to stay. */
+  pins: number
+  readonly here: Promise<unknown>
+}
+
+/** Copies of stored files on the local disk, the least recently used given up first. */
+export interface FileCache {
+  /** The path of a copy, which is fetched where there is none; it stays until `release`. */
+  pin(sha256: string): Promise<string>
+  release(sha256: string): void
+  /** As `pin`, and null where there is no copy. */
+  pinCopy(sha256: string): Promise<string | null>
+  /** Takes a file that is stored by now; it moves here. */
+  adopt(sha256: string, path: string, size: number): Promise<void>
+  remove(sha256: string): Promise<void>
+  /** Deletes the copies of processes that have died. */
+  sweep(olderThan: Date): Promise<void>
+}
+
+const damaged = (sha256: string, found: string): ServiceError =>
+  new ServiceError('internal_error', `The stored file sha256:${sha256} is damaged: its bytes have the sha256 ${found}.`)
+
+/** At most so many at a time; the rest wait in line. */
+const limited = (limit: number) => {
+  let free = limit
+  const waiting: (() => void)[] = []
+  return async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    if (free > 0) free--
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) free++
+      else next()
+    }
+  }
+}
+
+/**
+ * Files below `root`, in a folder of this process: it begins empty, because a copy may have been cut short by a crash. What is
+ * pinned stays also where it is more than `maxBytes`.
+ */
+export const openFileCache = async (
+  root: string,
+  maxBytes: number,
+  fetch: (sha256: string) => AsyncGenerator<Uint8Array, void>,
+): Promise<FileCache> => {
+  const folder = join(root, randomUUID())
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  // In the order of their last use.
+  const entries = new Map<string, Entry>()
+  const inTurn = limited(FETCHED_AT_ONCE)
+  let bytes = 0
+  const pathOf = (sha256: string): string => join(folder, sha256)
+
+  const drop = async (sha256: string, entry: Entry): Promise<void> => {
+    entries.delete(sha256)
+    bytes -= entry.size ?? 0
+    await rm(pathOf(sha256), { force: true })
+  }
+
+  const makeRoom = async (): Promise<void> => {
+    for (const [sha256, entry] of entries) {
+      if (bytes <= maxBytes) return
+      if (entry.pins === 0 && entry.size !== null) await drop(sha256, entry)
+    }
+  }
+
+  const bring = async (sha256: string): Promise<number> => {
+    const path = join(folder, `${randomUUID()}.part`)
+    try {
+      for (let tries = 1; ; tries++) {
+        const hash = createHash('sha256')
+        let size = 0
+        const hashed = async function* (): AsyncGenerator<Uint8Array, void> {
+          for await (const chunk of fetch(sha256)) {
+            hash.update(chunk)
+            size += chunk.length
+            yield chunk
+          }
+        }
+        await writeSynced(path, hashed(), 1024 * 1024, { flush: false })
+        const found = hash.digest('hex')
+        if (found === sha256) {
+          await rename(path, pathOf(sha256))
+          return size
+        }
+        await rm(path, { force: true })
+        if (tries === TRIES) throw damaged(sha256, found)
+      }
+    } catch (error) {
+      await rm(path, { force: true })
+      throw error
+    }
+  }
+
+  const add = (sha256: string, bringing: () => Promise<number>): Entry => {
+    const entry: Entry = {
+      size: null,
+      pins: 0,
+      here: Promise.resolve()
+        .then(bringing)
+        .then(
+          (size) => {
+            entry.size = size
+            bytes += size
+          },
+          (error: unknown) => {
+            if (entries.get(sha256) === entry) entries.delete(sha256)
+            throw error
+          },
+        ),
+    }
+    entry.here.catch(() => undefined)
+    entries.set(sha256, entry)
+    return entry
+  }
+
+  const use = async (sha256: string, entry: Entry): Promise<string> => {
+    entry.pins++
+    entries.delete(sha256)
+    entries.set(sha256, entry)
+    await entry.here
+    return pathOf(sha256)
+  }
+
+  return {
+    async pin(sha256) {
+      const path = await use(sha256, entries.get(sha256) ?? add(sha256, () => inTurn(() => bring(sha256))))
+      await makeRoom()
+      return path
+    },
+
+    async pinCopy(sha256) {
+      const entry = entries.get(sha256)
+      // What is still on its way is not waited for.
+      return entry === undefined || entry.size === null ? null : use(sha256, entry)
+    },
+
+    release(sha256) {
+      const entry = entries.get(sha256)
+      if (entry === undefined) return
+      entry.pins--
+      if (bytes > maxBytes) void makeRoom()
+    },
+
+    async adopt(sha256, path, size) {
+      if (entries.has(sha256) || size > maxBytes) {
+        await rm(path, { force: true })
+        return
+      }
+      await add(sha256, () => rename(path, pathOf(sha256)).then(() => size)).here
+      await makeRoom()
+    },
+
+    async remove(sha256) {
+      const entry = entries.get(sha256)
+      if (entry?.pins === 0 && entry.size !== null) await drop(sha256, entry)
+    },
+
+    async sweep(olderThan) {
+      const now = new Date()
+      await utimes(folder, now, now)
+      for (const name of await readdir(root)) {
+        const path = join(root, name)
+        if (path === folder) continue
+        const found = await stat(path).catch(() => null)
+        if (found !== null && found.mtime < olderThan) await rm(path, { recursive: true, force: true })
+      }
+    },
+  }
+}

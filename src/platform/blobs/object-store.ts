@@ -1,0 +1,22 @@
+import type { BlobRange } from './blob-store.ts'
+
+/** Objects by their keys, in a bucket below a prefix. Whatever cannot be reached is `unavailable`, with Retry-After. */
+export interface ObjectStore {
+  /** @throws Error saying what an operator has to mend; nothing where the store is merely away */
+  check(): Promise<void>
+  put(key: string, bytes: Uint8Array): Promise<void>
+  /** In parts where it is large. When it has returned, the object is there whole. */
+  putFile(key: string, file: { readonly path: string; readonly size: number }): Promise<void>
+  /**
+   * The bytes of an object, or a part of them; a connection that breaks is continued where it broke. Nothing is asked for
+   * before the first byte is. Throws not_found.
+   */
+  read(key: string, range?: BlobRange): AsyncGenerator<Uint8Array, void>
+  has(key: string): Promise<boolean>
+  /** Harmless where there is none. */
+  remove(key: string): Promise<void>
+  /** An address under which anyone can fetch the object for a while, under this name. */
+  presign(key: string, fileName: string): Promise<string>
+  /** Ends uploads in parts that a process which died has left. */
+  abandonUploads(olderThan: Date): Promise<number>
+}

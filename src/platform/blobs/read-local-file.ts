@@ -1,0 +1,38 @@
+import { type FileHandle, open } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import type { BlobRange, Chunks } from './blob-store.ts'
+import { passingChunks } from './passing-chunks.ts'
+
+export const CHUNK = 256 * 1024
+
+const closingOnError = <T>(handle: FileHandle, work: () => Promise<T>): Promise<T> =>
+  work().catch(async (error: unknown) => {
+    await handle.close()
+    throw error
+  })
+
+export const inOneChunk = (bytes: Buffer, range: BlobRange | undefined): Readable =>
+  new Readable({
+    read() {
+      this.push(range === undefined ? bytes : bytes.subarray(range.start, range.end + 1))
+      this.push(null)
+    },
+  })
+
+/** A stream of the file at `path`, or of a part of it. `whole` is given what was read of one that is at most one chunk. */
+export const readLocalFile = async (
+  path: string,
+  range: BlobRange | undefined,
+  chunks: Chunks | undefined,
+  whole?: (bytes: Buffer) => void,
+): Promise<Readable> => {
+  const handle = await open(path, 'r')
+  const { size } = await closingOnError(handle, () => handle.stat())
+  if (size <= CHUNK) {
+    const bytes = await handle.readFile().finally(() => handle.close())
+    whole?.(bytes)
+    return inOneChunk(bytes, range)
+  }
+  if (chunks !== 'passing') return handle.createReadStream({ highWaterMark: CHUNK, ...range })
+  return passingChunks(handle, CHUNK, range ?? { start: 0, end: size - 1 })
+}

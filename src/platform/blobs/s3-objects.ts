@@ -1,0 +1,198 @@
+import { createReadStream } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type * as S3 from '@aws-sdk/client-s3'
+import { ServiceError } from '../../domain/errors.ts'
+import type { S3Location } from '../../domain/storage-location.ts'
+import type { BlobRange } from './blob-store.ts'
+import type { ObjectStore } from './object-store.ts'
+
+const PART_BYTES = 8 * 1024 * 1024
+const MAX_PARTS = 10_000
+const PARTS_AT_ONCE = 4
+/** Of a request without an answer, and of an answer without a byte. */
+const STALL_MS = 10_000
+const REQUEST_MS = 60_000
+/** A connection that brought something is tried again as often. */
+const TRIES = 3
+const RETRY_AFTER_SECONDS = 5
+const PRESIGNED_SECONDS = 3600
+
+/** As the SDK throws them. */
+interface Fault extends Error {
+  readonly $metadata?: { readonly httpStatusCode?: number }
+}
+
+const statusOf = (error: unknown): number | undefined => (error as Fault).$metadata?.httpStatusCode
+
+const isMissing = (error: unknown): boolean => ['NoSuchKey', 'NotFound'].includes((error as Fault).name)
+
+const away = (cause: unknown): ServiceError =>
+  cause instanceof ServiceError
+    ? cause
+    : new ServiceError('unavailable', 'The file storage of the service does not respond. Try again in a moment.', {
+        cause,
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+      })
+
+const orAway = <Answer>(sending: Promise<Answer>): Promise<Answer> =>
+  sending.catch((error: unknown) => {
+    throw away(error)
+  })
+
+/** Loaded when it is needed: it takes longer than all the rest of a start. */
+const load = async () => {
+  // It says so of Node 20 on every start, which is no news to who runs it.
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'
+  const [sdk, { Upload }, { getSignedUrl }] = await Promise.all([
+    import('@aws-sdk/client-s3'),
+    import('@aws-sdk/lib-storage'),
+    import('@aws-sdk/s3-request-presigner'),
+  ])
+  return { sdk, Upload, getSignedUrl }
+}
+
+const clientOf = (sdk: typeof S3, { endpoint, region }: S3Location): S3.S3Client =>
+  new sdk.S3Client({
+    ...(endpoint === null ? {} : { endpoint, forcePathStyle: true, region: 'us-east-1' }),
+    ...(region === null ? {} : { region }),
+    // Stores that are not Amazon's do not know the newer checksums; every file is checked by its sha256 anyway.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    maxAttempts: TRIES,
+    requestHandler: {
+      connectionTimeout: 2000,
+      socketTimeout: STALL_MS,
+      requestTimeout: REQUEST_MS,
+      throwOnRequestTimeout: true,
+      httpAgent: { keepAlive: true, maxSockets: 256 },
+      httpsAgent: { keepAlive: true, maxSockets: 256 },
+    },
+  })
+
+const faultOf = (error: unknown, bucket: string): string | null => {
+  const { name, message } = error as Fault
+  if (name === 'CredentialsProviderError') return `there are no credentials (${message})`
+  if (/region is missing/i.test(message)) return 'there is no region: add ?region=…, or set AWS_REGION'
+  const status = statusOf(error)
+  if (status === 404) return `there is no bucket '${bucket}'`
+  if (status === 301) return `the bucket '${bucket}' is in another region`
+  if (status === 400 || status === 401 || status === 403) {
+    return `the bucket '${bucket}' refuses these credentials (${status}); they need s3:ListBucket, GetObject, PutObject and DeleteObject`
+  }
+  return null
+}
+
+/** Each chunk within a time; who reads slowly has as long as he likes. */
+const chunksOf = async function* (body: Readable): AsyncGenerator<Uint8Array, void> {
+  const chunks = body[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const timer = setTimeout(() => body.destroy(new Error(`nothing arrived for ${STALL_MS / 1000} s`)), STALL_MS)
+      const { value, done } = await chunks.next().finally(() => clearTimeout(timer))
+      if (done === true) return
+      yield value
+    }
+  } finally {
+    body.destroy()
+  }
+}
+
+/** The bucket of this location. */
+export const openS3Objects = async (location: S3Location): Promise<ObjectStore> => {
+  const { sdk, Upload, getSignedUrl } = await load()
+  const client = clientOf(sdk, location)
+  const at = (key: string) => ({ Bucket: location.bucket, Key: `${location.prefix}${key}` })
+
+  const read = async function* (key: string, range?: BlobRange): AsyncGenerator<Uint8Array, void> {
+    let next = range?.start ?? 0
+    let end = range?.end
+    for (let failed = 0; ; ) {
+      const from = next
+      try {
+        const wanted = end === undefined ? {} : { Range: `bytes=${from}-${end}` }
+        const { Body, ContentLength, ContentRange } = await client.send(
+          new sdk.GetObjectCommand({ ...at(key), ...wanted }),
+        )
+        if (end !== undefined && ContentRange?.startsWith(`bytes ${from}-${end}/`) !== true) {
+          throw new Error(`bytes ${from}-${end} were asked for, and '${ContentRange}' came`)
+        }
+        end ??= ContentLength! - 1
+        for await (const chunk of chunksOf(Body as Readable)) {
+          next += chunk.length
+          yield chunk
+        }
+        if (next === end + 1) return
+        throw new Error(`${next - from} bytes arrived of ${end + 1 - from}`)
+      } catch (error) {
+        if (isMissing(error)) throw new ServiceError('not_found', `There is no object ${key}.`, { cause: error })
+        failed = next > from ? 1 : failed + 1
+        if (failed === TRIES) throw away(error)
+        await sleep(100 * 2 ** failed)
+      }
+    }
+  }
+
+  return {
+    read,
+
+    check: async () => {
+      try {
+        await client.send(new sdk.HeadBucketCommand({ Bucket: location.bucket }))
+      } catch (error) {
+        const fault = faultOf(error, location.bucket)
+        if (fault !== null) throw new Error(fault, { cause: error })
+      }
+    },
+
+    put: async (key, bytes) => {
+      await orAway(client.send(new sdk.PutObjectCommand({ ...at(key), Body: bytes })))
+    },
+
+    putFile: async (key, { path, size }) => {
+      if (size <= PART_BYTES) {
+        const Body = await readFile(path)
+        await orAway(client.send(new sdk.PutObjectCommand({ ...at(key), Body })))
+        return
+      }
+      const partSize = Math.max(PART_BYTES, Math.ceil(size / MAX_PARTS))
+      const params = { ...at(key), Body: createReadStream(path, { highWaterMark: 1024 * 1024 }) }
+      await orAway(new Upload({ client, params, partSize, queueSize: PARTS_AT_ONCE }).done())
+    },
+
+    has: (key) =>
+      client.send(new sdk.HeadObjectCommand(at(key))).then(
+        () => true,
+        (error: unknown) => {
+          if (isMissing(error)) return false
+          throw away(error)
+        },
+      ),
+
+    remove: async (key) => {
+      await orAway(client.send(new sdk.DeleteObjectCommand(at(key))))
+    },
+
+    presign: (key, fileName) => {
+      const named = {
+        ResponseContentDisposition: `attachment; filename="${fileName.replace(/[^\x20-\x7e]|["\\%]/g, '_')}"`,
+      }
+      return orAway(
+        getSignedUrl(client, new sdk.GetObjectCommand({ ...at(key), ...named }), { expiresIn: PRESIGNED_SECONDS }),
+      )
+    },
+
+    abandonUploads: async (olderThan) => {
+      const { Bucket } = at('')
+      const { Uploads = [] } = await orAway(
+        client.send(new sdk.ListMultipartUploadsCommand({ Bucket, Prefix: `${location.prefix}sha256/` })),
+      )
+      const old = Uploads.filter(({ Initiated }) => Initiated !== undefined && Initiated < olderThan)
+      for (const { Key, UploadId } of old) {
+        await orAway(client.send(new sdk.AbortMultipartUploadCommand({ Bucket, Key, UploadId })))
+      }
+      return old.length
+    },
+  }
+}

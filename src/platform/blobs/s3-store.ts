@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { Readable } from 'node:stream'
+import { ServiceError } from '../../domain/errors.ts'
+import { type BlobStore, blobPath, gone, requireSha256 } from './blob-store.ts'
+import { openFileCache } from './file-cache.ts'
+import type { ObjectStore } from './object-store.ts'
+import { readLocalFile } from './read-local-file.ts'
+import { createStagingArea } from './staging-area.ts'
+
+/** Passes the chunks on, but the last only when all of them have this hash: what is damaged never arrives whole. */
+const checked = async function* (
+  source: AsyncGenerator<Uint8Array, void>,
+  sha256: string,
+): AsyncGenerator<Uint8Array, void> {
+  const hash = createHash('sha256')
+  let held: Uint8Array | undefined
+  for await (const chunk of source) {
+    hash.update(chunk)
+    if (held !== undefined) yield held
+    held = chunk
+  }
+  const found = hash.digest('hex')
+  if (found !== sha256) {
+    throw new ServiceError('internal_error', `The stored file sha256:${sha256} is damaged: it has the sha256 ${found}.`)
+  }
+  if (held !== undefined) yield held
+}
+
+/**
+ * Files as objects `sha256/ab/<hash>`. They arrive in `<folder>/staging`, because they are looked into before they are kept, and
+ * copies stay in `<folder>/cache`: what was kept here lately, and what work with paths needs.
+ */
+export const openS3Store = async (
+  objects: ObjectStore,
+  { folder, cacheBytes }: { readonly folder: string; readonly cacheBytes: number },
+): Promise<BlobStore> => {
+  const root = resolve(folder)
+  const staging = join(root, 'staging')
+  await mkdir(staging, { recursive: true, mode: 0o700 })
+  const keyOf = (sha256: string): string => blobPath(requireSha256(sha256))
+
+  const whole = async function* (sha256: string): AsyncGenerator<Uint8Array, void> {
+    try {
+      yield* objects.read(keyOf(sha256))
+    } catch (error) {
+      throw error instanceof ServiceError && error.code === 'not_found' ? gone(sha256, error) : error
+    }
+  }
+  const cache = await openFileCache(join(root, 'cache'), cacheBytes, whole)
+  const area = createStagingArea(staging, async (path, sha256, size) => {
+    await objects.putFile(keyOf(sha256), { path, size })
+    await cache.adopt(sha256, path, size)
+  })
+
+  /** As a stream whose first bytes are here: what is gone, or cannot be reached, is said before an answer begins. */
+  const begun = async (source: AsyncGenerator<Uint8Array, void>, sha256: string): Promise<Readable> => {
+    const first = await source.next().catch((error: unknown) => {
+      throw error instanceof ServiceError && error.code === 'not_found' ? gone(sha256, error) : error
+    })
+    return Readable.from(
+      (async function* () {
+        if (first.done !== true) yield first.value
+        yield* source
+      })(),
+      { objectMode: false, highWaterMark: 256 * 1024 },
+    )
+  }
+
+  return {
+    ...area,
+
+    async read(sha256, range, chunks) {
+      const key = keyOf(sha256)
+      const path = chunks === 'passing' ? await cache.pinCopy(sha256) : null
+      if (path === null) {
+        return begun(range === undefined ? checked(objects.read(key), sha256) : objects.read(key, range), sha256)
+      }
+      try {
+        return await readLocalFile(path, range, chunks)
+      } finally {
+        // An open file can be read to its end, also when it has been given up.
+        cache.release(sha256)
+      }
+    },
+
+    async withPaths(work) {
+      const pinning: Promise<() => void>[] = []
+      try {
+        return await work(async (sha256) => {
+          const path = cache.pin(requireSha256(sha256))
+          pinning.push(path.then(() => () => cache.release(sha256)))
+          return path
+        })
+      } finally {
+        // One that failed leaves others on their way.
+        for (const pinned of await Promise.allSettled(pinning)) if (pinned.status === 'fulfilled') pinned.value()
+      }
+    },
+
+    has: async (sha256) => objects.has(keyOf(sha256)),
+
+    async remove(sha256) {
+      await cache.remove(sha256)
+      await objects.remove(keyOf(sha256))
+    },
+
+    presign: async (sha256, fileName) => objects.presign(keyOf(sha256), fileName),
+
+    async sweep(olderThan) {
+      await cache.sweep(olderThan)
+      await objects.abandonUploads(new Date(Math.min(olderThan.getTime(), Date.now() - 24 * 60 * 60 * 1000)))
+      return area.sweep(olderThan)
+    },
+  }
+}

@@ -64,14 +64,14 @@ export const registerRoutes = async (app: App, parts: Parts | null, settings: Se
 }
 
 /** What the modules bring in order before the first request. */
-const prepare = async ({ config, database, blobs, partials }: Context, parts: Parts): Promise<string | null> => {
+const prepare = async ({ config, database, blobs }: Context, parts: Parts): Promise<string | null> => {
   if (database.kind === 'embedded') {
     // Nobody else can have this folder open: what a killed process left half done is nobody's.
     await parts.training.aggregations.forgetDeadHolders()
     await parts.catalog.conversionRuns.forgetDeadHolders()
     await parts.operations.backups.forgetDeadHolders()
     await blobs.sweep(new Date())
-    await partials.forgetWriters()
+    await parts.catalog.uploads.forgetDeadHolders()
   }
   if (database.kind === 'postgres') await parts.operations.outbox.takeOver()
   if (config.enrollment === 'token') await parts.access.orgs.ensureDefault()

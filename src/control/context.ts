@@ -2,8 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { AggregationWorkers } from '../aggregation/worker-pool.ts'
 import type { Config } from '../config.ts'
-import { openPartialFiles } from '../platform/blobs/partial-files.ts'
-import { createSharedPartialFiles } from '../platform/blobs/shared-partial-files.ts'
+import { openPartialFiles, type PartialFiles } from '../platform/blobs/partial-files.ts'
+import { createSharedPartialFiles, type UploadParts } from '../platform/blobs/shared-partial-files.ts'
 import type { Hints } from '../platform/db/hints.ts'
 import { migrate } from '../platform/db/migrate.ts'
 import { MIGRATIONS } from '../platform/db/migrations/all.ts'
@@ -13,7 +13,6 @@ import { createChangeNotifier } from '../platform/events/change-notifier.ts'
 import { createEventBus } from '../platform/events/event-bus.ts'
 import { createLogger } from '../platform/http/request-log.ts'
 import { createSecrets } from '../platform/secrets.ts'
-import { createUploadParts } from './catalog/uploads/upload-parts.store.ts'
 import { refuseUnfinishedRestore, requireDataFolder } from './data-folder.ts'
 import type { Changes, ControlEvents } from './events.ts'
 import { Accounting } from './federations/accounting/accounting.ts'
@@ -76,10 +75,9 @@ export const openContext = async (config: Config, surroundings: Surroundings) =>
     }))
   await refuseUnfinishedMove(database)
   await migrate(database, MIGRATIONS)
-  const partials =
-    objects === null
-      ? await openPartialFiles(folder)
-      : createSharedPartialFiles(objects, createUploadParts({ database, now }))
+  const local = objects === null ? await openPartialFiles(folder) : null
+  /** In the folder of files; or in S3, where `parts` says what is there. */
+  const partialsOf = (parts: UploadParts): PartialFiles => local ?? createSharedPartialFiles(objects!, parts)
   const events = createEventBus<Executor, ControlEvents>(log)
   const changes = shareChanges(createChangeNotifier(), database.hints)
   const workers = surroundings.workers ?? new AggregationWorkers()
@@ -96,7 +94,7 @@ export const openContext = async (config: Config, surroundings: Surroundings) =>
     config,
     database,
     blobs,
-    partials,
+    partialsOf,
     secrets: createSecrets(config.dataDir),
     workers,
     accounting,

@@ -26,15 +26,17 @@ import { createModelsStore } from './models/models.store.ts'
 import { recognizeFile } from './models/recognize.ts'
 import { createRoundModels } from './models/round-models.service.ts'
 import { createRoundModelsStore } from './models/round-models.store.ts'
+import { createUploadParts } from './uploads/upload-parts.store.ts'
 import { uploadsRoutes } from './uploads/uploads.routes.ts'
 import { createUploadsService } from './uploads/uploads.service.ts'
 
 const SECOND_MS = 1000
 const HOUR_MS = 60 * 60 * 1000
 
-const create = ({ config, database, blobs, partials, events, log, now, newId }: Context) => {
+const create = ({ config, database, blobs, partialsOf, events, log, now, newId }: Context) => {
   const files = createFilesService({ database, store: createFilesStore(), blobs, now })
   const scrubs = createScrubs({ config, database, store: createScrubsStore(), blobs, events, log, now })
+  const partials = partialsOf(createUploadParts({ database, now }))
   const uploads = createUploadsService({ partials, blobs, maxBytes: config.maxUploadBytes, now })
   const conversionsStore = createConversionsStore()
   files.keepReferenced(inConversions)

@@ -95,6 +95,9 @@ export const createUploadsService = (parts: {
 
     forget: (caller: Caller, file: Announced): Promise<void> => partials.remove(nameOf(caller, file)),
 
+    /** At the start of a process that alone can open its database: what the last one held is free again. */
+    forgetDeadHolders: (): Promise<void> => partials.forgetWriters(),
+
     /** Removes uploads that nobody has gone on with for a day. */
     expire: (): Promise<number> => partials.expire(new Date(now().getTime() - KEPT_MS)),
   }

@@ -4858,6 +4858,10 @@ export interface components {
             /** Format: uuid */
             id: string;
             key_id: string | null;
+            person_id: string | null;
+            email: string | null;
+            /** @description Whether they signed in by two factors */
+            mfa: boolean;
             /** @description The name that the browser reports */
             browser: string;
             /**
@@ -7547,6 +7551,9 @@ export interface components {
          *         {
          *           "id": "0b6c4f0e-2c1d-4b57-9a55-0c9a6f0f3b11",
          *           "key_id": "5f0d3d7e-3a44-4f9b-8a0c-6d1f5b0a9c22",
+         *           "person_id": null,
+         *           "email": null,
+         *           "mfa": false,
          *           "browser": "Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0",
          *           "created_at": "2026-01-31T12:00:00Z",
          *           "last_used_at": "2026-01-31T12:15:00Z",

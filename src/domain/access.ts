@@ -36,7 +36,12 @@ export interface Caller {
   readonly sessionId?: string
   /** The person who signed in, or whose own key it is; absent for keys of programs and devices. */
   readonly personId?: string
+  /** What the person must do before the session counts for anything else; absent: nothing. */
+  readonly restriction?: Restriction
 }
+
+/** enroll: the organization requires a second factor; confirm: the session was idle, and asks again who it is. */
+export type Restriction = 'enroll' | 'confirm'
 
 /** Under token enrollment nothing new belongs to no organization: what names none joins this one. */
 export const DEFAULT_ORG = 'default'

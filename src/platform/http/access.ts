@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { type Caller, DEVICE_GRANTS, type Grant, holds, SCOPES } from '../../domain/access.ts'
+import { type Caller, DEVICE_GRANTS, type Grant, holds, type Restriction, SCOPES } from '../../domain/access.ts'
 import { forbidden, ServiceError, unauthorized } from '../../domain/errors.ts'
 import type { App } from './app.ts'
 import { type Access, type RouteConfig, routeConfigOf } from './route-config.ts'
@@ -122,6 +122,17 @@ const assertAllowed = (caller: Caller, access: Access): void => {
   )
 }
 
+const RESTRICTED: Record<Restriction, string> = {
+  enroll: 'Your organization requires a second factor. Set one up first: a passkey, or an authenticator app.',
+  confirm: 'This session was not used for a while. Confirm who you are first, with your password or a passkey.',
+}
+
+/** A restricted session counts only where the route says so. @throws forbidden */
+const assertUnrestricted = (caller: Caller, request: FastifyRequest): void => {
+  if (caller.restriction === undefined || routeConfigOf(request).whileRestricted) return
+  throw forbidden(RESTRICTED[caller.restriction])
+}
+
 const isAccess = (access: unknown): access is Access => {
   if (typeof access === 'string') return WORDS.has(access)
   return Array.isArray(access) && access.length > 0 && access.every((grant) => grant !== 'public' && WORDS.has(grant))
@@ -162,6 +173,7 @@ export const guardAccess = (app: App, { admit, ...doorkeeper }: Doorkeeper & { r
       .then((caller) => {
         calledBy(request)[CALLER] = caller
         if (rateLimit !== false) admit(caller, request, reply)
+        assertUnrestricted(caller, request)
         assertAllowed(caller, access)
       })
       .then(() => done(), done)
@@ -184,6 +196,7 @@ export const optionalCallerOf = async (request: FastifyRequest): Promise<Caller 
   if (before !== null) return before
   const caller = await credentialsOf(request)
   if (caller === null) return null
+  assertUnrestricted(caller, request)
   calledBy(request)[CALLER] = caller
   return caller
 }

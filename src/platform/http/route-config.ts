@@ -38,6 +38,8 @@ export interface RouteConfig {
   readonly fileIsOptional?: true
   /** Files that the form may have beside it, by their part's name, each with its description. For the documentation. */
   readonly furtherFiles?: Readonly<Record<string, string>>
+  /** Sessions that must enroll a second factor, or confirm who they are, may call it all the same. */
+  readonly whileRestricted?: true
   /** `false` exempts the route from the rate limit: probes and documentation. */
   readonly rateLimit?: false
 }

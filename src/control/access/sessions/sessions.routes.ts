@@ -11,7 +11,7 @@ import { VERSION } from '../../../version.ts'
 import type { KeysService } from '../keys/keys.service.ts'
 import type { LoginService } from '../login/login.service.ts'
 import { OpenSessionBody, Session, SessionList, SessionParams, SignInLink } from './sessions.schema.ts'
-import { LIFETIME_MS, type SessionsService, type StoredSession } from './sessions.service.ts'
+import type { PersonalSession, SessionsService } from './sessions.service.ts'
 
 /** A session that has ended is no session; what a page asks first must say so instead of failing. */
 const knownOrNobody = async (request: FastifyRequest): Promise<Caller | null> => {
@@ -56,7 +56,7 @@ export const sessionsRoutes = (app: App, { sessions, keys, login, enrollment, ha
         'x-extension': true,
         response: { 200: Session },
       },
-      config: { access: 'public' } satisfies RouteConfig,
+      config: { access: 'public', whileRestricted: true } satisfies RouteConfig,
     },
     async (request) => present(await knownOrNobody(request)),
   )
@@ -82,7 +82,7 @@ export const sessionsRoutes = (app: App, { sessions, keys, login, enrollment, ha
       const caller = code !== undefined ? await login.redeemLink(code) : await callerOrNobody(request, key?.trim())
       const browser = request.headers['user-agent'] ?? ''
       const opened = await sessions.open(caller, browser, sessionTokenIn(request))
-      reply.header('set-cookie', sessionCookie(request, opened.token, LIFETIME_MS / 1000))
+      reply.header('set-cookie', sessionCookie(request, opened.token, opened.seconds))
       return reply.code(201).send(await present(opened.caller))
     },
   )
@@ -141,7 +141,7 @@ export const sessionsRoutes = (app: App, { sessions, keys, login, enrollment, ha
     },
     async (request) => {
       const caller = callerOf(request)
-      return { sessions: (await sessions.list(caller)).map((session) => row(session, caller)) }
+      return { sessions: (await sessions.list(caller)).map((session) => sessionRow(session, caller)) }
     },
   )
 
@@ -164,9 +164,12 @@ export const sessionsRoutes = (app: App, { sessions, keys, login, enrollment, ha
   )
 }
 
-const row = (session: StoredSession, caller: Caller) => ({
+export const sessionRow = (session: PersonalSession, caller: Caller) => ({
   id: session.id,
   key_id: session.keyId,
+  person_id: session.personId,
+  email: session.person?.email ?? null,
+  mfa: session.mfa,
   browser: session.browser,
   created_at: session.createdAt.toISOString(),
   last_used_at: session.usedAt.toISOString(),

@@ -57,6 +57,9 @@ export const Session = Body(
 const ListedSession = Part('ListedSession', 'A session of a browser', {
   id: Uuid,
   key_id: Nullable(Type.String({ format: 'uuid', description: 'The key that opened the session' })),
+  person_id: Nullable(Type.String({ format: 'uuid', description: 'The person who signed in' })),
+  email: Nullable(Type.String({ description: 'Of that person' })),
+  mfa: Type.Boolean({ description: 'Whether they signed in by two factors' }),
   browser: Type.String({ description: 'The name that the browser reports' }),
   created_at: Timestamp,
   last_used_at: Timestamp,
@@ -72,6 +75,9 @@ export const SessionList = Body(
       {
         id: '0b6c4f0e-2c1d-4b57-9a55-0c9a6f0f3b11',
         key_id: '5f0d3d7e-3a44-4f9b-8a0c-6d1f5b0a9c22',
+        person_id: null,
+        email: null,
+        mfa: false,
         browser: 'Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0',
         created_at: '2026-01-31T12:00:00Z',
         last_used_at: '2026-01-31T12:15:00Z',

@@ -1,27 +1,56 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { type Caller, type EnrollmentMode, SCOPES } from '../../../domain/access.ts'
-import { forbidden, notFound } from '../../../domain/errors.ts'
+import { forbidden, notFound, unauthorized } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
-import type { Database } from '../../../platform/db/open.ts'
+import { ROLE_SCOPES } from '../../../domain/roles.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { KeysService } from '../keys/keys.service.ts'
-import type { SessionsStore, StoredSession } from './sessions.store.ts'
+import type { PersonalSession, SessionPerson, SessionsStore, StoredSession } from './sessions.store.ts'
 
-export type { StoredSession } from './sessions.store.ts'
+export type { PersonalSession, StoredSession } from './sessions.store.ts'
 
+const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * 60 * 60 * 1000
 /** A session ends so long after its last use, */
 const IDLE_MS = 7 * DAY_MS
 /** and so long after its beginning at the latest. */
 export const LIFETIME_MS = 30 * DAY_MS
-/** Its last use is not written more often than this. */
+/** Its last use is not written more often than this; where it matters after fewer minutes, ten times in them. */
 const WRITE_EVERY_MS = 15 * 60 * 1000
+const MINUTE_MS = 60 * 1000
 const TOKEN = /^[\w-]{43}$/
 const MAX_LISTED = 1000
 const MAX_FAMILIAR = 10_000
 
-/** Sessions of browsers (the dashboard): a cookie's random token that stands for a key, and ends with it. */
+/** A browser that is signed in: what its cookie carries, and for how long. */
+export interface OpenedSession {
+  readonly token: string
+  /** Of the cookie. */
+  readonly seconds: number
+  readonly session: StoredSession
+  readonly caller: Caller
+}
+
+const lifetimeOf = ({ person }: PersonalSession): number =>
+  person === null ? LIFETIME_MS : person.sessionHours * HOUR_MS
+
+/** A session slides within its lifetime, which is its organization's where it is a person's. */
+const expiryOf = (session: PersonalSession, usedAt: Date): Date =>
+  new Date(Math.min(usedAt.getTime() + IDLE_MS, session.createdAt.getTime() + lifetimeOf(session)))
+
+/** The organization may have shortened the hours since it was written. */
+const hasEnded = (session: PersonalSession, at: Date): boolean =>
+  session.expiresAt <= at || session.createdAt.getTime() + lifetimeOf(session) <= at.getTime()
+
+const idleLimitOf = ({ person }: PersonalSession): number =>
+  person?.reauthenticateMinutes == null ? Number.POSITIVE_INFINITY : person.reauthenticateMinutes * MINUTE_MS
+
+const requiresMfa = ({ requireMfa, role }: SessionPerson): boolean =>
+  requireMfa === 'all' || (requireMfa === 'admins' && role === 'admin')
+
+/** Sessions of browsers (the dashboard): a cookie's random token that stands for a key or a person, and ends with it. */
 export const createSessionsService = (parts: {
   readonly database: Database
   readonly store: SessionsStore
@@ -35,16 +64,52 @@ export const createSessionsService = (parts: {
   /** Hashes of tokens that were valid a while ago: whoever has one is no guesser. */
   const familiar = new LRUCache<string, true>({ maxSize: MAX_FAMILIAR, sizeCalculation: () => 1 })
 
-  const expiryOf = (createdAt: Date, usedAt: Date): Date =>
-    new Date(Math.min(usedAt.getTime() + IDLE_MS, createdAt.getTime() + LIFETIME_MS))
+  const restrictionOf = (session: PersonalSession, person: SessionPerson): Pick<Caller, 'restriction'> => {
+    if (now().getTime() - session.usedAt.getTime() > idleLimitOf(session)) return { restriction: 'confirm' }
+    return requiresMfa(person) && !session.mfa ? { restriction: 'enroll' } : {}
+  }
 
-  const callerFor = async (session: StoredSession): Promise<Caller | null> => {
+  const callerFor = async (session: PersonalSession): Promise<Caller | null> => {
+    const { person } = session
+    const own = { keyId: session.id, sessionId: session.id, deviceId: null }
+    if (person !== null) {
+      return {
+        ...own,
+        personId: person.id,
+        orgId: person.orgId,
+        homeOrgId: person.orgId,
+        grants: ROLE_SCOPES[person.role],
+        ...restrictionOf(session, person),
+      }
+    }
+    if (session.personId !== null) return null
     if (session.keyId !== null) {
       const caller = await keys.callerById(session.keyId)
       return caller && { ...caller, sessionId: session.id }
     }
-    if (enrollment !== 'open') return null
-    return { keyId: session.id, sessionId: session.id, orgId: null, deviceId: null, grants: SCOPES, homeOrgId: null }
+    return enrollment === 'open' ? { ...own, orgId: null, grants: SCOPES, homeOrgId: null } : null
+  }
+
+  const insert = async (
+    tx: Executor,
+    of: Pick<StoredSession, 'keyId' | 'personId' | 'authenticatedAt' | 'mfa' | 'browser'>,
+    former: string | null,
+  ): Promise<{ token: string; session: PersonalSession }> => {
+    const token = randomBytes(32).toString('base64url')
+    const at = now()
+    const id = newId()
+    const written = { ...of, id, hash: hashOf(token), browser: of.browser.slice(0, 300), createdAt: at, usedAt: at }
+    if (former !== null) await store.deleteByHash(tx, hashOf(former))
+    await store.insert(tx, { ...written, expiresAt: at })
+    const session = (await store.find(tx, id))!
+    const expiresAt = expiryOf(session, at)
+    await store.extend(tx, id, at, expiresAt)
+    return { token, session: { ...session, expiresAt } }
+  }
+
+  const opened = async (token: string, session: PersonalSession): Promise<OpenedSession | null> => {
+    const caller = await callerFor(session)
+    return caller && { token, session, caller, seconds: lifetimeOf(session) / 1000 }
   }
 
   return {
@@ -53,35 +118,65 @@ export const createSessionsService = (parts: {
      * brought: the one it had is ended.
      * @throws forbidden for a device's own key, and without a key under token enrollment
      */
-    async open(
-      caller: Caller | null,
-      browser: string,
-      former: string | null,
-    ): Promise<{ token: string; session: StoredSession; caller: Caller }> {
+    async open(caller: Caller | null, browser: string, former: string | null): Promise<OpenedSession> {
       if (caller !== null && caller.deviceId !== null) {
         throw forbidden("A device's own key opens no session. Use a key that was made for a person or a program.")
       }
       if (caller === null && enrollment === 'token') throw forbidden('Signing in to this service needs an API key.')
-      const token = randomBytes(32).toString('base64url')
-      const at = now()
-      const session: StoredSession = {
-        id: newId(),
-        hash: hashOf(token),
-        keyId: caller?.keyId ?? null,
-        browser: browser.slice(0, 300),
-        createdAt: at,
-        usedAt: at,
-        expiresAt: expiryOf(at, at),
-      }
-      await database.transaction(async (tx) => {
-        if (former !== null) await store.deleteByHash(tx, hashOf(former))
-        await store.insert(tx, session)
-        const { id, keyId, expiresAt } = session
+      const of = { keyId: caller?.keyId ?? null, personId: null, authenticatedAt: null, mfa: false, browser }
+      const { token, session } = await database.transaction(async (tx) => {
+        const made = await insert(tx, of, former)
+        const { id, keyId, expiresAt } = made.session
         auditNote({ kind: 'session', id, after: { keyId, expiresAt }, ...(caller && { actor: caller }) })
+        return made
       })
-      const opened = await callerFor(session)
-      if (opened === null) throw forbidden('The key is not valid any more.')
-      return { token, session, caller: opened }
+      const made = await opened(token, session)
+      if (made === null) throw forbidden('The key is not valid any more.')
+      return made
+    },
+
+    /**
+     * Opens a session for a person who has just shown who they are, `mfa` by two factors, in the transaction `tx`
+     * where there is one. The one that the browser had is ended. @throws unauthorized when they were removed meanwhile
+     */
+    async openFor(
+      person: { readonly id: string },
+      { browser, mfa }: { readonly browser: string; readonly mfa: boolean },
+      former: string | null,
+      tx?: Executor,
+    ): Promise<OpenedSession> {
+      const of = { keyId: null, personId: person.id, authenticatedAt: now(), mfa, browser }
+      const openIn = async (db: Executor): Promise<OpenedSession> => {
+        const { token, session } = await insert(db, of, former)
+        const made = await opened(token, session)
+        if (made === null) throw unauthorized('This account was removed.')
+        auditNote({ kind: 'session', id: session.id, after: { personId: person.id, mfa }, actor: made.caller })
+        return made
+      }
+      return tx === undefined ? database.transaction(openIn) : openIn(tx)
+    },
+
+    /**
+     * A person has shown again who they are, or by one factor more: their session goes on under another token.
+     * @throws unauthorized when it has ended meanwhile
+     */
+    async renew(tx: Executor, id: string, { mfa }: { readonly mfa: boolean }): Promise<OpenedSession> {
+      const token = randomBytes(32).toString('base64url')
+      await store.renew(tx, id, { hash: hashOf(token), mfa, at: now() })
+      const session = await store.find(tx, id)
+      const made = session && (await opened(token, session))
+      if (made === null) throw unauthorized('This session has ended. Sign in again.')
+      return made
+    },
+
+    /** Ends the sessions of a person; all but the one to keep. */
+    endOf: (tx: Executor, personId: string, keptId: string | null): Promise<void> => store.endOf(tx, personId, keptId),
+
+    /** A person's session, in which they are signed in now; null for other callers. */
+    async ofPerson(caller: Caller): Promise<(PersonalSession & { readonly person: SessionPerson }) | null> {
+      if (caller.personId === undefined || caller.sessionId === undefined) return null
+      const session = await store.find(database.sql, caller.sessionId)
+      return session === null || session.person === null ? null : { ...session, person: session.person }
     },
 
     /**
@@ -94,19 +189,23 @@ export const createSessionsService = (parts: {
       if (!familiar.has(hash)) unfamiliar()
       const session = await store.findByHash(database.sql, hash)
       const at = now()
-      if (session === null || session.expiresAt <= at) return null
+      if (session === null || hasEnded(session, at)) return null
       familiar.set(hash, true)
-      if (at.getTime() - session.usedAt.getTime() > WRITE_EVERY_MS) {
-        await store.extend(database.sql, session.id, at, expiryOf(session.createdAt, at))
+      const caller = await callerFor(session)
+      const writeEvery = Math.min(WRITE_EVERY_MS, idleLimitOf(session) / 10)
+      if (caller?.restriction !== 'confirm' && at.getTime() - session.usedAt.getTime() > writeEvery) {
+        await store.extend(database.sql, session.id, at, expiryOf(session, at))
       }
-      return callerFor(session)
+      return caller
     },
 
     /** Whether a caller of a while ago would be one again: its key was not revoked since, and its session has not ended. */
     async isStillIn(caller: Caller): Promise<boolean> {
       if (caller.sessionId == null) return (await keys.callerById(caller.keyId)) !== null
       const session = await store.find(database.sql, caller.sessionId)
-      return session !== null && session.expiresAt > now() && (await callerFor(session)) !== null
+      if (session === null || hasEnded(session, now())) return false
+      const found = await callerFor(session)
+      return found !== null && found.restriction === undefined
     },
 
     async close(token: string): Promise<void> {
@@ -119,12 +218,23 @@ export const createSessionsService = (parts: {
       })
     },
 
-    list: (caller: Caller): Promise<StoredSession[]> => store.list(database.sql, caller.orgId, now(), MAX_LISTED),
+    list: (caller: Caller): Promise<PersonalSession[]> =>
+      store.list(database.sql, { orgId: caller.orgId }, now(), MAX_LISTED),
+
+    /** Those of the caller's own person. */
+    listOwn: (caller: Caller & { readonly personId: string }): Promise<PersonalSession[]> =>
+      store.list(database.sql, { orgId: caller.orgId, personId: caller.personId }, now(), MAX_LISTED),
 
     async revoke(caller: Caller, id: string): Promise<void> {
       await database.transaction(async (tx) => {
-        const hash = isUuid(id) ? await store.delete(tx, id, caller.orgId) : null
-        if (hash === null) throw notFound('Session', id)
+        if (!isUuid(id) || !(await store.delete(tx, id, caller.orgId))) throw notFound('Session', id)
+        auditNote({ kind: 'session', id, before: { id } })
+      })
+    },
+
+    async revokeOwn(caller: Caller & { readonly personId: string }, id: string): Promise<void> {
+      await database.transaction(async (tx) => {
+        if (!isUuid(id) || !(await store.deleteOwn(tx, id, caller.personId))) throw notFound('Session', id)
         auditNote({ kind: 'session', id, before: { id } })
       })
     },

@@ -1,4 +1,5 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
+import type { Role } from '../../../domain/roles.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { SessionRow } from '../../../platform/db/rows.ts'
 
@@ -13,7 +14,45 @@ export interface StoredSession {
   readonly createdAt: Date
   readonly usedAt: Date
   readonly expiresAt: Date
+  /** Of a person's session: when they last showed who they are, and whether by two factors. */
+  readonly authenticatedAt: Date | null
+  readonly mfa: boolean
+  readonly personId: string | null
 }
+
+/** Whose session it is, and what their organization demands of it. */
+export interface SessionPerson {
+  readonly id: string
+  readonly orgId: string
+  readonly email: string | null
+  readonly role: Role
+  readonly requireMfa: 'off' | 'admins' | 'all'
+  readonly sessionHours: number
+  readonly reauthenticateMinutes: number | null
+}
+
+/** With its person; null where it is none's, or they were removed. */
+export interface PersonalSession extends StoredSession {
+  readonly person: SessionPerson | null
+}
+
+/** Of organizations that have set nothing. */
+const DEFAULT_HOURS = 24
+
+const selectFrom = (db: Executor) =>
+  db
+    .selectFrom('sessions')
+    .leftJoin('people', (join) => join.onRef('people.id', '=', 'sessions.person_id').on('removed_at', 'is', null))
+    .leftJoin('org_settings', 'org_settings.org_id', 'people.org_id')
+    .selectAll('sessions')
+    .select(({ fn, val }) => [
+      'people.org_id',
+      'people.email',
+      'people.role',
+      fn.coalesce('require_mfa', sql.lit('off')).as('require_mfa'),
+      fn.coalesce('session_hours', val(DEFAULT_HOURS)).as('session_hours'),
+      'reauthenticate_minutes',
+    ])
 
 export const createSessionsStore = () => ({
   async insert(db: Executor, session: StoredSession): Promise<void> {
@@ -27,17 +66,20 @@ export const createSessionsStore = () => ({
         created_at: session.createdAt,
         used_at: session.usedAt,
         expires_at: session.expiresAt,
+        person_id: session.personId,
+        authenticated_at: session.authenticatedAt,
+        mfa: session.mfa,
       })
       .execute()
   },
 
-  async findByHash(db: Executor, hash: string): Promise<StoredSession | null> {
-    const row = await db.selectFrom('sessions').selectAll().where('hash', '=', hash).executeTakeFirst()
+  async findByHash(db: Executor, hash: string): Promise<PersonalSession | null> {
+    const row = await selectFrom(db).where('hash', '=', hash).executeTakeFirst()
     return row === undefined ? null : fromRow(row)
   },
 
-  async find(db: Executor, id: string): Promise<StoredSession | null> {
-    const row = await db.selectFrom('sessions').selectAll().where('id', '=', id).executeTakeFirst()
+  async find(db: Executor, id: string): Promise<PersonalSession | null> {
+    const row = await selectFrom(db).where('sessions.id', '=', id).executeTakeFirst()
     return row === undefined ? null : fromRow(row)
   },
 
@@ -49,26 +91,62 @@ export const createSessionsStore = () => ({
     await db.deleteFrom('sessions').where('hash', '=', hash).execute()
   },
 
-  /** Newest first; those of an organization's keys where `orgId` names one. */
-  async list(db: Executor, orgId: string | null, now: Date, limit: number): Promise<StoredSession[]> {
-    let query = db
-      .selectFrom('sessions')
+  /** Another token, by which alone the session goes on: they showed again who they are. */
+  async renew(db: Executor, id: string, renewed: { hash: string; mfa: boolean; at: Date }): Promise<void> {
+    const { hash, mfa, at } = renewed
+    await db
+      .updateTable('sessions')
+      .set({ hash, mfa, authenticated_at: at, used_at: at })
+      .where('id', '=', id)
+      .execute()
+  },
+
+  /** Ends those of a person; all but the one to keep. */
+  async endOf(db: Executor, personId: string, keptId: string | null): Promise<void> {
+    let query = db.deleteFrom('sessions').where('person_id', '=', personId)
+    if (keptId !== null) query = query.where('id', '!=', keptId)
+    await query.execute()
+  },
+
+  /** Newest first; those of an organization's keys and people where `orgId` names one, or of one person. */
+  async list(
+    db: Executor,
+    of: { readonly orgId: string | null; readonly personId?: string },
+    now: Date,
+    limit: number,
+  ): Promise<PersonalSession[]> {
+    let query = selectFrom(db)
       .leftJoin('keys', 'keys.id', 'sessions.key_id')
-      .selectAll('sessions')
       .where('sessions.expires_at', '>', now)
       .where('keys.revoked_at', 'is', null)
-    if (orgId !== null) query = query.where('keys.org_id', '=', orgId)
+      .where((where) => where.or([where('sessions.person_id', 'is', null), where('people.id', 'is not', null)]))
+    const { orgId, personId } = of
+    if (orgId !== null) {
+      query = query.where((where) => where.or([where('keys.org_id', '=', orgId), where('people.org_id', '=', orgId)]))
+    }
+    if (personId !== undefined) query = query.where('sessions.person_id', '=', personId)
     const rows = await query.orderBy('sessions.created_at', 'desc').orderBy('sessions.id').limit(limit).execute()
     return rows.map(fromRow)
   },
 
-  /** Deletes a session that this organization (null: any) may see; its hash, or null where there is none. */
-  async delete(db: Executor, id: string, orgId: string | null): Promise<string | null> {
+  /** Deletes a session that this organization (null: any) may see; true where there was one. */
+  async delete(db: Executor, id: string, orgId: string | null): Promise<boolean> {
     let query = db.deleteFrom('sessions').where('id', '=', id)
     if (orgId !== null) {
-      query = query.where('key_id', 'in', db.selectFrom('keys').select('id').where('org_id', '=', orgId))
+      query = query.where((where) =>
+        where.or([
+          where('key_id', 'in', db.selectFrom('keys').select('id').where('org_id', '=', orgId)),
+          where('person_id', 'in', db.selectFrom('people').select('id').where('org_id', '=', orgId)),
+        ]),
+      )
     }
-    return (await query.returning('hash').executeTakeFirst())?.hash ?? null
+    return (await query.returning('id').executeTakeFirst()) !== undefined
+  },
+
+  /** Deletes a session of this person; true where there was one. */
+  async deleteOwn(db: Executor, id: string, personId: string): Promise<boolean> {
+    const query = db.deleteFrom('sessions').where('id', '=', id).where('person_id', '=', personId)
+    return (await query.returning('id').executeTakeFirst()) !== undefined
   },
 
   /** Those that are over, and those of keys that are. */
@@ -92,7 +170,16 @@ export const createSessionsStore = () => ({
   },
 })
 
-const fromRow = (row: Selectable<SessionRow>): StoredSession => ({
+type JoinedRow = Selectable<SessionRow> & {
+  readonly org_id: string | null
+  readonly email: string | null
+  readonly role: string | null
+  readonly require_mfa: string
+  readonly session_hours: number
+  readonly reauthenticate_minutes: number | null
+}
+
+const fromRow = (row: JoinedRow): PersonalSession => ({
   id: row.id,
   hash: row.hash,
   keyId: row.key_id,
@@ -100,6 +187,21 @@ const fromRow = (row: Selectable<SessionRow>): StoredSession => ({
   createdAt: row.created_at,
   usedAt: row.used_at,
   expiresAt: row.expires_at,
+  authenticatedAt: row.authenticated_at,
+  mfa: row.mfa,
+  personId: row.person_id,
+  person:
+    row.person_id === null || row.org_id === null
+      ? null
+      : {
+          id: row.person_id,
+          orgId: row.org_id,
+          email: row.email,
+          role: row.role as Role,
+          requireMfa: row.require_mfa as SessionPerson['requireMfa'],
+          sessionHours: row.session_hours,
+          reauthenticateMinutes: row.reauthenticate_minutes,
+        },
 })
 
 export type SessionsStore = ReturnType<typeof createSessionsStore>

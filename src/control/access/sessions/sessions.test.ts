@@ -172,6 +172,9 @@ describe('sessions', () => {
         {
           id: expect.any(String),
           key_id: key.id,
+          person_id: null,
+          email: null,
+          mfa: false,
           browser: 'Browser 1',
           created_at: '2026-01-01T00:00:00.000Z',
           last_used_at: '2026-01-01T00:00:00.000Z',

@@ -50,20 +50,17 @@ const idleLimitOf = ({ person }: PersonalSession): number =>
 const requiresMfa = ({ requireMfa, role }: SessionPerson): boolean =>
   requireMfa === 'all' || (requireMfa === 'admins' && role === 'admin')
 
-/** Sessions of browsers (the dashboard): a cookie's random token that stands for a key or a person, and ends with it. */
-export const createSessionsService = (parts: {
+interface SessionParts {
   readonly database: Database
   readonly store: SessionsStore
   readonly keys: KeysService
   readonly enrollment: EnrollmentMode
   readonly now: () => Date
   readonly newId: () => string
-}) => {
-  const { database, store, keys, enrollment, now, newId } = parts
+}
 
-  /** Hashes of tokens that were valid a while ago: whoever has one is no guesser. */
-  const familiar = new LRUCache<string, true>({ maxSize: MAX_FAMILIAR, sizeCalculation: () => 1 })
-
+/** Opens sessions, and tells whom they stand for. */
+const createSessionOpening = ({ database, store, keys, enrollment, now, newId }: SessionParts) => {
   const restrictionOf = (session: PersonalSession, person: SessionPerson): Pick<Caller, 'restriction'> => {
     if (now().getTime() - session.usedAt.getTime() > idleLimitOf(session)) return { restriction: 'confirm' }
     return requiresMfa(person) && !session.mfa ? { restriction: 'enroll' } : {}
@@ -113,6 +110,8 @@ export const createSessionsService = (parts: {
   }
 
   return {
+    callerFor,
+
     /**
      * Opens a session for the key of `caller`; without one where none is needed. Never takes a token that the browser
      * brought: the one it had is ended.
@@ -168,6 +167,19 @@ export const createSessionsService = (parts: {
       if (made === null) throw unauthorized('This session has ended. Sign in again.')
       return made
     },
+  }
+}
+
+/** Sessions of browsers (the dashboard): a cookie's random token that stands for a key or a person, and ends with it. */
+export const createSessionsService = (parts: SessionParts) => {
+  const { database, store, keys, now } = parts
+  const { callerFor, ...opening } = createSessionOpening(parts)
+
+  /** Hashes of tokens that were valid a while ago: whoever has one is no guesser. */
+  const familiar = new LRUCache<string, true>({ maxSize: MAX_FAMILIAR, sizeCalculation: () => 1 })
+
+  return {
+    ...opening,
 
     /** Ends the sessions of a person; all but the one to keep. */
     endOf: (tx: Executor, personId: string, keptId: string | null): Promise<void> => store.endOf(tx, personId, keptId),

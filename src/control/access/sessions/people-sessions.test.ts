@@ -1,0 +1,106 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { expect, it } from 'vitest'
+import { startWorld, type World } from '../../../../test/world.ts'
+
+const HOUR = 60 * 60
+const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
+
+/** A person of acme with a session, and requests of a page that has it. */
+const signedIn = async (world: World, role: string, { mfa = false } = {}) => {
+  const person = randomUUID()
+  const token = hashOf(person).slice(0, 43)
+  const at = world.now()
+  const { sql } = world.database!
+  await sql
+    .insertInto('people')
+    .values({ id: person, org_id: 'acme', email: `${role}@acme.example`, role, created_at: at })
+    .execute()
+  await sql
+    .insertInto('sessions')
+    .values({
+      id: randomUUID(),
+      hash: hashOf(token),
+      browser: 'Browser 1',
+      created_at: at,
+      used_at: at,
+      expires_at: new Date(at.getTime() + 24 * HOUR * 1000),
+      person_id: person,
+      authenticated_at: at,
+      mfa,
+    })
+    .execute()
+  const cookie = `tributary_session_${new URL(world.baseUrl).port}=${token}`
+  const get = (path: string) => world.request('GET', path, { headers: { cookie, origin: world.baseUrl } })
+  return { person, get }
+}
+
+const setRules = (world: World, rules: object) =>
+  world
+    .database!.sql.insertInto('org_settings')
+    .values({ org_id: 'acme', updated_at: world.now(), ...rules })
+    .onConflict((conflict) => conflict.column('org_id').doUpdateSet(rules))
+    .execute()
+
+const start = () => startWorld({ config: { enrollment: 'token' } })
+
+it('a person’s session has their role in their organization, as it is now, and ends with the account', async () => {
+  const world = await start()
+  const { person, get } = await signedIn(world, 'member')
+  expect((await get('/api/v1/session')).body).toMatchObject({ signed_in: true, key_name: null, org_id: 'acme' })
+  expect((await get('/api/v1/models')).status).toBe(200)
+  expect((await get('/api/v1/keys')).status).toBe(403)
+  expect((await get('/api/v1/orgs/other')).status).toBe(404)
+  const people = world.database!.sql.updateTable('people').where('id', '=', person)
+  await people.set({ role: 'admin' }).execute()
+  expect((await get('/api/v1/sessions')).body).toMatchObject({
+    sessions: [{ person_id: person, email: 'member@acme.example', key_id: null, mfa: false, current: true }],
+  })
+  await people.set({ removed_at: world.now() }).execute()
+  expect((await get('/api/v1/models')).status).toBe(401)
+})
+
+it('it ends after its organization’s hours, also where they were shortened meanwhile', async () => {
+  const world = await start()
+  const { get } = await signedIn(world, 'viewer')
+  await world.advance(9 * HOUR)
+  expect((await get('/api/v1/models')).status).toBe(200)
+  await setRules(world, { session_hours: 10 })
+  expect((await get('/api/v1/models')).status).toBe(200)
+  await setRules(world, { session_hours: 8 })
+  expect((await get('/api/v1/models')).status).toBe(401)
+})
+
+it('it counts for nothing without the second factor that its organization has come to require', async () => {
+  const world = await start()
+  const admin = await signedIn(world, 'admin')
+  const member = await signedIn(world, 'member')
+  const careful = await signedIn(world, 'viewer', { mfa: true })
+  const answers = async () => {
+    const statuses = []
+    for (const { get } of [admin, member, careful]) statuses.push((await get('/api/v1/models')).status)
+    return statuses
+  }
+  expect(await answers()).toEqual([200, 200, 200])
+  await setRules(world, { require_mfa: 'admins' })
+  expect(await answers()).toEqual([403, 200, 200])
+  expect((await admin.get('/api/v1/models')).body).toMatchObject({
+    error: 'forbidden',
+    message: 'Your organization requires a second factor. Set one up first: a passkey, or an authenticator app.',
+  })
+  await setRules(world, { require_mfa: 'all' })
+  expect(await answers()).toEqual([403, 403, 200])
+  expect((await admin.get('/api/v1/session')).status).toBe(200)
+})
+
+it('it asks again who they are after the minutes without use', async () => {
+  const world = await start()
+  const { get } = await signedIn(world, 'member')
+  await setRules(world, { reauthenticate_minutes: 30 })
+  for (const _ of [1, 2, 3]) {
+    await world.advance(29 * 60)
+    expect((await get('/api/v1/models')).status).toBe(200)
+  }
+  await world.advance(31 * 60)
+  expect((await get('/api/v1/models')).status).toBe(403)
+  expect((await get('/api/v1/models')).status).toBe(403)
+})

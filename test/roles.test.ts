@@ -33,6 +33,10 @@ const PUBLIC: Readonly<Record<string, string>> = {
   closeSession: 'signing out',
   authorizeLogin: 'a key of no more than the own role, which the test below looks at',
   exchangeLoginCode: 'the code stands for the key',
+  startDeviceLogin: 'a code that counts for nothing before somebody approves it',
+  getDeviceLogin: 'whoever has the code is told what asks, before they approve',
+  decideDeviceLogin: 'as authorizeLogin',
+  exchangeDeviceCode: 'the code stands for the key',
   readInvitation: 'the token stands for the key',
   acceptInvitation: 'the token stands for the key',
   claimPairing: 'the code stands for the key',
@@ -55,7 +59,11 @@ const NO_CHANGE: Readonly<Record<string, string>> = {
 
 /** Paths of administration, closed to members in reading too; but not what follows. */
 const ADMINISTRATION = /^\/api\/v1\/(keys|team|sessions|audit|integrations|backups|storage)(\/|$)/
-const NOT_ADMINISTRATION = ['getOwnKey']
+const NOT_ADMINISTRATION = [
+  'getOwnKey',
+  // A person's own, without the scope admin; so are those that they revoke and rotate.
+  'listKeys',
+]
 const ALSO_ADMINISTRATION = ['createOrg']
 /** Of all organizations at once: for no admin of one. */
 const INSTALLATION = /^\/api\/v1\/backups(\/|$)/

@@ -4769,11 +4769,8 @@ export interface components {
          *     }
          */
         KeyRotation: {
-            /**
-             * @description How long the old key still works, and the logins that it approved
-             * @default 24
-             */
-            overlap_hours: number;
+            /** @description How long the old key still works, and the logins that it approved; 24 when absent */
+            overlap_hours?: number;
         };
         /** @description Takes the update that is nearest to its neighbors (Blanchard et al. 2017). */
         KrumOptions: {

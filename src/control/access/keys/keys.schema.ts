@@ -52,12 +52,13 @@ export const CreatedKey = Body(
 export const KeyList = Body('KeyList', 'API keys', examples.keyList, { keys: Type.Array(Key) })
 
 export const RotateKeyBody = Body('KeyRotation', 'How a key is rotated', examples.keyRotation, {
-  overlap_hours: Type.Integer({
-    default: 24,
-    minimum: 0,
-    maximum: 720,
-    description: 'How long the old key still works, and the logins that it approved',
-  }),
+  overlap_hours: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 720,
+      description: 'How long the old key still works, and the logins that it approved; 24 when absent',
+    }),
+  ),
 })
 
 export const KeyQuery = Type.Object({

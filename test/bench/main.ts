@@ -13,6 +13,7 @@ import { benchInference } from './inference.ts'
 import { benchRobustAggregation } from './robust-aggregation.ts'
 import { benchRolloutFleet } from './rollout-fleet.ts'
 import { benchRouting } from './routing.ts'
+import { benchScale } from './scale.ts'
 import { benchSchemas } from './schemas.ts'
 import { benchSecureAggregation } from './secure-aggregation.ts'
 import { benchSpeculation } from './speculation.ts'
@@ -26,6 +27,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   transfers: benchTransfers,
   'fleet-size': benchFleetSize,
   'fleet-search': benchFleetSearch,
+  scale: benchScale,
   dashboard: benchDashboard,
   assignments: benchAssignments,
   'rollout-fleet': benchRolloutFleet,

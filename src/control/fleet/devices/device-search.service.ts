@@ -5,6 +5,7 @@ import { isUuid } from '../../../domain/model.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { DeviceSearch, DeviceSearchStore, DeviceSort, FleetSummary, Position } from './device-search.store.ts'
 import type { StoredDevice } from './devices.store.ts'
+import { rememberLargeFleets } from './fleet-counts.ts'
 
 export interface DeviceQuestion {
   readonly text: string
@@ -60,6 +61,11 @@ export const createDeviceSearch = (parts: {
     return { devices, total }
   }
 
+  const summarize = rememberLargeFleets((orgId: string | null) => {
+    const at = now()
+    return store.summary(database.sql, orgId, activeSince(at), at)
+  }, now)
+
   return {
     /** A page, where the next one begins (null: there is none), and how many there are (counted for the first page only). */
     async page(
@@ -78,10 +84,8 @@ export const createDeviceSearch = (parts: {
       return { devices, next: found.length > limit && last ? encode(positionOf(last, sort)) : null, total }
     },
 
-    summary: (caller: Caller): Promise<FleetSummary> => {
-      const at = now()
-      return store.summary(database.sql, caller.orgId, activeSince(at), at)
-    },
+    /** Of a large fleet it is remembered for seconds. */
+    summary: (caller: Caller): Promise<FleetSummary> => summarize(caller.orgId),
   }
 }
 

@@ -6,6 +6,7 @@ import type { Database } from '../../../platform/db/open.ts'
 import type { KeysService, StoredKey } from '../../access/keys/keys.service.ts'
 import type { ControlEventBus } from '../../events.ts'
 import type { DevicesStore, StoredDevice } from './devices.store.ts'
+import { rememberLargeFleets } from './fleet-counts.ts'
 
 export type { StoredDevice } from './devices.store.ts'
 
@@ -37,7 +38,7 @@ export const createDevicesService = (parts: {
     },
   })
 
-  const count = createBatcher<string | null, { total: number; active: number }>({
+  const countTogether = createBatcher<string | null, { total: number; active: number }>({
     maxBatch: 10_000,
     run: async (orgIds) => {
       const since = activeSince(now())
@@ -46,6 +47,8 @@ export const createDevicesService = (parts: {
       return orgIds.map((orgId) => counted.get(orgId)!)
     },
   })
+
+  const count = rememberLargeFleets(countTogether, now)
 
   /** The organization a new device joins: under token enrollment that of the key that lets it in, else `default`. */
   const orgOfNewDevice = (caller: Caller | null, named: string | undefined): string | null => {
@@ -143,7 +146,10 @@ export const createDevicesService = (parts: {
       return { devices, total }
     },
 
-    /** How many devices the caller's organization has, and how many are active; concurrent calls share one count. */
+    /**
+     * How many devices the caller's organization has, and how many are active; concurrent calls share one count, and that of a large
+     * fleet is remembered for seconds.
+     */
     census: (caller: Caller): Promise<{ total: number; active: number }> => count(caller.orgId),
   }
 }

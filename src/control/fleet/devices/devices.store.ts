@@ -92,15 +92,16 @@ export const createDevicesStore = (keys: Pick<KeysService, 'insertForDevices'>) 
     return row === undefined ? null : fromRow(row)
   },
 
-  /** Oldest first. Each organization's part is read through its own index and merged: no scan of the fleet. */
+  /** Oldest first. Each organization's part is read through its own index and merged: no scan of the fleet. Rows are only read whole where they are shown. */
   async list(db: Executor, filter: DeviceFilter, page: { limit: number; offset: number }): Promise<StoredDevice[]> {
     const part = (owner: ReturnType<typeof sql<boolean>>) => sql`
-      (select * from devices where ${owner} and ${matches(filter)}
+      (select id, created_at from devices where ${owner} and ${matches(filter)}
        order by created_at, id limit ${page.limit + page.offset})`
     const own = part(sql<boolean>`org_id = ${filter.orgId}`)
     const parts = filter.withUnbound ? sql`${own} union all ${part(sql<boolean>`org_id is null`)}` : own
     const { rows } = await sql<Selectable<DeviceRow>>`
-      select * from (${parts}) as d order by created_at, id limit ${page.limit} offset ${page.offset}`.execute(db)
+      with page as (select id from (${parts}) as d order by created_at, id limit ${page.limit} offset ${page.offset})
+      select devices.* from page join devices using (id) order by created_at, id`.execute(db)
     return rows.map(fromRow)
   },
 

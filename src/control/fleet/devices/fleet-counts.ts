@@ -1,0 +1,49 @@
+import { LRUCache } from 'lru-cache'
+
+/** Counting fewer devices than this takes milliseconds, and is done each time. */
+const LARGE = 50_000
+const FRESH_MS = 10_000
+const USABLE_MS = 60_000
+const MAX_ORGS = 1000
+
+/**
+ * What is counted by reading all devices of an organization (null: of all). Counts of a large fleet are remembered: for ten
+ * seconds as they are, and for a minute while a newer one is made in the background.
+ */
+export const rememberLargeFleets = <Count extends { readonly total: number }>(
+  count: (orgId: string | null) => Promise<Count>,
+  now: () => Date,
+): ((orgId: string | null) => Promise<Count>) => {
+  const known = new LRUCache<string, { readonly count: Count; readonly at: number }>({ max: MAX_ORGS })
+  const counting = new Map<string, Promise<Count>>()
+
+  const remember = (key: string, at: number, result: Count): Count => {
+    if (result.total >= LARGE) known.set(key, { count: result, at })
+    else known.delete(key)
+    return result
+  }
+
+  const countAnew = (orgId: string | null, key: string): Promise<Count> => {
+    const running = counting.get(key)
+    if (running !== undefined) return running
+    const at = now().getTime()
+    const made = count(orgId)
+      .then((result) => remember(key, at, result))
+      .finally(() => counting.delete(key))
+    counting.set(key, made)
+    return made
+  }
+
+  return async (orgId) => {
+    const key = orgId ?? ''
+    const found = known.get(key)
+    // Nothing is remembered of a small fleet, and no count is shared: each sees what was registered before it asked.
+    if (found === undefined) return remember(key, now().getTime(), await count(orgId))
+    const age = now().getTime() - found.at
+    if (age < FRESH_MS) return found.count
+    const newer = countAnew(orgId, key)
+    if (age >= USABLE_MS) return newer
+    newer.catch(() => undefined)
+    return found.count
+  }
+}

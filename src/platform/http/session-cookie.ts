@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 
-const NAME = 'tributary_session'
+const SESSION = 'tributary_session'
+const STEP = 'tributary_step'
 
 /**
  * Whether a page of this very origin sent the request. Cookies do not tell: pages of another port of this host, and of its
@@ -17,9 +18,9 @@ export const isSameOrigin = (request: FastifyRequest, publicUrl: string | null):
 }
 
 /** Cookies know no ports: two services of one host would sign each other out if the name did not tell them apart. */
-const nameFor = (request: FastifyRequest, secure: boolean): string => {
+const nameFor = (request: FastifyRequest, name: string, secure: boolean): string => {
   const port = /:(\d{1,5})$/.exec(request.headers.host ?? '')?.[1]
-  return `${secure ? '__Host-' : ''}${NAME}${port === undefined ? '' : `_${port}`}`
+  return `${secure ? '__Host-' : ''}${name}${port === undefined ? '' : `_${port}`}`
 }
 
 const cookieValue = (header: string, name: string): string | undefined =>
@@ -29,23 +30,47 @@ const cookieValue = (header: string, name: string): string | undefined =>
     .find((pair) => pair.startsWith(`${name}=`))
     ?.slice(name.length + 1)
 
-/** The session's token; a cookie that only https could have set goes before. */
-export const sessionTokenIn = (request: FastifyRequest): string | null => {
+/** A cookie that only https could have set goes before. */
+const tokenIn = (request: FastifyRequest, name: string): string | null => {
   const { cookie } = request.headers
   if (cookie === undefined) return null
-  return cookieValue(cookie, nameFor(request, true)) ?? cookieValue(cookie, nameFor(request, false)) ?? null
+  return cookieValue(cookie, nameFor(request, name, true)) ?? cookieValue(cookie, nameFor(request, name, false)) ?? null
 }
 
-/** Set-Cookie for a new session; with an empty token and no time, for one that has ended. */
-export const sessionCookie = (request: FastifyRequest, token: string, seconds: number): string => {
+const cookieOf = (
+  request: FastifyRequest,
+  name: string,
+  { token, seconds, sameSite }: { token: string; seconds: number; sameSite: 'Strict' | 'Lax' },
+): string => {
   // The page's own address is what the browser sees, whatever stands in between.
   const secure = request.protocol === 'https' || request.headers.origin?.startsWith('https:') === true
   return [
-    `${nameFor(request, secure)}=${token}`,
+    `${nameFor(request, name, secure)}=${token}`,
     'Path=/',
     'HttpOnly',
-    'SameSite=Strict',
+    `SameSite=${sameSite}`,
     `Max-Age=${seconds}`,
     ...(secure ? ['Secure'] : []),
   ].join('; ')
 }
+
+/** The session's token. */
+export const sessionTokenIn = (request: FastifyRequest): string | null => tokenIn(request, SESSION)
+
+/** Set-Cookie for a new session; with an empty token and no time, for one that has ended. */
+export const sessionCookie = (request: FastifyRequest, token: string, seconds: number): string =>
+  cookieOf(request, SESSION, { token, seconds, sameSite: 'Strict' })
+
+/** The token of a sign-in that waits for its next step. */
+export const stepTokenIn = (request: FastifyRequest): string | null => tokenIn(request, STEP)
+
+/**
+ * Set-Cookie for a sign-in that waits for its next step; with an empty token and no time, for one that does not any more.
+ * `Lax` where the browser comes back from another site.
+ */
+export const stepCookie = (
+  request: FastifyRequest,
+  token: string,
+  seconds: number,
+  sameSite: 'Strict' | 'Lax' = 'Strict',
+): string => cookieOf(request, STEP, { token, seconds, sameSite })

@@ -1,0 +1,73 @@
+import type { Selectable } from 'kysely'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { SignInStepRow } from '../../../platform/db/people-rows.ts'
+
+/** What a sign-in waits for. */
+export type StepKind = 'second-factor' | 'passkey-sign-in' | 'passkey-second-factor' | 'passkey-enroll' | 'oidc'
+
+/** A sign-in that waits for its next step, known by the SHA-256 of its token. */
+export interface SignInStep {
+  readonly hash: string
+  readonly kind: StepKind
+  /** Who has shown their first factor; null where nobody has shown anything. */
+  readonly personId: string | null
+  readonly data: Readonly<Record<string, unknown>>
+  readonly expiresAt: Date
+}
+
+export const createStepsStore = () => ({
+  async insert(db: Executor, step: SignInStep): Promise<void> {
+    await db
+      .insertInto('sign_in_steps')
+      .values({
+        hash: step.hash,
+        kind: step.kind,
+        person_id: step.personId,
+        data: JSON.stringify(step.data),
+        expires_at: step.expiresAt,
+      })
+      .execute()
+  },
+
+  /** Counts one attempt at it; null where there is none left. Locks it until the transaction ends. */
+  async attempt(
+    tx: Executor,
+    { hash, kind, limit, now }: { hash: string; kind: StepKind; limit: number; now: Date },
+  ): Promise<SignInStep | null> {
+    const row = await tx
+      .updateTable('sign_in_steps')
+      .set(({ eb }) => ({ attempts: eb('attempts', '+', 1) }))
+      .where('hash', '=', hash)
+      .where('kind', '=', kind)
+      .where('attempts', '<', limit)
+      .where('expires_at', '>', now)
+      .returningAll()
+      .executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  /** Takes it out: it works once, whatever comes of it. */
+  async take(tx: Executor, hash: string, kind: StepKind, now: Date): Promise<SignInStep | null> {
+    const row = await tx
+      .deleteFrom('sign_in_steps')
+      .where('hash', '=', hash)
+      .where('kind', '=', kind)
+      .returningAll()
+      .executeTakeFirst()
+    return row === undefined || row.expires_at <= now ? null : fromRow(row)
+  },
+
+  async deleteExpired(db: Executor, now: Date): Promise<void> {
+    await db.deleteFrom('sign_in_steps').where('expires_at', '<=', now).execute()
+  },
+})
+
+const fromRow = (row: Selectable<SignInStepRow>): SignInStep => ({
+  hash: row.hash,
+  kind: row.kind as StepKind,
+  personId: row.person_id,
+  data: row.data,
+  expiresAt: row.expires_at,
+})
+
+export type StepsStore = ReturnType<typeof createStepsStore>

@@ -11,6 +11,9 @@ import { blobPath } from '../../src/platform/blobs/blob-store.ts'
 import { openS3Objects } from '../../src/platform/blobs/s3-objects.ts'
 import { openS3Store } from '../../src/platform/blobs/s3-store.ts'
 import { STORE_CONTRACT } from '../../src/platform/blobs/store-contract.fixture.ts'
+import type { Assignment } from '../../src/sdk/assignment.ts'
+import { createDevice } from '../../src/sdk/device-client.ts'
+import { memorySink } from '../../src/sdk/download.ts'
 import { emptyFolder, freshDataDir } from '../databases.ts'
 import { noSwift, SWIFT_KEYS, startSwift } from '../swift.ts'
 import { formOf } from '../world.ts'
@@ -166,13 +169,38 @@ describe.skipIf(noSwift() !== null)('files in S3', () => {
 
     // A process without any copy.
     expect(await service.terminate()).toBe(0)
-    service = await runService(dataDir, settings)
+    service = await runService(dataDir, { ...settings, SERVICE_DOWNLOADS: 'redirect' })
     expect(readdirSync(join(dataDir, 'blobs'))).not.toContain('sha256')
     const whole = await send(service, key, 'GET', path)
     expect([whole.status, sha256Of(whole.bytes)]).toEqual([200, hash])
     const part = await send(service, key, 'GET', path, { headers: { range: 'bytes=8388000-8389000' } })
     expect([part.status, part.headers.get('content-range')]).toEqual([206, `bytes 8388000-8389000/${file.length}`])
     expect(part.bytes.equals(file.subarray(8_388_000, 8_389_001))).toBe(true)
+
+    // Who asks for it is sent to the store, without the key; the agent's client asks, and checks the hash.
+    const sent = await send(service, key, 'GET', path, { headers: { prefer: 'redirect' }, redirect: 'manual' })
+    expect([sent.status, sent.headers.get('x-model-hash')]).toEqual([307, `sha256:${hash}`])
+    const location = sent.headers.get('location')!
+    expect(location.startsWith(`${swift.endpoint}/weights/fleet/sha256/`)).toBe(true)
+    const direct = await fetch(location, { headers: { range: 'bytes=5-9' } })
+    expect(direct.status).toBe(206)
+    expect(Buffer.from(await direct.arrayBuffer()).equals(file.subarray(5, 10))).toBe(true)
+    const asked: string[] = []
+    const device = createDevice({
+      baseUrl: service.baseUrl,
+      deviceId: 'a',
+      apiKey: key,
+      directDownloads: true,
+      fetch: (input, init) => {
+        asked.push(new URL(input instanceof Request ? input.url : input).origin)
+        return fetch(input, init)
+      },
+    })
+    const sink = memorySink()
+    const assignment = { modelId: id, versionNumber: 1, file: { sizeBytes: file.length, sha256: hash } }
+    await device.downloadVersion(assignment as unknown as Assignment, sink)
+    expect(asked).toEqual([service.baseUrl, swift.endpoint])
+    expect(sha256Of(sink.bytes())).toBe(hash)
 
     await swift.kill()
     const upload = () => send(service, key, 'POST', `/models/${id}/versions/upload`, { body: formOf('small') })

@@ -34,7 +34,8 @@ const handOver = async (
       .send()
   }
   if (internalPath === undefined || String(sendfile).toLowerCase() !== 'x-accel-redirect') return null
-  const { 'content-length': _size, ...rest } = whole
+  // What nginx says itself.
+  const { 'content-length': _size, 'accept-ranges': _ranges, ...rest } = whole
   return reply.headers({ ...rest, 'x-accel-redirect': internalPath }).send('')
 }
 

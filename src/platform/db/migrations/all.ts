@@ -28,6 +28,7 @@ import { deviceLogins } from './0027-device-logins.ts'
 import { audit } from './0028-audit.ts'
 import { uploadParts } from './0030-upload-parts.ts'
 import { backups } from './0031-backups.ts'
+import { groupMembersByTime } from './0032-group-members-by-time.ts'
 
 /** Forward only, applied in this order. A published migration is never edited: add the next one. */
 export const MIGRATIONS = [
@@ -61,4 +62,5 @@ export const MIGRATIONS = [
   audit,
   uploadParts,
   backups,
+  groupMembersByTime,
 ] as const

@@ -25,6 +25,7 @@ describe('the settings', () => {
       storage: { kind: 'folder', path: null },
       cacheBytes: 10 * 1024 ** 3,
       downloads: 'proxy',
+      drainSeconds: 0,
       corsOrigins: [],
       certificate: null,
       publicUrl: null,

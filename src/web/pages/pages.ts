@@ -52,6 +52,12 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./integrations/area.tsx').then((area) => ({ default: area.Area })),
   },
   {
+    name: 'Organization',
+    path: '/organization',
+    key: 'o',
+    load: () => import('./organization/area.tsx').then((area) => ({ default: area.Area })),
+  },
+  {
     name: 'API',
     path: '/docs',
     key: 'a',

@@ -1,0 +1,45 @@
+import { useState } from 'react'
+import { api } from '../../api/client.ts'
+import type { AnswerOf } from '../../api/paths.ts'
+import { write } from '../../api/write.ts'
+import { Confirm } from '../../parts/dialog.tsx'
+import { NumberField } from '../../parts/form.tsx'
+
+export type Key = AnswerOf<'/api/v1/keys'>['keys'][number]
+
+interface Action {
+  readonly apiKey: Key
+  readonly onClose: () => void
+}
+
+export const RevokeKey = ({ apiKey: { id, name }, onClose }: Action) => (
+  <Confirm
+    title={`Revoke ${name}`}
+    verb="Revoke"
+    onClose={onClose}
+    act={() => write(api.DELETE('/api/v1/keys/{key_id}', { params: { path: { key_id: id } } }))}
+  >
+    It stops working at once, and with it what was signed in with it.
+  </Confirm>
+)
+
+export const RotateKey = ({
+  apiKey: { id, name },
+  onMade,
+  onClose,
+}: Action & { readonly onMade: (secret: string) => void }) => {
+  const [hours, setHours] = useState(24)
+  const rotate = async (): Promise<void> => {
+    const params = { path: { key_id: id } }
+    const { api_key } = await write(
+      api.POST('/api/v1/keys/{key_id}/rotate', { params, body: { overlap_hours: hours } }),
+    )
+    onMade(api_key)
+  }
+  return (
+    <Confirm title={`Rotate ${name}`} verb="Rotate" tone="primary" act={rotate} onClose={onClose}>
+      <p>A new key takes its place. The old one, and what was signed in with it, works until the overlap is over.</p>
+      <NumberField label="Overlap" unit="hours" min={0} max={720} value={hours} onChange={setHours} />
+    </Confirm>
+  )
+}

@@ -1,0 +1,15 @@
+import type { ReactNode } from 'react'
+import { PageHeader } from '../../parts/layout.tsx'
+import { Tabs } from '../../parts/tabs.tsx'
+
+const TABS = [
+  ['/organization', 'Team'],
+  ['/organization/keys', 'Keys'],
+] as const
+
+export const OrganizationHeader = ({ children }: { readonly children: ReactNode }) => (
+  <>
+    <PageHeader title="Organization">{children}</PageHeader>
+    <Tabs label="Organization" tabs={TABS} />
+  </>
+)

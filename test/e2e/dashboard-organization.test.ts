@@ -1,0 +1,67 @@
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { startWorld } from '../world.ts'
+import { hasBrowser } from './browser.ts'
+import { buildDashboard } from './built-web.ts'
+import { expectAccessible, expectNoSidewaysScroll, openDashboard } from './dashboard-tab.ts'
+
+// Service and browser start slowly on a busy machine.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 })
+
+let webFolder = ''
+
+describe.skipIf(!hasBrowser())('the organization in the dashboard', () => {
+  beforeAll(async () => {
+    webFolder = await buildDashboard()
+  })
+
+  it('invites people, and creates, rotates and revokes keys', async () => {
+    const world = await startWorld({ webFolder })
+    const { page, wrong, visit } = await openDashboard(world.baseUrl, '/organization')
+    const dialog = page.getByRole('dialog')
+    await page.getByText('Nobody is in this team yet').waitFor()
+    await page.getByRole('button', { name: 'Invite' }).click()
+    await dialog.getByLabel('Email').fill('ada@example.org')
+    await dialog.getByLabel('Role').selectOption('viewer')
+    await expectAccessible(page)
+    await dialog.getByRole('button', { name: 'Invite' }).click()
+    await page.getByText(/#invitation=[\w-]{43}$/).waitFor()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('button', { name: 'Set role of ada@example.org' }).click()
+    await dialog.getByLabel('Role').selectOption('member')
+    await dialog.getByRole('button', { name: 'Set role' }).click()
+    await page.getByRole('cell', { name: 'member', exact: true }).waitFor()
+    await expectAccessible(page)
+    await expectNoSidewaysScroll(page)
+    await page.getByRole('button', { name: 'Remove ada@example.org' }).click()
+    await dialog.getByRole('button', { name: 'Remove' }).click()
+    await page.getByText('Nobody is in this team yet').waitFor()
+
+    await visit('/organization/keys')
+    await page.getByText('No key of this kind yet').waitFor()
+    await page.getByRole('button', { name: 'Create service key' }).click()
+    await dialog.getByLabel('Name').fill('ci')
+    await expectAccessible(page)
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    const shown = page.getByText(/^sk_live_\w{32}$/)
+    const old = await shown.textContent()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('button', { name: 'Rotate ci' }).click()
+    await dialog.getByLabel('Overlap').fill('0')
+    await dialog.getByRole('button', { name: 'Rotate' }).click()
+    const key = (await shown.textContent())!
+    const works = async (given: string) => (await world.request('GET', '/api/v1/keys/self', { key: given })).status
+    expect([await works(old!), await works(key)]).toEqual([401, 200])
+    await page.getByRole('button', { name: 'Done' }).click()
+    await expectAccessible(page)
+    await expectNoSidewaysScroll(page)
+    await page
+      .getByRole('row')
+      .filter({ hasText: key.slice(0, 14) })
+      .getByRole('button', { name: 'Revoke ci' })
+      .click()
+    await dialog.getByRole('button', { name: 'Revoke' }).click()
+    await page.getByText('revoked').waitFor()
+    expect(await works(key)).toBe(401)
+    expect(wrong()).toEqual([])
+  })
+})

@@ -196,8 +196,10 @@ const certificateOf = (cert: string | undefined, key: string | undefined): Confi
 }
 
 const backupUrlOf = (value: string | undefined): string | null => {
-  if (value === undefined || isAbsolute(value)) return value ?? null
-  throw new ConfigError(`SERVICE_BACKUP_URL must be the absolute path of a folder, got '${value}'.`)
+  if (value === undefined) return null
+  const location = parseStorageUrl(value)
+  if (typeof location === 'string') throw new ConfigError(`SERVICE_BACKUP_URL: ${location}.`)
+  return value
 }
 
 const storageOf = (value: string | undefined): StorageLocation => {

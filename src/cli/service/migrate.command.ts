@@ -5,6 +5,7 @@ import { runServiceProgram } from './service-program.ts'
 
 interface MigrateOptions {
   readonly to: string
+  readonly storage?: string
   readonly dataDir?: string
   readonly json?: true
 }
@@ -12,7 +13,11 @@ interface MigrateOptions {
 export const define = (command: Command, session: Session): void => {
   command
     .requiredOption('--to <url>', 'an empty database: postgres://user:password@host:5432/name')
+    .option('--storage <url>', 'copy the stored files too: s3://bucket/prefix?endpoint=…&region=…')
     .option('--data-dir <folder>', 'of the stopped service (default: SERVICE_DATA_DIR, else ~/.svc/data)')
     .addOption(jsonOption())
-    .action(({ to, ...options }: MigrateOptions) => runServiceProgram(session, ['migrate', '--to', to], options))
+    .action(({ to, storage, ...options }: MigrateOptions) => {
+      const argv = ['migrate', '--to', to]
+      return runServiceProgram(session, storage === undefined ? argv : [...argv, '--storage', storage], options)
+    })
 }

@@ -2,14 +2,15 @@ import { createHash } from 'node:crypto'
 import { cp, mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { badRequest, ServiceError } from '../../domain/errors.ts'
+import { parseStorageUrl } from '../../domain/storage-location.ts'
 import type { BlobStore } from '../../platform/blobs/blob-store.ts'
-import { openFolderStore } from '../../platform/blobs/folder-store.ts'
 import { lockFolder } from '../../platform/db/embedded/folder-lock.ts'
 import { MIGRATIONS } from '../../platform/db/migrations/all.ts'
 import { moveDatabase } from '../../platform/db/moving/move-database.ts'
 import { type Database, openDatabase } from '../../platform/db/open.ts'
 import { StartError } from '../../platform/db/start-error.ts'
 import { listStoredFiles } from '../operations/backups/stored-files.service.ts'
+import { openStorage } from '../storage.ts'
 import type { ProgramOptions } from './program-options.ts'
 
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
@@ -19,15 +20,40 @@ const openTarget = (url: string): Promise<Database> =>
     throw error instanceof StartError ? new StartError(error.message.replaceAll('SERVICE_DATABASE_URL', '--to')) : error
   })
 
-/** Hashes every stored file. Returns those that are damaged. */
-const checkFiles = async (database: Database, blobs: BlobStore): Promise<readonly string[]> => {
+/**
+ * Hashes every stored file, and copies it to `to` where that is another store and has it not. Returns those that are damaged,
+ * which are not copied.
+ */
+const checkFiles = async (database: Database, from: BlobStore, to: BlobStore | null): Promise<readonly string[]> => {
   const damaged: string[] = []
   for await (const { sha256 } of listStoredFiles(database)) {
+    if (to !== null && (await to.has(sha256))) continue
     const hash = createHash('sha256')
-    try {
-      for await (const chunk of await blobs.read(sha256)) hash.update(chunk)
-      if (hash.digest('hex') !== sha256) damaged.push(sha256)
-    } catch {
+    const hashed = async function* (): AsyncGenerator<Uint8Array, void> {
+      for await (const chunk of await from.read(sha256)) {
+        hash.update(chunk)
+        yield chunk
+      }
+    }
+    const isGood = () => hash.digest('hex') === sha256
+    if (to === null) {
+      const chunks = hashed()
+      const isRead = await (async () => {
+        for await (const _chunk of chunks);
+      })().then(
+        () => true,
+        () => false,
+      )
+      if (!isRead || !isGood()) damaged.push(sha256)
+      continue
+    }
+    const staged = await to.stage(hashed(), { maxBytes: Number.MAX_SAFE_INTEGER }).catch((error: unknown) => {
+      if (error instanceof ServiceError && error.code === 'not_found') return null
+      throw error
+    })
+    if (staged?.sha256 === sha256) await staged.keep()
+    else {
+      await staged?.discard()
       damaged.push(sha256)
     }
   }
@@ -42,7 +68,7 @@ const shown = (url: string): string => {
 }
 
 /**
- * `--to postgres://…`: moves the embedded database of a stopped service to a PostgreSQL server. The old folder stays as it is:
+ * `--to postgres://… [--storage s3://…]`: moves the embedded database of a stopped service to a PostgreSQL server. The old folder stays as it is:
  * the database is opened on a copy of it.
  */
 export const migrate = async ({ config, text, result, progress }: ProgramOptions): Promise<void> => {
@@ -50,6 +76,8 @@ export const migrate = async ({ config, text, result, progress }: ProgramOptions
   if (to === null || !/^postgres(ql)?:\/\//.test(to) || !URL.canParse(to)) {
     throw badRequest('--to must look like postgres://user:password@host:5432/name.')
   }
+  const storage = text('storage') === null ? null : parseStorageUrl(text('storage')!)
+  if (typeof storage === 'string') throw badRequest(`--storage: ${storage}.`)
   const { dataDir } = config
   const folder = join(dataDir, 'database')
   const control = await readFile(join(folder, 'global', 'pg_control')).catch(() => null)
@@ -67,13 +95,15 @@ export const migrate = async ({ config, text, result, progress }: ProgramOptions
       try {
         const fingerprint = createHash('sha256').update(control).digest('hex')
         const moved = await moveDatabase(source.sql, target, { fingerprint, migrations: MIGRATIONS, progress })
-        progress('Hashing the stored files')
-        const damaged = await checkFiles(source, await openFolderStore(join(dataDir, 'blobs')))
+        progress(storage === null ? 'Hashing the stored files' : `Copying the stored files to ${text('storage')}`)
+        const elsewhere = storage === null ? null : (await openStorage({ ...config, storage })).blobs
+        const damaged = await checkFiles(source, (await openStorage(config)).blobs, elsewhere)
         for (const sha256 of damaged) progress(`The stored file ${sha256} is damaged or missing.`)
         result(
           { ...moved, damaged_files: damaged.length },
           `Moved ${moved.rows} rows of ${moved.tables} tables; they are the same on both sides. Now set ` +
-            `SERVICE_DATABASE_URL=${shown(to)} and keep SERVICE_DATA_DIR=${dataDir}, where the stored files and keys are. ` +
+            `SERVICE_DATABASE_URL=${shown(to)}${storage === null ? '' : ` and SERVICE_STORAGE_URL=${text('storage')}`}, and keep ` +
+            `SERVICE_DATA_DIR=${dataDir}, where ${storage === null ? 'the stored files and keys' : 'the keys'} are. ` +
             `When the service runs well, ${folder} can go.`,
         )
       } finally {

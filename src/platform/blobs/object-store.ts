@@ -1,4 +1,11 @@
+import type { Readable } from 'node:stream'
 import type { BlobRange } from './blob-store.ts'
+
+export interface ListedObject {
+  readonly path: string
+  readonly size: number
+  readonly modifiedAt: Date
+}
 
 /** Objects by their keys, in a bucket below a prefix. Whatever cannot be reached is `unavailable`, with Retry-After. */
 export interface ObjectStore {
@@ -7,6 +14,10 @@ export interface ObjectStore {
   put(key: string, bytes: Uint8Array): Promise<void>
   /** In parts where it is large. When it has returned, the object is there whole. */
   putFile(key: string, file: { readonly path: string; readonly size: number }): Promise<void>
+  /** In parts, while it is read; when the source throws, there is no such object, or the one that was there before. */
+  putStream(key: string, source: Readable): Promise<void>
+  /** All objects whose keys begin so. For backups: no request of a client lists. */
+  list(beginning: string): Promise<readonly ListedObject[]>
   /**
    * The bytes of an object, or a part of them; a connection that breaks is continued where it broke. Nothing is asked for
    * before the first byte is. Throws not_found.

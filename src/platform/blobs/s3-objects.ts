@@ -6,7 +6,7 @@ import type * as S3 from '@aws-sdk/client-s3'
 import { ServiceError } from '../../domain/errors.ts'
 import type { S3Location } from '../../domain/storage-location.ts'
 import type { BlobRange } from './blob-store.ts'
-import type { ObjectStore } from './object-store.ts'
+import type { ListedObject, ObjectStore } from './object-store.ts'
 
 const PART_BYTES = 8 * 1024 * 1024
 const MAX_PARTS = 10_000
@@ -159,6 +159,26 @@ export const openS3Objects = async (location: S3Location): Promise<ObjectStore> 
       const partSize = Math.max(PART_BYTES, Math.ceil(size / MAX_PARTS))
       const params = { ...at(key), Body: createReadStream(path, { highWaterMark: 1024 * 1024 }) }
       await orAway(new Upload({ client, params, partSize, queueSize: PARTS_AT_ONCE }).done())
+    },
+
+    putStream: async (key, source) => {
+      const params = { ...at(key), Body: source }
+      await orAway(new Upload({ client, params, partSize: PART_BYTES, queueSize: 2 }).done())
+    },
+
+    list: async (beginning) => {
+      const { Bucket, Key: Prefix } = at(beginning)
+      const found: ListedObject[] = []
+      for (let ContinuationToken: string | undefined; ; ) {
+        const page = await orAway(client.send(new sdk.ListObjectsV2Command({ Bucket, Prefix, ContinuationToken })))
+        for (const { Key, Size = 0, LastModified = new Date(0) } of page.Contents ?? []) {
+          if (Key !== undefined) {
+            found.push({ path: Key.slice(location.prefix.length), size: Size, modifiedAt: LastModified })
+          }
+        }
+        if (page.IsTruncated !== true) return found
+        ContinuationToken = page.NextContinuationToken
+      }
     },
 
     has: (key) =>

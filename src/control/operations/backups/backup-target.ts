@@ -1,37 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
-import { dirname, isAbsolute, join } from 'node:path'
-import type { Readable } from 'node:stream'
+import { dirname, join } from 'node:path'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
+import { parseStorageUrl } from '../../../domain/storage-location.ts'
 import { writeSynced } from '../../../platform/blobs/write-synced.ts'
 import { syncFolder } from '../../../platform/transfer/durable-file.ts'
+import { s3Target } from './s3-target.ts'
+import type { BackupTarget, StoredFile } from './target.ts'
+
+export type { BackupTarget } from './target.ts'
 
 const CHUNK = 256 * 1024
-
-export interface StoredFile {
-  /** From the target's root, with slashes: `files/ab/abcd…`. */
-  readonly path: string
-  readonly size: number
-  readonly modifiedAt: Date
-}
-
-/** Where backups are kept: files by path, each whole or not there. */
-export interface BackupTarget {
-  /** Without passwords, for people. */
-  readonly url: string
-  /** Null when there is no such file. */
-  read(path: string): Promise<Readable | null>
-  /** Durable when it returns; over an existing file too. When it throws, what was there before is there. */
-  write(path: string, source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void>
-  /** All files below a folder; none when it is not there. */
-  list(folder: string): Promise<readonly StoredFile[]>
-  remove(path: string): Promise<void>
-  /** Whether there is nothing in it, or only what a killed writer has left behind. */
-  isEmpty(): Promise<boolean>
-  /** Deletes what killed writers have left behind. */
-  sweep(): Promise<void>
-}
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'
 
@@ -101,12 +81,13 @@ const folderTarget = (root: string): BackupTarget => {
 }
 
 /**
- * @param url an absolute path, or s3://bucket/prefix
+ * @param url an absolute path, or s3://bucket/prefix?endpoint=…&region=…
  * @throws bad_request
  */
 export const openBackupTarget = (url: string): BackupTarget => {
-  if (isAbsolute(url)) return folderTarget(url)
-  throw badRequest(`target must be the absolute path of a folder, got '${url}'.`)
+  const location = parseStorageUrl(url)
+  if (typeof location === 'string') throw badRequest(`target: ${location}, got '${url}'.`)
+  return location.kind === 's3' ? s3Target(url, location) : folderTarget(location.path!)
 }
 
 export const MARKER = 'tributary-backups.json'

@@ -1,0 +1,60 @@
+import { Readable } from 'node:stream'
+import { isNotFound } from '../../../domain/errors.ts'
+import type { S3Location } from '../../../domain/storage-location.ts'
+import type { ObjectStore } from '../../../platform/blobs/object-store.ts'
+import type { BackupTarget } from './target.ts'
+
+/** Told from faults of the store: what the source throws says why a file cannot be backed up. */
+const remembering = (source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>) => {
+  let failed: { readonly error: unknown } | null = null
+  const chunks = async function* (): AsyncGenerator<Uint8Array, void> {
+    try {
+      yield* source
+    } catch (error) {
+      failed = { error }
+      throw error
+    }
+  }
+  return { body: Readable.from(chunks(), { objectMode: false }), failure: () => failed }
+}
+
+/** A bucket, or what is below a prefix of it. An object is there whole or not at all. */
+export const s3Target = (url: string, location: S3Location): BackupTarget => {
+  let opened: Promise<ObjectStore> | null = null
+  // Loaded when it is needed: the SDK takes longer than all the rest.
+  const objects = (): Promise<ObjectStore> =>
+    (opened ??= import('../../../platform/blobs/s3-objects.ts').then(({ openS3Objects }) => openS3Objects(location)))
+
+  return {
+    url,
+    async read(path) {
+      const chunks = (await objects()).read(path)
+      try {
+        const first = await chunks.next()
+        const whole = async function* (): AsyncGenerator<Uint8Array, void> {
+          if (first.done !== true) yield first.value
+          yield* chunks
+        }
+        return Readable.from(whole(), { objectMode: false })
+      } catch (error) {
+        if (isNotFound(error)) return null
+        throw error
+      }
+    },
+    async write(path, source) {
+      const store = await objects()
+      const { body, failure } = remembering(source)
+      try {
+        await store.putStream(path, body)
+      } catch (error) {
+        const failed = failure()
+        throw failed === null ? error : failed.error
+      }
+    },
+    list: async (folder) => (await objects()).list(`${folder}/`),
+    remove: async (path) => (await objects()).remove(path),
+    isEmpty: async () => (await (await objects()).list('')).length === 0,
+    // A multipart upload that was cut off is no object; the bucket's lifecycle rule deletes its parts.
+    sweep: async () => undefined,
+  }
+}

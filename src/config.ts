@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { homedir } from 'node:os'
-import { isAbsolute, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { EnrollmentMode } from './domain/access.ts'
 import { parseOrigins, parsePublicUrl } from './domain/own-hosts.ts'
 import { parseStorageUrl, type StorageLocation } from './domain/storage-location.ts'

@@ -46,7 +46,8 @@ const start = async (): Promise<void> => {
 const main = async (): Promise<void> => {
   const code = await runProgram(process.argv.slice(2))
   if (code === null) return start()
-  process.exitCode = code
+  // Kept-alive connections to a store would hold it.
+  process.exit(code)
 }
 
 main().catch((error: unknown) => {

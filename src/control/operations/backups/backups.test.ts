@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder, freshDataDir, hasPostgres } from '../../../../test/databases.ts'
-import { noSwift, SWIFT_KEYS, startSwift } from '../../../../test/swift.ts'
 import { formOf, startWorld, type World } from '../../../../test/world.ts'
 import { runInProcess } from '../../../cli/in-process.fixture.ts'
 import { readConfig } from '../../../config.ts'
@@ -257,23 +256,6 @@ it('a full disk fails the backup with that reason and leaves the service as it w
   )
   expect(await readdir(world.dataDir)).not.toContainEqual(expect.stringMatching(/^\.backup-/))
   expect((await readFile(join(world.dataDir, 'database', 'PG_VERSION'), 'utf8')).trim()).toBe('18')
-})
-
-it.skipIf(noSwift() !== null)('goes to a bucket and comes back from it (skipped without Swift)', async () => {
-  const { endpoint } = await startSwift()
-  const world = await startWorld({ durable: true })
-  const { key } = await world.register('d')
-  const target = `s3://weights/backups?endpoint=${endpoint}`
-  const first = await backUp(world, key, { target, verify: true })
-  expect(first).toMatchObject({ status: 'completed', reason: null, target })
-  await world.advance(1)
-  const second = await backUp(world, key, { target })
-  expect(second.copied_files).toBeLessThan(first.copied_files as number)
-  const dataDir = join(await emptyFolder(), 'data')
-  const restored = await runInProcess(['restore', target, '--data-dir', dataDir], { env: { ...SWIFT_KEYS } })
-  expect(restored).toMatchObject({ exitCode: 0 })
-  const get = await openRestored(dataDir)
-  expect((await get('/devices/d', key)).statusCode).toBe(200)
 })
 
 it.skipIf(!hasPostgres())('of a PostgreSQL server it has the dump, where pg_dump is installed', async () => {

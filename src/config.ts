@@ -45,6 +45,8 @@ export interface Config {
   readonly certificate: { readonly cert: string; readonly key: string } | null
   /** The address by which others reach the service, where it is behind another name; without a slash at its end. */
   readonly publicUrl: string | null
+  /** Where this installation keeps its data: organizations of other regions are refused; null: not said. */
+  readonly region: 'us' | 'eu' | 'ap' | null
   /** The mail server, and who its mail is from; null for no mail. */
   readonly smtp: { readonly url: string; readonly from: string } | null
   /** An OpenAI-style inference server (`svc serve`) for the playground, without /v1 at its end; null for none. */
@@ -68,6 +70,7 @@ export class ConfigError extends Error {
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 /** Who sends files: the service; the object store, to clients that ask for it; or nginx, from the same folder. */
 const DOWNLOADS = ['proxy', 'redirect', 'x-accel'] as const
+const REGIONS = ['us', 'eu', 'ap'] as const
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
 /** Whether only this machine reaches a service that listens there. */
 export const isLoopback = (host: string): boolean => LOOPBACK.has(host)
@@ -155,6 +158,7 @@ export const readConfig = (environment: Environment): Config => {
     corsOrigins: originsOf(text('SERVICE_CORS_ORIGINS')),
     certificate: certificateOf(text('SERVICE_TLS_CERT'), text('SERVICE_TLS_KEY')),
     publicUrl: publicUrlOf(text('SERVICE_PUBLIC_URL')),
+    region: text('SERVICE_REGION') === undefined ? null : oneOf('SERVICE_REGION', REGIONS, 'us'),
     smtp: smtpOf(text('SERVICE_SMTP_URL'), text('SERVICE_SMTP_FROM')),
     inferenceUrl: inferenceUrlOf(text('SERVICE_INFERENCE_URL')),
     inferenceKey: text('SERVICE_SERVER_KEY') ?? null,

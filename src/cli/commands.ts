@@ -3,6 +3,7 @@ import {
   AUDIT_COMMANDS,
   FEDERATION_COMMANDS,
   INTEGRATION_COMMANDS,
+  ORG_COMMANDS,
   RESOURCE_COMMANDS,
   TEAM_COMMANDS,
   TRAIN_COMMANDS,
@@ -36,7 +37,10 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   entry('status', 'show the delivery status of a model', () => import('./delivery/status.command.ts')),
   entry('dashboard', 'open the dashboard in a browser', () => import('./delivery/dashboard.command.ts')),
   entry('init', 'create an organization and make it the default', () => import('./org/init.command.ts')),
-  entry('org', "show the organization's settings", () => import('./org/org.command.ts')),
+  {
+    ...entry('org', "show the organization's settings", () => import('./org/org.command.ts')),
+    commands: ORG_COMMANDS,
+  },
   {
     name: 'demo',
     summary: 'run a demo on a local model',

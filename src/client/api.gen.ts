@@ -98,6 +98,20 @@ export interface paths {
         /** Get an organization */
         get: operations["getOrg"];
     };
+    "/api/v1/orgs/{org_id}/settings": {
+        parameters: {
+        };
+        /**
+         * Get the rules of an organization
+         * @description With what is less strict than its compliance preset. A preset is no certificate.
+         */
+        get: operations["getOrgSettings"];
+        /**
+         * Change the rules of an organization
+         * @description They hold at once. What is less strict than the compliance preset is shown as a violation.
+         */
+        patch: operations["setOrgSettings"];
+    };
     "/api/v1/team": {
         parameters: {
         };
@@ -2189,6 +2203,28 @@ export interface components {
          *     }
          */
         Cancellation: { reason?: string; };
+        /**
+         * @description Rules to change
+         * @example {
+         *       "key_lifetime_days": 365
+         *     }
+         */
+        ChangeOrgSettings: {
+            /**
+             * @description Who must sign in by two factors
+             * @enum {string}
+             */
+            require_mfa?: "off" | "admins" | "all";
+            /** @description A session ends so long after it began */
+            session_hours?: number;
+            reauthenticate_minutes?: number | null;
+            audit_retention_days?: number | null;
+            key_lifetime_days?: number | null;
+            update_retention_days?: number | null;
+            min_group_size?: number | null;
+            /** @description Every rollout goes back by itself when its health fails */
+            automatic_rollback?: boolean;
+        };
         /**
          * @description A chat that the model continues
          * @example {
@@ -6184,6 +6220,47 @@ export interface components {
             created_at: string;
         };
         /**
+         * @description The rules of an organization
+         * @example {
+         *       "org_id": "acme",
+         *       "compliance": "gdpr",
+         *       "require_mfa": "admins",
+         *       "session_hours": 24,
+         *       "reauthenticate_minutes": null,
+         *       "audit_retention_days": 1825,
+         *       "key_lifetime_days": null,
+         *       "update_retention_days": 7,
+         *       "min_group_size": 10,
+         *       "automatic_rollback": true,
+         *       "violations": [
+         *         {
+         *           "setting": "key_lifetime_days",
+         *           "value": null,
+         *           "preset": 365
+         *         }
+         *       ]
+         *     }
+         */
+        OrgSettings: {
+            org_id: string;
+            compliance: components["schemas"]["Compliance"] | null;
+            /**
+             * @description Who must sign in by two factors
+             * @enum {string}
+             */
+            require_mfa: "off" | "admins" | "all";
+            /** @description A session ends so long after it began */
+            session_hours: number;
+            reauthenticate_minutes: number | null;
+            audit_retention_days: number | null;
+            key_lifetime_days: number | null;
+            update_retention_days: number | null;
+            min_group_size: number | null;
+            /** @description Every rollout goes back by itself when its health fails */
+            automatic_rollback: boolean;
+            violations: components["schemas"]["SettingViolation"][];
+        };
+        /**
          * @description A pairing without its code
          * @example {
          *       "pairing_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000304",
@@ -7572,6 +7649,12 @@ export interface components {
             version: string;
             expected_version?: string | null;
         };
+        /** @description A setting that is less strict than the preset */
+        SettingViolation: {
+            setting: string;
+            value: unknown;
+            preset: unknown;
+        };
         /**
          * @description A model that members may read
          * @example {
@@ -8637,6 +8720,49 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    getOrgSettings: {
+        parameters: { path: { org_id: string; }; };
+        responses: {
+            /** @description The rules of an organization */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["OrgSettings"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    setOrgSettings: {
+        parameters: { path: { org_id: string; }; };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeOrgSettings"];
+            };
+        };
+        responses: {
+            /** @description The rules of an organization */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["OrgSettings"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     listTeam: {

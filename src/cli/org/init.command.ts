@@ -1,14 +1,17 @@
 import { type Command, Option } from 'commander'
 import type { paths } from '../../client/client.ts'
+import { confirm } from '../confirm.ts'
 import { apiBaseOption, type ServiceOptions } from '../options.ts'
 import type { Session } from '../session.ts'
 import { orgFields } from './org-fields.ts'
+import { presetOf, settingFields } from './settings.ts'
 
 type NewOrg = paths['/api/v1/orgs']['post']['requestBody']['content']['application/json']
 
 interface InitOptions extends ServiceOptions {
   readonly compliance?: NonNullable<NewOrg['compliance']>
   readonly region: NonNullable<NewOrg['region']>
+  readonly yes?: true
 }
 
 export const define = (command: Command, session: Session): void => {
@@ -18,8 +21,15 @@ export const define = (command: Command, session: Session): void => {
       new Option('--compliance <rules>', 'compliance rules, such as hipaa').choices(['hipaa', 'gdpr', 'pci', 'soc2']),
     )
     .addOption(new Option('--region <region>', 'region').choices(['us', 'eu', 'ap']).default('us'))
+    .option('-y, --yes', 'do not ask before the settings of --compliance are applied')
     .addOption(apiBaseOption())
-    .action(async (name: string, { compliance, region, apiBase }: InitOptions) => {
+    .action(async (name: string, { compliance, region, yes, apiBase }: InitOptions) => {
+      if (compliance !== undefined) {
+        const { out, io } = session
+        out.note(`Settings of ${compliance}, a beginning and no certificate:`)
+        for (const [setting, text] of settingFields(presetOf(compliance))) out.note(`  ${setting}: ${text}`)
+        if (!yes && io.stdin?.isTTY === true) await confirm(io, `Creating ${name} with these settings`)
+      }
       const connection = await session.signedIn({ apiBase })
       const org = await connection.ask((client) =>
         client.POST('/api/v1/orgs', { body: { name, region, ...(compliance && { compliance }) } }),

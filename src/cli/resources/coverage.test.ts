@@ -20,7 +20,7 @@ const COMMANDS_OF: Readonly<Record<string, string>> = {
   login:
     'getOwnKey authorizeLogin exchangeLoginCode startDeviceLogin getDeviceLogin decideDeviceLogin exchangeDeviceCode',
   init: 'createOrg',
-  org: 'getOrg',
+  org: 'getOrg getOrgSettings',
   benchmark: 'shareBenchmark listBenchmarks',
   push: 'createModel uploadVersion getUploadOffset appendToUpload',
   pull: 'downloadVersion',

@@ -8,6 +8,7 @@ import { federations } from './federations.ts'
 import { groups } from './groups.ts'
 import { integrations } from './integrations.ts'
 import { jobActions } from './jobs.ts'
+import { org } from './org.ts'
 import { policies } from './policies.ts'
 import type { Action, OwnAction, Resource } from './resource.ts'
 import { rollouts } from './rollouts.ts'
@@ -45,6 +46,7 @@ export const FEDERATION_COMMANDS: CommandGroup = groupOf(federations)
 export const AUDIT_COMMANDS: CommandGroup = groupOf(audit)
 export const INTEGRATION_COMMANDS: CommandGroup = groupOf(integrations)
 
+export const ORG_COMMANDS: readonly CommandEntry[] = groupOf(org).commands ?? []
 export const TEAM_COMMANDS: CommandGroup = groupOf(team)
 
 export const TRAIN_COMMANDS: readonly CommandEntry[] = jobActions.map(entryOf)

@@ -92,7 +92,23 @@ const auditHead = {
   signature: 'Yk3nQ0aVx8JrT5mWZ2mB4Vt0cK8x1yq5o3n7p9rUeWdHgJfLaSiTkMvXzYYk3nQ0aVx8JrT5mWZ2mB4Vt0cKw==',
 }
 
+const orgSettings = {
+  org_id: 'acme',
+  compliance: 'gdpr',
+  require_mfa: 'admins',
+  session_hours: 24,
+  reauthenticate_minutes: null,
+  audit_retention_days: 1825,
+  key_lifetime_days: null,
+  update_retention_days: 7,
+  min_group_size: 10,
+  automatic_rollback: true,
+  violations: [{ setting: 'key_lifetime_days', value: null, preset: 365 }],
+}
+
 export const examples = {
+  orgSettings,
+  changeOrgSettings: { key_lifetime_days: 365 },
   newInvitation: { email: invited.email, role: invited.role, org_id: 'acme' },
   invitation: {
     ...invited,

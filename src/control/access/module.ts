@@ -5,7 +5,7 @@ import type { Module } from '../module.ts'
 import { auditRoutes } from './audit/audit.routes.ts'
 import { createAudit } from './audit/audit.service.ts'
 import { createAuditStore } from './audit/audit.store.ts'
-import { createAuditChains } from './audit/chains.service.ts'
+import { type AuditChains, createAuditChains } from './audit/chains.service.ts'
 import { keysRoutes } from './keys/keys.routes.ts'
 import { createKeysService } from './keys/keys.service.ts'
 import { createKeysStore } from './keys/keys.store.ts'
@@ -15,10 +15,10 @@ import { createDeviceLoginsStore } from './login/device-logins.store.ts'
 import { loginRoutes } from './login/login.routes.ts'
 import { createLoginService } from './login/login.service.ts'
 import { createLoginStore } from './login/login.store.ts'
-import { orgsRoutes } from './orgs/orgs.routes.ts'
+import { orgSettingsRoutes, orgsRoutes } from './orgs/orgs.routes.ts'
 import { createOrgsService } from './orgs/orgs.service.ts'
 import { createOrgsStore } from './orgs/orgs.store.ts'
-import { createSettingsService } from './orgs/settings.service.ts'
+import { createSettingsService, type SettingsService } from './orgs/settings.service.ts'
 import { createSettingsStore } from './orgs/settings.store.ts'
 import { createPeopleService } from './people/people.service.ts'
 import { createPeopleStore } from './people/people.store.ts'
@@ -29,17 +29,26 @@ import { createSessionsService } from './sessions/sessions.service.ts'
 import { createSessionsStore } from './sessions/sessions.store.ts'
 
 const HOUR_MS = 60 * 60 * 1000
+const DAY_MS = 24 * HOUR_MS
 
 const create = ({ database, config, events, now, newId }: Context) => {
   const { enrollment } = config
+  const settingsStore = createSettingsStore()
+  const settings = createSettingsService({ database, store: settingsStore, now })
   const keysStore = createKeysStore()
-  const keys = createKeysService({ database, store: keysStore, enrollment, now, newId })
+  const keys = createKeysService({ database, store: keysStore, enrollment, settings, now, newId })
   const login = createLoginService({ database, store: createLoginStore(), keys, enrollment, now })
   const deviceLoginsStore = createDeviceLoginsStore()
   const deviceLogins = createDeviceLoginsService({ database, store: deviceLoginsStore, keys, enrollment, now })
-  const orgs = createOrgsService({ database, store: createOrgsStore(), events, now })
+  const orgs = createOrgsService({
+    database,
+    store: createOrgsStore(),
+    settings: settingsStore,
+    region: config.region,
+    events,
+    now,
+  })
   const sessions = createSessionsService({ database, store: createSessionsStore(), keys, enrollment, now, newId })
-  const settings = createSettingsService({ database, store: createSettingsStore(), now })
   const people = createPeopleService({
     database,
     store: createPeopleStore(),
@@ -64,6 +73,13 @@ const create = ({ database, config, events, now, newId }: Context) => {
     settings,
     sessions,
     rateLimits: createRateLimitsStore(),
+  }
+}
+
+/** Lets go of entries of the audit log that an organization has kept for as long as it wants. */
+const pruneAudit = async (chains: AuditChains, settings: SettingsService, now: Date): Promise<void> => {
+  for (const [orgId, { auditRetentionDays: days }] of await settings.all()) {
+    if (days !== null) await chains.prune(orgId, new Date(now.getTime() - days * DAY_MS))
   }
 }
 
@@ -94,6 +110,7 @@ export const access: Module<Access, object> = {
     auditRoutes(app, audit, auditChains)
     keysRoutes(app, keys, now)
     orgsRoutes(app, orgs)
+    orgSettingsRoutes(app, orgs, settings)
     teamRoutes(app, { people, publicUrl: config.publicUrl, now })
     signInPolicyRoutes(app, settings)
     invitationsRoutes(app, people)
@@ -112,8 +129,9 @@ export const access: Module<Access, object> = {
       now,
     })
   },
-  tasks: ({ database, now }, { auditChains, deviceLogins, keys, people, rateLimits, sessions }) => [
+  tasks: ({ database, now }, { auditChains, deviceLogins, settings, keys, people, rateLimits, sessions }) => [
     { name: 'audit-heads', everyMs: HOUR_MS, run: auditChains.exportHeads },
+    { name: 'audit-retention', everyMs: HOUR_MS, run: () => pruneAudit(auditChains, settings, now()) },
     { name: 'key-uses', everyMs: 30_000, run: keys.flushUses },
     { name: 'rate-limits', everyMs: HOUR_MS, run: () => rateLimits.forgetOld(database.sql, now()) },
     { name: 'device-logins', everyMs: HOUR_MS, run: deviceLogins.deleteExpired },

@@ -3,7 +3,13 @@ import { activeSince } from '../../domain/device.ts'
 import { badRequest } from '../../domain/errors.ts'
 import { compareGroups, describeGroup, testGroups, testTable } from './analyses.ts'
 import { collectTable } from './contingency.ts'
-import { type Conditions, createGroupSamples, type GroupBy, smallestShown } from './group-samples.service.ts'
+import {
+  type Conditions,
+  createGroupSamples,
+  type GroupBy,
+  type MinGroupSize,
+  smallestShown,
+} from './group-samples.service.ts'
 import type { StoredQuery } from './queries.store.ts'
 import { type Body, createQueryRecord, type QueryParts } from './query-record.service.ts'
 import type { ReadingsReport } from './readings.report.ts'
@@ -13,10 +19,14 @@ export type { Conditions } from './group-samples.service.ts'
 export type { StoredQuery } from './queries.store.ts'
 
 /** Statistics over what the devices of a federation's active members report; only aggregates leave it. */
-export const createAnalyticsService = ({ readings, ...parts }: QueryParts & { readonly readings: ReadingsReport }) => {
+export const createAnalyticsService = ({
+  readings,
+  minGroupSize,
+  ...parts
+}: QueryParts & { readonly readings: ReadingsReport; readonly minGroupSize: MinGroupSize }) => {
   const { database, now } = parts
   const { run: recorded, list, get } = createQueryRecord(parts)
-  const groups = createGroupSamples({ database, readings, now })
+  const groups = createGroupSamples({ database, readings, minGroupSize, now })
 
   return {
     list,
@@ -106,7 +116,7 @@ export const createAnalyticsService = ({ readings, ...parts }: QueryParts & { re
       return recorded(caller, federationId, { queryType: 'chi-square', variable, request }, async (orgIds) => {
         const { conditions } = wanted
         const warnings = [...conditions.warnings]
-        const minDevices = smallestShown(conditions)
+        const minDevices = await smallestShown(conditions, orgIds, minGroupSize)
         const pages = readings.readings(database.sql, {
           variables: wanted.variables.map((text, at) => variableOf(text, `variable_${at + 1}`)),
           orgIds,

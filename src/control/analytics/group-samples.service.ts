@@ -20,15 +20,23 @@ export interface Conditions extends Filters {
 const SMALLEST_GROUP = 5
 const MAX_GROUPS = 1000
 
-export const smallestShown = ({ minSampleCount }: Conditions): number => Math.max(SMALLEST_GROUP, minSampleCount ?? 0)
+export type MinGroupSize = (orgIds: readonly string[]) => Promise<number>
+
+/** The strictest of what is usual, what is asked for, and what the organizations want whose devices are asked about. */
+export const smallestShown = async (
+  { minSampleCount }: Conditions,
+  orgIds: readonly string[],
+  minGroupSize: MinGroupSize,
+): Promise<number> => Math.max(SMALLEST_GROUP, minSampleCount ?? 0, await minGroupSize(orgIds))
 
 /** The groups of a federation's devices, and what they report. */
 export const createGroupSamples = (parts: {
   readonly database: Database
   readonly readings: ReadingsReport
+  readonly minGroupSize: MinGroupSize
   readonly now: () => Date
 }) => {
-  const { database, readings, now } = parts
+  const { database, readings, minGroupSize, now } = parts
 
   /** The ids of the groups that a query is about: those named, else all there are. */
   const idsOf = async (
@@ -73,7 +81,7 @@ export const createGroupSamples = (parts: {
     const { groupBy, groupIds, conditions } = requested
     if (groupIds.length === 0) return []
     const ofMembers = groupBy === 'federation_member'
-    const minDevices = smallestShown(conditions)
+    const minDevices = await smallestShown(conditions, orgIds, minGroupSize)
     const samples = await collectSamples(
       readings.readings(database.sql, {
         variables: [variableOf(requested.variable, 'variable')],

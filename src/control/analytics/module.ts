@@ -1,3 +1,4 @@
+import type { Access } from '../access/module.ts'
 import type { Context } from '../context.ts'
 import type { Federations } from '../federations/module.ts'
 import type { Module } from '../module.ts'
@@ -7,6 +8,7 @@ import { createQueriesStore } from './queries.store.ts'
 import { createReadingsReport } from './readings.report.ts'
 
 interface Earlier {
+  readonly access: Access
   readonly federations: Federations
 }
 
@@ -16,6 +18,7 @@ const create = ({ database, now, newId }: Context, earlier: Earlier) => {
     database,
     queries: createQueriesStore(),
     readings: createReadingsReport(),
+    minGroupSize: earlier.access.settings.minGroupSize,
     federations,
     changed,
     now,

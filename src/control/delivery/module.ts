@@ -1,3 +1,4 @@
+import type { Access } from '../access/module.ts'
 import type { Catalog } from '../catalog/module.ts'
 import type { Context } from '../context.ts'
 import type { Fleet } from '../fleet/module.ts'
@@ -37,11 +38,12 @@ import { createRolloutsStore } from './rollouts/rollouts.store.ts'
 import { usesOf } from './version-uses.report.ts'
 
 interface Earlier {
+  readonly access: Access
   readonly catalog: Catalog
   readonly fleet: Fleet
 }
 
-const create = (context: Context, { catalog, fleet }: Earlier) => {
+const create = (context: Context, { access, catalog, fleet }: Earlier) => {
   const { config, database, events, changes, log, now, newId } = context
   const { models } = catalog
   const { devices, groups, heartbeats } = fleet
@@ -99,6 +101,7 @@ const create = (context: Context, { catalog, fleet }: Earlier) => {
     models,
     devices,
     groups,
+    settings: access.settings,
     now,
     newId,
   })

@@ -120,6 +120,7 @@ const create = (context: Context, earlier: Earlier) => {
   events.afterCommit('evaluation.opened', () => changes.notify('rounds'))
   events.afterCommit('round.failed', () => changes.notify('rounds'))
   return {
+    settings: earlier.access.settings,
     withdrawAnnouncements,
     rounds,
     standalone,
@@ -167,7 +168,17 @@ export const training: Module<Training, Earlier> = {
   },
   tasks: (
     { config, now },
-    { withdrawAnnouncements, rounds, secureRounds, aggregations, retention, modelRetention, jobs, evaluationSteps },
+    {
+      settings,
+      withdrawAnnouncements,
+      rounds,
+      secureRounds,
+      aggregations,
+      retention,
+      modelRetention,
+      jobs,
+      evaluationSteps,
+    },
   ) => [
     { name: 'announcements', everyMs: 60_000, run: withdrawAnnouncements },
     {
@@ -202,7 +213,11 @@ export const training: Module<Training, Earlier> = {
       name: 'update-retention',
       everyMs: HOUR_MS,
       run: async () => {
-        await retention.retire(new Date(now().getTime() - config.updateRetentionDays * DAY_MS))
+        const before = (days: number): Date => new Date(now().getTime() - days * DAY_MS)
+        const ofOrgs = [...(await settings.all())].flatMap(([orgId, { updateRetentionDays: days }]) =>
+          days === null ? [] : [[orgId, before(days)] as const],
+        )
+        await retention.retire(before(config.updateRetentionDays), new Map(ofOrgs))
         await secureRounds.retire()
       },
     },

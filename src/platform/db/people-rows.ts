@@ -62,6 +62,12 @@ export interface OrgSettingsRow {
   require_mfa: Generated<string>
   session_hours: Generated<number>
   reauthenticate_minutes: number | null
+  /** From here on added by 0029-compliance. */
+  audit_retention_days: number | null
+  key_lifetime_days: number | null
+  update_retention_days: number | null
+  min_group_size: number | null
+  automatic_rollback: Generated<boolean>
   updated_at: Date
 }
 

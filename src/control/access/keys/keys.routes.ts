@@ -34,7 +34,10 @@ export const keysRoutes = (app: App, keys: KeysService, now: () => Date): void =
         expiresAt,
       })
       if (key.expiresAt?.getTime() !== expiresAt?.getTime()) {
-        warn(request, `The new key expires with the key that made it, at ${key.expiresAt?.toISOString()}.`)
+        warn(
+          request,
+          `The new key expires at ${key.expiresAt?.toISOString()}: with the key that made it, or when the organization lets keys end.`,
+        )
       }
       return reply.code(201).send({ ...present(key), api_key: token })
     },

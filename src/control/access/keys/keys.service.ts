@@ -3,6 +3,7 @@ import { forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
+import type { SettingsService } from '../orgs/settings.service.ts'
 import { createAuthentication } from './authentication.service.ts'
 import type { KeyPage, KeysStore, StoredKey } from './keys.store.ts'
 import { createLoginKeys } from './login-keys.service.ts'
@@ -14,6 +15,8 @@ export { KEY_KINDS, kindOf } from './keys.store.ts'
 export type { Approval } from './login-keys.service.ts'
 export type { NewKey } from './minting.service.ts'
 
+const DAY_MS = 24 * 60 * 60 * 1000
+
 const isOwn = (caller: Caller, key: StoredKey): boolean =>
   key.id === caller.keyId || (caller.personId !== undefined && key.personId === caller.personId)
 
@@ -21,12 +24,19 @@ export const createKeysService = (parts: {
   readonly database: Database
   readonly store: KeysStore
   readonly enrollment: EnrollmentMode
+  readonly settings: Pick<SettingsService, 'of'>
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, now } = parts
+  const { database, store, settings, now } = parts
   const authentication = createAuthentication(parts)
   const mint = mintWith(parts)
+
+  /** When a new key of the organization ends at the latest; null: never. */
+  const latestEnd = async (db: Executor, orgId: string | null): Promise<Date | null> => {
+    const days = orgId === null ? null : (await settings.of(orgId, db)).keyLifetimeDays
+    return days === null ? null : new Date(now().getTime() + days * DAY_MS)
+  }
 
   /** The key `id`, where the caller may see it and it is theirs or they administer keys. @throws not_found, forbidden */
   const requireManaged = async (caller: Caller, id: string): Promise<StoredKey> => {
@@ -48,9 +58,9 @@ export const createKeysService = (parts: {
     /** The part of registration's statement that stores them. */
     insertForDevices: store.insertForDevices,
 
-    ...createLoginKeys({ store, mint, now }),
+    ...createLoginKeys({ store, mint, latestEnd, now }),
 
-    ...createRotation({ database, store, mint, requireManaged, forget: authentication.forget, now }),
+    ...createRotation({ database, store, mint, latestEnd, requireManaged, forget: authentication.forget, now }),
 
     /**
      * A service key, which stays when the person who made it leaves. Nobody hands out more than they hold, or for an
@@ -63,11 +73,9 @@ export const createKeysService = (parts: {
         throw forbidden(`This key is bound to another organization than '${requested.orgId}'.`)
       }
       const limit = (await store.find(database.sql, caller.keyId))?.expiresAt ?? null
-      const key = {
-        ...requested,
-        orgId: requested.orgId ?? caller.orgId,
-        expiresAt: earliest(requested.expiresAt, limit),
-      }
+      const orgId = requested.orgId ?? caller.orgId
+      const expiresAt = earliest(requested.expiresAt, limit, await latestEnd(database.sql, orgId))
+      const key = { ...requested, orgId, expiresAt }
       const made = mint(key, { createdBy: makerOf(caller) })
       await database.transaction(async (tx) => {
         await store.insert(tx, made.key)

@@ -3,7 +3,7 @@ import { unauthorized } from '../../../domain/errors.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { isValid } from './authentication.service.ts'
 import type { KeysStore, StoredKey } from './keys.store.ts'
-import { type Mint, noteMade } from './minting.service.ts'
+import { earliest, type LatestEnd, type Mint, noteMade } from './minting.service.ts'
 
 /** Who approved a login, and what its key may hold. */
 export interface Approval {
@@ -22,10 +22,12 @@ const PERSONAL_KEY_MS = 90 * 24 * 60 * 60 * 1000
 export const createLoginKeys = ({
   store,
   mint,
+  latestEnd,
   now,
 }: {
   readonly store: KeysStore
   readonly mint: Mint
+  readonly latestEnd: LatestEnd
   readonly now: () => Date
 }) => ({
   /**
@@ -39,7 +41,8 @@ export const createLoginKeys = ({
     name: string,
   ): Promise<{ key: StoredKey; token: string }> {
     if (approvedBy === null) {
-      const expiresAt = personId === null ? null : new Date(now().getTime() + PERSONAL_KEY_MS)
+      const usual = personId === null ? null : new Date(now().getTime() + PERSONAL_KEY_MS)
+      const expiresAt = earliest(usual, await latestEnd(tx, orgId))
       const made = mint({ name, scopes: grants, orgId, expiresAt }, { personId, createdBy: personId })
       await store.insert(tx, made.key)
       noteMade(made.key)
@@ -55,7 +58,7 @@ export const createLoginKeys = ({
     }
     const scopes = grants.filter((scope) => approver.grants.includes(scope))
     const made = mint(
-      { name, scopes, orgId: approver.orgId, expiresAt: approver.expiresAt },
+      { name, scopes, orgId: approver.orgId, expiresAt: earliest(approver.expiresAt, await latestEnd(tx, approver.orgId)) },
       {
         approvedBy: approver.id,
         rootId: approver.rootId ?? approver.id,

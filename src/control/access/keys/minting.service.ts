@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Caller, Grant } from '../../../domain/access.ts'
 import { composeKey, SHOWN_CHARS } from '../../../domain/api-key.ts'
+import type { Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import { hashOf } from './authentication.service.ts'
 import type { StoredKey } from './keys.store.ts'
@@ -57,5 +58,8 @@ export const mintWith =
 /** For the audit log. */
 export const noteMade = ({ id, name, orgId, grants, expiresAt, approvedBy, personId, replaces }: StoredKey): void =>
   auditNote({ kind: 'key', id, name, orgId, after: { scopes: grants, expiresAt, approvedBy, personId, replaces } })
+
+/** When a new key of an organization ends at the latest; null: never. */
+export type LatestEnd = (db: Executor, orgId: string | null) => Promise<Date | null>
 
 export type Mint = ReturnType<typeof mintWith>

@@ -3,7 +3,7 @@ import { conflict, forbidden } from '../../../domain/errors.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import { isValid } from './authentication.service.ts'
 import type { KeysStore, StoredKey } from './keys.store.ts'
-import { earliest, type Mint, makerOf, noteMade } from './minting.service.ts'
+import { earliest, type LatestEnd, type Mint, makerOf, noteMade } from './minting.service.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 
@@ -24,12 +24,13 @@ export const createRotation = (parts: {
   readonly database: Database
   readonly store: KeysStore
   readonly mint: Mint
+  readonly latestEnd: LatestEnd
   /** The key that the caller may manage. */
   readonly requireManaged: (caller: Caller, id: string) => Promise<StoredKey>
   readonly forget: (hashes: readonly string[]) => void
   readonly now: () => Date
 }) => {
-  const { database, store, mint, requireManaged, forget, now } = parts
+  const { database, store, mint, latestEnd, requireManaged, forget, now } = parts
 
   /** A key in the place of `key`, of the same length, that ends with the key that asks for it and with its approver at the latest. */
   const replacementOf = async (tx: Executor, caller: Caller, key: StoredKey) => {
@@ -42,7 +43,12 @@ export const createRotation = (parts: {
         name: key.name,
         scopes: key.grants,
         orgId: key.orgId,
-        expiresAt: earliest(lifetime, own?.expiresAt ?? null, approver?.expiresAt ?? null),
+        expiresAt: earliest(
+          lifetime,
+          own?.expiresAt ?? null,
+          approver?.expiresAt ?? null,
+          await latestEnd(tx, key.orgId),
+        ),
       },
       {
         approvedBy: key.approvedBy,

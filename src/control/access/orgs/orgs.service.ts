@@ -1,15 +1,20 @@
 import { type Caller, DEFAULT_ORG, sees } from '../../../domain/access.ts'
+import { PRESETS } from '../../../domain/compliance.ts'
 import { badRequest, conflict, forbidden, notFound } from '../../../domain/errors.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ControlEventBus } from '../../events.ts'
 import type { OrgsStore, StoredOrg } from './orgs.store.ts'
+import type { SettingsStore } from './settings.store.ts'
 
 export type { StoredOrg } from './orgs.store.ts'
 
 export const createOrgsService = (parts: {
   readonly database: Database
   readonly store: OrgsStore
+  readonly settings: Pick<SettingsStore, 'lock' | 'set'>
+  /** Where this installation keeps its data; null: not said. */
+  readonly region: StoredOrg['region'] | null
   readonly events: ControlEventBus
   readonly now: () => Date
 }) => ({
@@ -18,10 +23,18 @@ export const createOrgsService = (parts: {
     if (caller.orgId !== null) throw forbidden(`This key is bound to the organization '${caller.orgId}'.`)
     const id = slugOf(requested.name)
     if (id === '') throw badRequest('name must contain at least one letter or digit.')
+    const { region, settings } = parts
+    if (region !== null && requested.region !== region) {
+      throw badRequest(`region: this installation keeps data in '${region}', not in '${requested.region}'.`)
+    }
     const org = { ...requested, id, createdAt: parts.now() }
     await parts.database.transaction(async (tx) => {
       if (!(await parts.store.insert(tx, org)))
         throw conflict(`The organization '${id}' already exists. Choose another name.`)
+      if (org.compliance !== null) {
+        await settings.lock(tx, id, parts.now())
+        await settings.set(tx, id, PRESETS[org.compliance], parts.now())
+      }
       auditNote({ kind: 'org', id, name: org.name, orgId: id, after: requested })
     })
     return org
@@ -39,7 +52,7 @@ export const createOrgsService = (parts: {
    */
   ensureDefault: (): Promise<void> =>
     parts.database.transaction(async (tx) => {
-      const org = { id: DEFAULT_ORG, name: DEFAULT_ORG, compliance: null, region: 'us' as const }
+      const org = { id: DEFAULT_ORG, name: DEFAULT_ORG, compliance: null, region: parts.region ?? ('us' as const) }
       await parts.store.insert(tx, { ...org, createdAt: parts.now() })
       await parts.events.publish(tx, 'unbound.adopted', { orgId: DEFAULT_ORG })
     }),

@@ -1,8 +1,9 @@
-import type { Database } from '../../../platform/db/open.ts'
+import type { OrgSettings } from '../../../domain/compliance.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
-import type { OrgSettings, SettingsStore } from './settings.store.ts'
+import type { SettingsStore } from './settings.store.ts'
 
-export type { OrgSettings } from './settings.store.ts'
+export type { OrgSettings } from '../../../domain/compliance.ts'
 
 /** The rules of organizations; the caller sees to who may read and change them. */
 export const createSettingsService = (parts: {
@@ -12,7 +13,16 @@ export const createSettingsService = (parts: {
 }) => {
   const { database, store, now } = parts
   return {
-    of: (orgId: string): Promise<OrgSettings> => store.find(database.sql, orgId),
+    of: (orgId: string, db: Executor = database.sql): Promise<OrgSettings> => store.find(db, orgId),
+
+    /** Of every organization that has any. */
+    all: (): Promise<ReadonlyMap<string, OrgSettings>> => store.all(database.sql),
+
+    /** The strictest of several organizations. */
+    async minGroupSize(orgIds: readonly string[]): Promise<number> {
+      const sizes = await Promise.all(orgIds.map(async (orgId) => (await store.find(database.sql, orgId)).minGroupSize))
+      return Math.max(0, ...sizes.map((size) => size ?? 0))
+    },
 
     /** Changes those that are given. */
     change: (orgId: string, change: Partial<OrgSettings>): Promise<OrgSettings> =>

@@ -1,23 +1,18 @@
 import { type Selectable, sql } from 'kysely'
+import { DEFAULT_SETTINGS, type OrgSettings } from '../../../domain/compliance.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { OrgSettingsRow } from '../../../platform/db/people-rows.ts'
-
-/** The rules of an organization. */
-export interface OrgSettings {
-  /** Who must sign in by two factors. */
-  readonly requireMfa: 'off' | 'admins' | 'all'
-  /** A session ends so long after it began. */
-  readonly sessionHours: number
-  /** So long without use, and a session asks again who you are; null: never. */
-  readonly reauthenticateMinutes: number | null
-}
-
-export const DEFAULT_SETTINGS: OrgSettings = { requireMfa: 'off', sessionHours: 24, reauthenticateMinutes: null }
 
 export const createSettingsStore = () => ({
   async find(db: Executor, orgId: string): Promise<OrgSettings> {
     const row = await db.selectFrom('org_settings').selectAll().where('org_id', '=', orgId).executeTakeFirst()
     return row === undefined ? DEFAULT_SETTINGS : fromRow(row)
+  },
+
+  /** Those of the organizations that have any. */
+  async all(db: Executor): Promise<ReadonlyMap<string, OrgSettings>> {
+    const rows = await db.selectFrom('org_settings').selectAll().execute()
+    return new Map(rows.map((row) => [row.org_id, fromRow(row)]))
   },
 
   /** The settings until the transaction ends: nobody else changes them meanwhile. */
@@ -35,6 +30,11 @@ export const createSettingsStore = () => ({
         require_mfa: settings.requireMfa,
         session_hours: settings.sessionHours,
         reauthenticate_minutes: settings.reauthenticateMinutes,
+        audit_retention_days: settings.auditRetentionDays,
+        key_lifetime_days: settings.keyLifetimeDays,
+        update_retention_days: settings.updateRetentionDays,
+        min_group_size: settings.minGroupSize,
+        automatic_rollback: settings.automaticRollback,
         updated_at: now,
       })
       .where('org_id', '=', orgId)
@@ -46,6 +46,11 @@ const fromRow = (row: Selectable<OrgSettingsRow>): OrgSettings => ({
   requireMfa: row.require_mfa as OrgSettings['requireMfa'],
   sessionHours: row.session_hours,
   reauthenticateMinutes: row.reauthenticate_minutes,
+  auditRetentionDays: row.audit_retention_days,
+  keyLifetimeDays: row.key_lifetime_days,
+  updateRetentionDays: row.update_retention_days,
+  minGroupSize: row.min_group_size,
+  automaticRollback: row.automatic_rollback,
 })
 
 export type SettingsStore = ReturnType<typeof createSettingsStore>

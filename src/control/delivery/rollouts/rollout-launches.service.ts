@@ -2,6 +2,7 @@ import type { Caller } from '../../../domain/access.ts'
 import { badRequest, inBody } from '../../../domain/errors.ts'
 import { previewSchedule, requireSteps, type Steps } from '../../../domain/rollout.ts'
 import type { Executor } from '../../../platform/db/open.ts'
+import type { SettingsService } from '../../access/orgs/settings.service.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ModelsService, StoredModel } from '../../catalog/models/models.service.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
@@ -33,10 +34,11 @@ export const createRolloutLaunches = (parts: {
   readonly devices: DevicesService
   readonly groups: Pick<GroupsService, 'locate'>
   readonly move: RolloutMoves['move']
+  readonly settings: Pick<SettingsService, 'of'>
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { store, plans, models, devices, groups, move, now, newId } = parts
+  const { store, plans, models, devices, groups, move, settings, now, newId } = parts
 
   const groupOf = async (caller: Caller, wanted: string | undefined) => {
     if (wanted === undefined) return null
@@ -113,8 +115,10 @@ export const createRolloutLaunches = (parts: {
       requireSteps(wanted)
       const group = await groupOf(caller, wanted.group)
       const version = await pinVersion(caller, model, wanted.version)
+      const mustRollBack = model.orgId !== null && (await settings.of(model.orgId)).automaticRollback
+      const autoRollback = wanted.autoRollback || mustRollBack
       const rollout = await plans.change((tx, bump) =>
-        launch(tx, bump, model, { ...wanted, version, groupId: group?.id ?? null }, caller.keyId),
+        launch(tx, bump, model, { ...wanted, autoRollback, version, groupId: group?.id ?? null }, caller.keyId),
       )
       return { rollout, model }
     },

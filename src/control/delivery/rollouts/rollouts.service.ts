@@ -3,6 +3,7 @@ import { notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import { NEXT, type RolloutStatus } from '../../../domain/rollout.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { SettingsService } from '../../access/orgs/settings.service.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ModelsService, StoredModel } from '../../catalog/models/models.service.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
@@ -31,6 +32,7 @@ export const createRolloutsService = (parts: {
   readonly models: ModelsService
   readonly devices: DevicesService
   readonly groups: Pick<GroupsService, 'locate'>
+  readonly settings: Pick<SettingsService, 'of'>
   readonly now: () => Date
   readonly newId: () => string
 }) => {

@@ -1,3 +1,4 @@
+import type { Access } from '../../access/module.ts'
 import type { Catalog } from '../../catalog/module.ts'
 import type { Context } from '../../context.ts'
 import type { Delivery } from '../../delivery/module.ts'
@@ -37,6 +38,7 @@ import { createUpdatesService } from './updates.service.ts'
 import { createUpdatesStore } from './updates.store.ts'
 
 export interface Earlier {
+  readonly access: Access
   readonly catalog: Catalog
   readonly federations: Federations
   readonly fleet: Fleet

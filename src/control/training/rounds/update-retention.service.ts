@@ -16,10 +16,13 @@ export const createUpdateRetention = (parts: {
   const { database, store, leases, updates, now } = parts
 
   return {
-    /** Lets go of the updates of rounds that ended before `before`; their files are then collected as garbage. */
-    async retire(before: Date): Promise<number> {
+    /**
+     * Lets go of the updates of rounds that ended before `before`, or before what their organization has; their files
+     * are then collected as garbage.
+     */
+    async retire(before: Date, ofOrgs: ReadonlyMap<string, Date>): Promise<number> {
       for (let released = 0; ; ) {
-        const expired = await leases.expired(database.sql, before, RETIRED_AT_ONCE)
+        const expired = await leases.expired(database.sql, before, ofOrgs, RETIRED_AT_ONCE)
         for (const id of expired) {
           await database.transaction(async (tx) => {
             await updates.release(tx, id)

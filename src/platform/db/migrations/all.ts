@@ -26,6 +26,7 @@ import { integrations } from './0023-integrations.ts'
 import { people } from './0024-people.ts'
 import { deviceLogins } from './0027-device-logins.ts'
 import { audit } from './0028-audit.ts'
+import { compliance } from './0029-compliance.ts'
 import { uploadParts } from './0030-upload-parts.ts'
 import { backups } from './0031-backups.ts'
 import { groupMembersByTime } from './0032-group-members-by-time.ts'
@@ -60,6 +61,7 @@ export const MIGRATIONS = [
   people,
   deviceLogins,
   audit,
+  compliance,
   uploadParts,
   backups,
   groupMembersByTime,

@@ -1,0 +1,31 @@
+import { COMPLIANCE, type Compliance, type OrgSettings, PRESETS } from '../../domain/compliance.ts'
+
+const daysOf = (days: number | null, none: string): string => (days === null ? none : `${days} days`)
+
+/** Settings as people read them. */
+const TEXTS: readonly (readonly [name: string, text: (settings: OrgSettings) => string])[] = [
+  [
+    'Second factor',
+    ({ requireMfa }) => ({ off: 'not required', admins: 'of admins', all: 'of everybody' })[requireMfa],
+  ],
+  ['Sessions', ({ sessionHours }) => `end after ${sessionHours} h`],
+  [
+    'Unused sessions',
+    ({ reauthenticateMinutes: minutes }) => (minutes === null ? 'go on' : `ask who you are after ${minutes} min`),
+  ],
+  ['Audit log', ({ auditRetentionDays }) => `kept ${daysOf(auditRetentionDays, 'for ever')}`],
+  ['API keys', ({ keyLifetimeDays }) => `last ${daysOf(keyLifetimeDays, 'for ever')} at most`],
+  ['Updates', ({ updateRetentionDays }) => `kept ${daysOf(updateRetentionDays, 'as long as the service has it')}`],
+  ['Analytics', ({ minGroupSize }) => `show groups of ${minGroupSize ?? 5} devices and more`],
+  [
+    'Rollouts',
+    ({ automaticRollback }) => (automaticRollback ? 'always go back by themselves' : 'go back if they say so'),
+  ],
+]
+
+export const settingFields = (settings: OrgSettings): readonly (readonly [string, string])[] =>
+  TEXTS.map(([name, text]) => [name, text(settings)])
+
+export const presetOf = (compliance: Compliance): OrgSettings => PRESETS[compliance]
+
+export const isCompliance = (text: string | null): text is Compliance => COMPLIANCE.some((known) => known === text)

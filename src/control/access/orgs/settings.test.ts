@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest'
+import { formOf, startWorld } from '../../../../test/world.ts'
+import { COMPLIANCE, PRESETS } from '../../../domain/compliance.ts'
+
+const DAY_S = 24 * 3600
+
+const start = async (
+  config: Parameters<typeof startWorld>[0] extends { config?: infer C } | undefined ? C : never = {},
+) => {
+  const world = await startWorld({ config: { enrollment: 'token', ...config } })
+  const admin = world.service.firstAdminKey!
+  const call = async (method: string, path: string, body?: unknown, key = admin) => {
+    const answer = await world.request(method, `/api/v1${path}`, { key, body })
+    return { status: answer.status, body: answer.body as Answer }
+  }
+  const found = async (compliance: string) => {
+    expect((await call('POST', '/orgs', { name: 'acme', compliance })).status).toBe(201)
+    return (await call('POST', '/keys', { name: 'k', org_id: 'acme', scopes: [...SCOPES, 'admin'] })).body.api_key
+  }
+  return { world, call, found }
+}
+
+/** The fields of the answers here; which of them one has, the assertions tell. */
+interface Answer {
+  readonly id: string
+  readonly api_key: string
+  readonly expires_at: string | null
+  readonly violations: readonly { readonly setting: string }[]
+  readonly updates: readonly unknown[]
+}
+
+const SCOPES = ['devices:read', 'devices:write', 'models:read', 'models:write', 'training:read', 'training:write']
+
+describe.each(COMPLIANCE)('an organization under %s', (compliance) => {
+  it('begins with the settings of the preset, and is told what is less strict', async () => {
+    const { call, found } = await start()
+    const key = await found(compliance)
+    const begun = await call('GET', '/orgs/acme/settings', undefined, key)
+    expect(begun.body).toMatchObject({
+      compliance,
+      session_hours: PRESETS[compliance].sessionHours,
+      audit_retention_days: PRESETS[compliance].auditRetentionDays,
+      violations: [],
+    })
+    const loosened = await call('PATCH', '/orgs/acme/settings', { key_lifetime_days: null, require_mfa: 'off' }, key)
+    expect(loosened.body.violations.map(({ setting }) => setting)).toEqual(['require_mfa', 'key_lifetime_days'])
+  })
+})
+
+it('keys end when the organization lets them end, also those that are asked to last longer', async () => {
+  const { world, call, found } = await start()
+  const key = await found('pci')
+  const { expires_at } = (await call('POST', '/keys', { name: 'x', expires_in_days: 3650 }, key)).body
+  expect(Date.parse(expires_at!)).toBe(world.now().getTime() + 90 * DAY_S * 1000)
+  await world.advance(91 * DAY_S)
+  expect((await call('GET', '/keys', undefined, key)).status).toBe(401)
+})
+
+it('every rollout goes back by itself', async () => {
+  const { call, found } = await start()
+  const key = await found('soc2')
+  const { id } = (await call('POST', '/models', { name: 'm' }, key)).body
+  await call('POST', `/models/${id}/versions/upload`, formOf(Uint8Array.of(1, 2, 3, 4), { version: '1' }), key)
+  const rollout = { version: '1', rollout_percentage: 10, auto_rollback: false }
+  expect((await call('POST', `/models/${id}/rollouts`, rollout, key)).body).toMatchObject({ auto_rollback: true })
+})
+
+it('analytics show no group that is smaller than the organization wants', async () => {
+  const { call, found } = await start()
+  const key = await found('hipaa')
+  for (let n = 0; n < 10; n++) {
+    const device = (await call('POST', '/devices/register', { device_id: `d${n}` }, key)).body
+    await call('PUT', `/devices/${device.id}/heartbeat`, { local_loss: n, metadata: { x: n } }, device.api_key)
+  }
+  const { id } = (await call('POST', '/federations', { name: 'f', org_id: 'acme' }, key)).body
+  const ask = () => call('POST', `/federations/${id}/analytics/descriptive`, { variable: 'local_loss' }, key)
+  expect(JSON.stringify((await ask()).body)).toContain('fewer than 11 devices')
+  await call('PATCH', '/orgs/acme/settings', { min_group_size: null }, key)
+  expect(JSON.stringify((await ask()).body)).not.toContain('fewer than')
+})
+
+it('an installation of one region takes no organization of another', async () => {
+  const { call } = await start({ region: 'eu' })
+  expect(await call('POST', '/orgs', { name: 'acme', region: 'us' })).toMatchObject({
+    status: 400,
+    body: { message: "region: this installation keeps data in 'eu', not in 'us'." },
+  })
+  expect((await call('POST', '/orgs', { name: 'acme', region: 'eu' })).status).toBe(201)
+})
+
+it('an organization changes no rules but its own', async () => {
+  const { call, found } = await start()
+  await found('hipaa')
+  const { api_key: foreign } = (await call('POST', '/keys', { name: 'x', org_id: 'beta', scopes: ['admin'] })).body
+  expect((await call('PATCH', '/orgs/acme/settings', { require_mfa: 'off' }, foreign)).status).toBe(404)
+  expect((await call('GET', '/orgs/acme/settings', undefined, foreign)).status).toBe(404)
+})

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest'
+import { COMPLIANCE, DEFAULT_SETTINGS, type OrgSettings, PRESETS, violationsOf } from './compliance.ts'
+
+/** A little less strict than what is given. */
+const LOOSER: { readonly [Name in keyof OrgSettings]: (value: OrgSettings[Name]) => OrgSettings[Name] } = {
+  requireMfa: (value) => (value === 'all' ? 'admins' : 'off'),
+  sessionHours: (value) => value + 1,
+  reauthenticateMinutes: () => null,
+  auditRetentionDays: (value) => value! - 1,
+  keyLifetimeDays: () => null,
+  updateRetentionDays: (value) => value! + 1,
+  minGroupSize: (value) => value! - 1,
+  automaticRollback: () => false,
+}
+
+describe.each(COMPLIANCE)('the preset of %s', (compliance) => {
+  it('keeps itself, and is violated by any setting of it made looser', () => {
+    const preset = PRESETS[compliance]
+    expect(violationsOf(preset, compliance)).toEqual([])
+    for (const name of Object.keys(LOOSER) as (keyof OrgSettings)[]) {
+      if (preset[name] === null) continue
+      const looser = { ...preset, [name]: (LOOSER[name] as (value: unknown) => unknown)(preset[name]) }
+      expect([name, violationsOf(looser, compliance)]).toEqual([name, [name]])
+    }
+  })
+})
+
+it('no regime is violated by nothing', () => {
+  expect(violationsOf(DEFAULT_SETTINGS, null)).toEqual([])
+})

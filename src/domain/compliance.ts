@@ -1,0 +1,114 @@
+/** The rules of an organization; null: none of its own. */
+export interface OrgSettings {
+  /** Who must sign in by two factors. */
+  readonly requireMfa: 'off' | 'admins' | 'all'
+  /** A session ends so long after it began. */
+  readonly sessionHours: number
+  /** So long without use, and a session asks again who you are; null: never. */
+  readonly reauthenticateMinutes: number | null
+  /** How long entries of the audit log are kept; null: for ever. */
+  readonly auditRetentionDays: number | null
+  /** How long an API key lasts at most; null: for ever. */
+  readonly keyLifetimeDays: number | null
+  /** How long the updates of a round are kept after its end; null: as the service has it. */
+  readonly updateRetentionDays: number | null
+  /** Analytics show no group of fewer devices; null: as the service has it, 5. */
+  readonly minGroupSize: number | null
+  /** Rollouts go back by themselves when their health fails. */
+  readonly automaticRollback: boolean
+}
+
+export const DEFAULT_SETTINGS: OrgSettings = {
+  requireMfa: 'off',
+  sessionHours: 24,
+  reauthenticateMinutes: null,
+  auditRetentionDays: null,
+  keyLifetimeDays: null,
+  updateRetentionDays: null,
+  minGroupSize: null,
+  automaticRollback: false,
+}
+
+export const COMPLIANCE = ['hipaa', 'gdpr', 'pci', 'soc2'] as const
+export type Compliance = (typeof COMPLIANCE)[number]
+
+/**
+ * Settings that go with a regime. They are a beginning, and no certificate. Sources: HIPAA, 45 CFR 164.312(a)(2)(iii) and
+ * 164.316(b)(2) (six years), and the cell size of CMS, 11; GDPR, article 5(1)(e), and five years for claims; PCI DSS 4.0.1, 8.2.8 (15
+ * minutes), 8.4.2, 10.5.1 (twelve months); SOC 2, CC6 and CC7. Where a text has no number, it is a customary one.
+ */
+export const PRESETS: Readonly<Record<Compliance, OrgSettings>> = {
+  hipaa: {
+    requireMfa: 'all',
+    sessionHours: 8,
+    reauthenticateMinutes: 30,
+    auditRetentionDays: 2190,
+    keyLifetimeDays: 90,
+    updateRetentionDays: 7,
+    minGroupSize: 11,
+    automaticRollback: true,
+  },
+  gdpr: {
+    requireMfa: 'admins',
+    sessionHours: 24,
+    reauthenticateMinutes: null,
+    auditRetentionDays: 1825,
+    keyLifetimeDays: 365,
+    updateRetentionDays: 7,
+    minGroupSize: 10,
+    automaticRollback: true,
+  },
+  pci: {
+    requireMfa: 'all',
+    sessionHours: 12,
+    reauthenticateMinutes: 15,
+    auditRetentionDays: 365,
+    keyLifetimeDays: 90,
+    updateRetentionDays: 7,
+    minGroupSize: 5,
+    automaticRollback: true,
+  },
+  soc2: {
+    requireMfa: 'admins',
+    sessionHours: 24,
+    reauthenticateMinutes: 60,
+    auditRetentionDays: 365,
+    keyLifetimeDays: 365,
+    updateRetentionDays: 30,
+    minGroupSize: 5,
+    automaticRollback: true,
+  },
+}
+
+const MFA_ORDER = ['off', 'admins', 'all'] as const
+
+const atMost = (value: number | null, limit: number | null): boolean =>
+  limit === null || (value !== null && value <= limit)
+const atLeast = (value: number | null, limit: number | null, absent: number): boolean =>
+  limit === null || (value ?? absent) >= limit
+
+/** Whether a setting is as strict as the preset has it. */
+const KEEPS: {
+  readonly [Name in keyof OrgSettings]: (value: OrgSettings[Name], preset: OrgSettings[Name]) => boolean
+} = {
+  requireMfa: (value, preset) => MFA_ORDER.indexOf(value) >= MFA_ORDER.indexOf(preset),
+  sessionHours: atMost,
+  reauthenticateMinutes: atMost,
+  auditRetentionDays: (value, preset) => atLeast(value, preset, Number.POSITIVE_INFINITY),
+  keyLifetimeDays: atMost,
+  updateRetentionDays: atMost,
+  minGroupSize: (value, preset) => atLeast(value, preset, 5),
+  automaticRollback: (value, preset) => value || !preset,
+}
+
+export type SettingName = keyof OrgSettings
+export const SETTING_NAMES = Object.keys(DEFAULT_SETTINGS) as readonly SettingName[]
+
+/** The settings that are less strict than the preset of `compliance`. */
+export const violationsOf = (settings: OrgSettings, compliance: Compliance | null): readonly SettingName[] => {
+  if (compliance === null) return []
+  const preset = PRESETS[compliance]
+  const keeps = (name: SettingName) =>
+    (KEEPS[name] as (value: unknown, preset: unknown) => boolean)(settings[name], preset[name])
+  return SETTING_NAMES.filter((name) => !keeps(name))
+}

@@ -115,6 +115,7 @@ it('every operation that changes something leaves one entry, of its object, in t
   await drive('setMemberRole', ['PATCH', `/team/${bob.id}`, { role: 'viewer' }], by('invitation', bob.id as string))
   await drive('removeMember', ['DELETE', `/team/${bob.id}`], by('invitation', bob.id as string))
   await drive('setSignInPolicy', ['PATCH', '/team/policy', { session_hours: 12 }], by('settings', 'acme'))
+  await drive('setOrgSettings', ['PATCH', '/orgs/acme/settings', { session_hours: 8 }], by('settings', 'acme'))
 
   for (const device of ['a', 'b', 'c'])
     await world.request('POST', '/api/v1/devices/register', { key, body: { device_id: device } })

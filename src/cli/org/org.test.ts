@@ -28,7 +28,9 @@ it('creates an organization on the service and shows it from then on', async () 
   expect(await svc(...argv)).toEqual({
     exitCode: 0,
     stdout: shown,
-    stderr: `Saved in ${path}. New keys belong to Acme Robotics.\n`,
+    stderr: expect.stringMatching(
+      /^Settings of gdpr, a beginning and no certificate:\n {2}Second factor: of admins\n(?:.|\n)*\nSaved in .*\. New keys belong to Acme Robotics\.\n$/,
+    ),
   })
   const kept = {
     org_id: 'acme-robotics',
@@ -45,14 +47,19 @@ it('creates an organization on the service and shows it from then on', async () 
     region: 'eu',
   })
 
-  expect(await svc('org')).toEqual({ exitCode: 0, stdout: shown, stderr: '' })
+  const rules = (await svc('org')).stdout.replace(/ +/g, ' ')
+  expect(rules).toContain('Region: eu\n')
+  expect(rules).toContain('API keys: last 365 days at most\n')
   const { stdout } = await svc('org', '--json')
-  expect(JSON.parse(stdout)).toEqual(kept)
+  expect(JSON.parse(stdout)).toMatchObject({ ...kept, settings: { key_lifetime_days: 365, violations: [] } })
+  const changed = await svc('org', 'set', 'acme-robotics', '--key-lifetime-days', 'none', '--api-base', world.baseUrl)
+  expect(changed).toMatchObject({ exitCode: 0, stderr: '' })
+  expect((await svc('org')).stderr).toBe('key_lifetime_days is null: the preset of gdpr has 365.\n')
 
   expect(await svc(...argv)).toEqual({
     exitCode: 1,
     stdout: '',
-    stderr: "svc: The organization 'acme-robotics' already exists. Choose another name.\n",
+    stderr: expect.stringMatching(/\nsvc: The organization 'acme-robotics' already exists\. Choose another name\.\n$/),
   })
 })
 
@@ -77,9 +84,9 @@ it('shows the organization of the key that signed in, where nobody ran init', as
   const env = { SERVICE_HOME: await emptyFolder() }
   const boundKey = (body as { api_key: string }).api_key
   await runInProcess(['login', '--api-key', boundKey, '--api-base', world.baseUrl], { env })
-  expect(await runInProcess(['org'], { env })).toEqual({
-    exitCode: 0,
-    stdout: `Organization:  Acme\nId:            acme\nCompliance:    -\nRegion:        ap\nService:       ${world.baseUrl}\n`,
-    stderr: '',
-  })
+  const { stdout, stderr } = await runInProcess(['org'], { env })
+  expect(stderr).toBe('')
+  expect(stdout.replace(/ +/g, ' ')).toMatch(
+    `Organization: Acme\nId: acme\nCompliance: -\nRegion: ap\nService: ${world.baseUrl}\nSecond factor: not required\n`,
+  )
 })

@@ -14,12 +14,16 @@ const TEXTS: readonly (readonly [name: string, text: (settings: OrgSettings) => 
     ({ reauthenticateMinutes: minutes }) => (minutes === null ? 'go on' : `ask who you are after ${minutes} min`),
   ],
   ['Audit log', ({ auditRetentionDays }) => `kept ${daysOf(auditRetentionDays, 'for ever')}`],
-  ['API keys', ({ keyLifetimeDays }) => `last ${daysOf(keyLifetimeDays, 'for ever')} at most`],
+  [
+    'API keys',
+    ({ keyLifetimeDays: days }) => (days === null ? 'last as long as they are made for' : `last ${days} days at most`),
+  ],
   ['Updates', ({ updateRetentionDays }) => `kept ${daysOf(updateRetentionDays, 'as long as the service has it')}`],
   ['Analytics', ({ minGroupSize }) => `show groups of ${minGroupSize ?? 5} devices and more`],
   [
     'Rollouts',
-    ({ automaticRollback }) => (automaticRollback ? 'always go back by themselves' : 'go back if they say so'),
+    ({ automaticRollback }) =>
+      automaticRollback ? 'always go back by themselves' : 'go back by themselves where they say so',
   ],
 ]
 

@@ -20,6 +20,9 @@ const toNumber = (text: string): number => {
   throw new InvalidArgumentError('It must be a number.')
 }
 
+/** A number, or the word `none`; commander takes no null from a parser. */
+const toNumberOrNone = (text: string): number | 'none' => (text === 'none' ? 'none' : toNumber(text))
+
 const toJson = (text: string): unknown => {
   try {
     return JSON.parse(text)
@@ -39,6 +42,7 @@ const optionFor = ({ flags, help, parse = 'text', choices, required, conflicts }
   const option = new Option(flags, help)
   if (choices !== undefined) option.choices([...choices])
   if (parse === 'number') option.argParser(toNumber)
+  if (parse === 'number or none') option.argParser(toNumberOrNone)
   if (parse === 'json') option.argParser(toJson)
   if (parse === 'pairs') option.argParser(keyValue)
   if (parse === 'each') option.argParser((text: string, before: readonly string[] = []) => [...before, text])
@@ -56,6 +60,7 @@ const argumentFor = ({ name, help, many, parse, default: otherwise }: ActionArgu
 /** What an option sends; undefined where it was not given. */
 const sentBy = (option: ActionOption, values: Row): unknown => {
   const value = values[new Option(option.flags).attributeName()]
+  if (option.parse === 'number or none' && value === 'none') return null
   if (option.parse === 'off') return value === false ? false : undefined
   return option.parse === 'list' && typeof value === 'string' ? value.split(',').map((part) => part.trim()) : value
 }

@@ -1,6 +1,6 @@
 import { action, argument, option, type Resource } from './resource.ts'
 
-const NUMBER = { parse: 'json' } as const
+const NUMBER = { parse: 'number or none' } as const
 
 /** What stands beside `svc org`, which shows the settings. */
 export const org: Resource = {
@@ -16,15 +16,17 @@ export const org: Resource = {
         option('--session-hours <hours>', 'how long a session lasts', 'session_hours', { parse: 'number' }),
         option(
           '--reauthenticate-minutes <n>',
-          'ask again after so long; null: never',
+          'ask again after so long; none: never',
           'reauthenticate_minutes',
           NUMBER,
         ),
-        option('--audit-retention-days <n>', 'how long the audit log is kept, or null', 'audit_retention_days', NUMBER),
-        option('--key-lifetime-days <n>', 'how long a new key lasts at most, or null', 'key_lifetime_days', NUMBER),
-        option('--update-retention-days <n>', 'how long updates are kept, or null', 'update_retention_days', NUMBER),
-        option('--min-group-size <n>', 'analytics show no smaller group; or null', 'min_group_size', NUMBER),
-        option('--automatic-rollback <on>', 'true: every rollout goes back by itself', 'automatic_rollback', NUMBER),
+        option('--audit-retention-days <n>', 'how long the audit log is kept, or none', 'audit_retention_days', NUMBER),
+        option('--key-lifetime-days <n>', 'how long a new key lasts at most, or none', 'key_lifetime_days', NUMBER),
+        option('--update-retention-days <n>', 'how long updates are kept, or none', 'update_retention_days', NUMBER),
+        option('--min-group-size <n>', 'analytics show no smaller group; or none', 'min_group_size', NUMBER),
+        option('--automatic-rollback <on>', 'true: every rollout goes back by itself', 'automatic_rollback', {
+          parse: 'json',
+        }),
       ],
     }),
   ],

@@ -51,7 +51,7 @@ export interface Argument {
   readonly default?: string
 }
 
-export type Parse = 'text' | 'json' | 'number' | 'list' | 'each' | 'pairs' | 'flag' | 'off'
+export type Parse = 'text' | 'json' | 'number' | 'number or none' | 'list' | 'each' | 'pairs' | 'flag' | 'off'
 
 export interface ActionOption {
   /** As commander takes them: `--reason <text>`. */
@@ -59,7 +59,7 @@ export interface ActionOption {
   readonly help: string
   /** Field of the query (GET) or of the body. */
   readonly field: string
-  /** `json` is parsed; `flag` sends true, `off` false; `each` may be repeated, `pairs` too, as key=value. */
+  /** `json` is parsed; `number or none` sends null for none; `flag` sends true, `off` false; `each` may be repeated, `pairs` too, as key=value. */
   readonly parse?: Parse
   readonly choices?: readonly string[]
   /** What is sent is the id of what was named. */

@@ -58,5 +58,6 @@ export const ACTIONS: readonly { readonly under: string; readonly action: Action
   integrations,
   team,
   audit,
+  org,
   { name: 'train', actions: jobActions },
 ].flatMap(({ name, actions }) => actions.flatMap((action) => ('request' in action ? [{ under: name, action }] : [])))

@@ -58,7 +58,12 @@ export const createLoginKeys = ({
     }
     const scopes = grants.filter((scope) => approver.grants.includes(scope))
     const made = mint(
-      { name, scopes, orgId: approver.orgId, expiresAt: earliest(approver.expiresAt, await latestEnd(tx, approver.orgId)) },
+      {
+        name,
+        scopes,
+        orgId: approver.orgId,
+        expiresAt: earliest(approver.expiresAt, await latestEnd(tx, approver.orgId)),
+      },
       {
         approvedBy: approver.id,
         rootId: approver.rootId ?? approver.id,

@@ -50,7 +50,9 @@ describe.each(COMPLIANCE)('an organization under %s', (compliance) => {
 it('keys end when the organization lets them end, also those that are asked to last longer', async () => {
   const { world, call, found } = await start()
   const key = await found('pci')
-  const { expires_at } = (await call('POST', '/keys', { name: 'x', expires_in_days: 3650 }, key)).body
+  const { expires_at } = (
+    await call('POST', '/keys', { name: 'x', scopes: ['models:read'], expires_in_days: 3650 }, key)
+  ).body
   expect(Date.parse(expires_at!)).toBe(world.now().getTime() + 90 * DAY_S * 1000)
   await world.advance(91 * DAY_S)
   expect((await call('GET', '/keys', undefined, key)).status).toBe(401)
@@ -70,10 +72,11 @@ it('analytics show no group that is smaller than the organization wants', async 
   const key = await found('hipaa')
   for (let n = 0; n < 10; n++) {
     const device = (await call('POST', '/devices/register', { device_id: `d${n}` }, key)).body
-    await call('PUT', `/devices/${device.id}/heartbeat`, { local_loss: n, metadata: { x: n } }, device.api_key)
+    await call('PUT', `/devices/d${n}/heartbeat`, { metrics: { bpm: n } }, device.api_key)
   }
   const { id } = (await call('POST', '/federations', { name: 'f', org_id: 'acme' }, key)).body
-  const ask = () => call('POST', `/federations/${id}/analytics/descriptive`, { variable: 'local_loss' }, key)
+  const ask = () =>
+    call('POST', `/federations/${id}/analytics/descriptive`, { variable: 'bpm', group_by: 'federation_member' }, key)
   expect(JSON.stringify((await ask()).body)).toContain('fewer than 11 devices')
   await call('PATCH', '/orgs/acme/settings', { min_group_size: null }, key)
   expect(JSON.stringify((await ask()).body)).not.toContain('fewer than')

@@ -1,4 +1,4 @@
-import { unwrap } from '../../client/client.ts'
+import { ApiError, unwrap } from '../../client/client.ts'
 import { queries, Unreachable } from './client.ts'
 
 /**
@@ -17,4 +17,15 @@ export const write = async <Data>(
   leave()
   await queries.invalidateQueries()
   return body
+}
+
+/** As `write`, where success has no body (204). @throws ApiError in the service's words, Unreachable */
+export const writeWithoutAnswer = async (
+  answer: Promise<{ readonly error?: unknown; readonly response: Response }>,
+): Promise<void> => {
+  const { response, error } = await answer.catch((failure: unknown) => {
+    throw new Unreachable(failure)
+  })
+  if (!response.ok) throw new ApiError(response.status, error)
+  await queries.invalidateQueries()
 }

@@ -3,7 +3,7 @@ import type { Role } from '../../../domain/roles.ts'
 import { api } from '../../api/client.ts'
 import type { AnswerOf } from '../../api/paths.ts'
 import { useApi } from '../../api/use-api.ts'
-import { write } from '../../api/write.ts'
+import { write, writeWithoutAnswer } from '../../api/write.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Confirm } from '../../parts/dialog.tsx'
 import { SelectField } from '../../parts/form.tsx'
@@ -97,7 +97,7 @@ export const TeamPage = () => {
         <Confirm
           title={`Remove ${removing.email}`}
           verb="Remove"
-          act={() => write(api.DELETE('/api/v1/team/{member_id}', at(removing)))}
+          act={() => writeWithoutAnswer(api.DELETE('/api/v1/team/{member_id}', at(removing)))}
           onClose={() => setRemoving(null)}
         >
           {removing.status === 'active'

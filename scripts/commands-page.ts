@@ -5,7 +5,8 @@ import { run } from '../src/cli/program.ts'
 const helpOf = async (words: readonly string[]): Promise<string> => {
   let text = ''
   const sink = { write: (part: string): void => void (text += part) }
-  await run([...words, '--help'], { stdout: sink, stderr: sink, env: {}, cwd: process.cwd() })
+  const code = await run([...words, '--help'], { stdout: sink, stderr: sink, env: {}, cwd: process.cwd() })
+  if (code !== 0) throw new Error(`svc ${words.join(' ')} --help failed:\n${text}`)
   return text.trim()
 }
 

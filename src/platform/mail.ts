@@ -29,7 +29,16 @@ export const createMailer = (
       }, timeoutMs)
     })
     // No file or address that a text names is read for it.
-    const transport = createTransport({ url, socket, ...limits, disableFileAccess: true, disableUrlAccess: true })
+    // A password is not sent in the clear, however the server asks for it.
+    const requireTLS = new URL(url).password !== ''
+    const transport = createTransport({
+      url,
+      socket,
+      requireTLS,
+      ...limits,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    })
     // As an object, so that nothing in the address is read as a second one.
     const sent = transport.sendMail({ from, to: { name: '', address: to }, subject, text })
     await Promise.race([sent, late]).finally(() => clearTimeout(deadline))

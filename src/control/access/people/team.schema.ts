@@ -15,7 +15,13 @@ const Email = Type.String({
   maxLength: 254,
   pattern: '^[^\\s@<>()\\[\\],;:"\\\\\\p{C}]+@[^\\s@<>()\\[\\],;:"\\\\\\p{C}]+$',
 })
-const OrgId = Type.String({ minLength: 1, maxLength: 128, description: 'For keys without an org_id' })
+const OrgId = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  // It stands in a mail.
+  pattern: '^[^\\p{C}]+$',
+  description: 'For keys without an org_id',
+})
 const InvitationToken = Type.String({ maxLength: 100, description: 'From the link of the invitation' })
 
 const memberFields = {

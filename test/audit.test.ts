@@ -11,6 +11,8 @@ const CHANGING = Object.values(readPaths<{ readonly operationId: string }>()).fl
 /** Audited, and driven by tests of their own: they need a browser's page, a mail, or another service. */
 const ELSEWHERE = new Set([
   'openSession',
+  'showSecondFactor',
+  'confirmSession',
   'closeSession',
   'revokeSession',
   'createSignInLink',

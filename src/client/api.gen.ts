@@ -173,7 +173,7 @@ export interface paths {
         get: operations["getSession"];
         /**
          * Sign in a browser
-         * @description Sets an HttpOnly cookie that is accepted only from pages of this service.
+         * @description By an API key, the code of a link, or email and password. Sets an HttpOnly cookie that is accepted only from pages of this service. Answers 200 where a second factor is due: nothing is signed in before.
          */
         post: operations["openSession"];
         /** Sign out this browser */
@@ -202,6 +202,24 @@ export interface paths {
         };
         /** End a session of a browser */
         delete: operations["revokeSession"];
+    };
+    "/api/v1/session/second-factor": {
+        parameters: {
+        };
+        /**
+         * Finish a sign-in with a second factor
+         * @description For the browser whose sign-in waits for it: 5 minutes, 5 attempts. No code works twice.
+         */
+        post: operations["showSecondFactor"];
+    };
+    "/api/v1/session/confirm": {
+        parameters: {
+        };
+        /**
+         * Confirm who is signed in
+         * @description Asked for after a while without use, and before factors are changed. The session goes on under another token.
+         */
+        post: operations["confirmSession"];
     };
     "/api/v1/login/authorize": {
         parameters: {
@@ -2411,6 +2429,13 @@ export interface components {
             upper: number;
             level: number;
         };
+        /**
+         * @description Who is signed in shows again who they are
+         * @example {
+         *       "password": "correct horse battery staple"
+         *     }
+         */
+        Confirmation: { password: string; };
         /** @description A version in another format */
         ConvertedFile: {
             /** @enum {string} */
@@ -6187,7 +6212,7 @@ export interface components {
             current_epsilon: number;
         };
         /**
-         * @description The key, or the code of a link, to sign in with
+         * @description The key, the code of a link, or the email address and password to sign in with
          * @example {
          *       "api_key": "sk_live_…"
          *     }
@@ -6197,6 +6222,12 @@ export interface components {
             api_key?: string;
             /** @description Of a link from POST /session/links, instead of a key */
             code?: string;
+            /** @description Of a person, with the password */
+            email?: string;
+            /** @description Of that person */
+            password?: string;
+            /** @description Needed where several organizations know the email address */
+            org_id?: string;
         };
         /**
          * @description An organization
@@ -7457,6 +7488,18 @@ export interface components {
          * @enum {string}
          */
         Scope: "devices:read" | "devices:write" | "models:read" | "models:write" | "training:read" | "training:write" | "metrics:read" | "admin";
+        /**
+         * @description The second factor: one of the two
+         * @example {
+         *       "code": "492039"
+         *     }
+         */
+        SecondFactor: {
+            /** @description The 6 digits that the authenticator app shows */
+            code?: string;
+            /** @description Each works once */
+            recovery_code?: string;
+        };
         /** @description The service learns the sum of the updates and nothing about any single one */
         SecureAggregation: {
             /** @description Devices that must complete the round: more than half of the selected; two thirds when absent */
@@ -7600,7 +7643,8 @@ export interface components {
          *         "devices:read",
          *         "training:read"
          *       ],
-         *       "inference": true
+         *       "inference": true,
+         *       "person": null
          *     }
          */
         Session: {
@@ -7617,6 +7661,7 @@ export interface components {
             scopes: string[];
             /** @description Whether the service knows an inference server: SERVICE_INFERENCE_URL */
             inference: boolean;
+            person: components["schemas"]["SignedInPerson"] | null;
         };
         /**
          * @description The sessions that have not ended
@@ -7751,6 +7796,37 @@ export interface components {
             /** @description A session ends so long after it began */
             session_hours: number;
             reauthenticate_minutes: number | null;
+        };
+        /**
+         * @description A sign-in that waits for a second factor
+         * @example {
+         *       "next": "second_factor",
+         *       "factors": [
+         *         "totp",
+         *         "recovery_code"
+         *       ],
+         *       "expires_in": 300
+         *     }
+         */
+        SignInStep: {
+            /** @enum {string} */
+            next: "second_factor";
+            /** @description Any of them will do */
+            factors: ("passkey" | "totp" | "recovery_code")[];
+            /** @description Seconds */
+            expires_in: number;
+        };
+        /** @description The person who is signed in */
+        SignedInPerson: {
+            /** Format: uuid */
+            id: string;
+            email: string;
+            name: string | null;
+            /** @enum {string} */
+            role: "admin" | "member" | "viewer";
+            /** @description Whether they signed in by two factors */
+            mfa: boolean;
+            restriction: ("enroll" | "confirm") | null;
         };
         /**
          * @description A started deployment
@@ -8977,6 +9053,13 @@ export interface operations {
             };
         };
         responses: {
+            /** @description A sign-in that waits for a second factor */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["SignInStep"];
+                };
+            };
             /** @description Who is signed in, and the settings that the dashboard needs to start */
             201: {
                 headers: { [name: string]: unknown; };
@@ -9054,6 +9137,56 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    showSecondFactor: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SecondFactor"];
+            };
+        };
+        responses: {
+            /** @description Who is signed in, and the settings that the dashboard needs to start */
+            201: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    confirmSession: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Confirmation"];
+            };
+        };
+        responses: {
+            /** @description Who is signed in, and the settings that the dashboard needs to start */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     authorizeLogin: {

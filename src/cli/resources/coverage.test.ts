@@ -57,7 +57,7 @@ const OF_DEVICES =
 
 /** What the dashboard calls. */
 const OF_DASHBOARD =
-  'getSession openSession closeSession listSessions revokeSession streamEvents getStatus getExperimentEstimates ' +
+  'getSession openSession showSecondFactor confirmSession closeSession listSessions revokeSession streamEvents getStatus getExperimentEstimates ' +
   'listGroupsOfDevice listDeviceReports ' +
   'readInvitation acceptInvitation ' +
   'listServedModels createChatCompletion createEmbeddings'

@@ -172,5 +172,8 @@ export const examples = {
   deviceCode: { device_code: 'GmRhmhcxhwAzkoEqiMEg_DnyEysNkuNhszIySk9eS8Q' },
   userCode: { user_code: userCode },
   deviceLogin,
+  signInStep: { next: 'second_factor', factors: ['totp', 'recovery_code'], expires_in: 300 },
+  secondFactor: { code: '492039' },
+  confirmation: { password: 'correct horse battery staple' },
   deviceLoginDecision: { user_code: userCode, approve: true },
 } as const

@@ -24,14 +24,22 @@ import { createPeopleService } from './people/people.service.ts'
 import { createPeopleStore } from './people/people.store.ts'
 import { invitationsRoutes, signInPolicyRoutes, teamRoutes } from './people/team.routes.ts'
 import { createRateLimitsStore } from './rate-limits/rate-limits.store.ts'
+import { createSessionPresenter } from './sessions/session.present.ts'
 import { sessionsRoutes } from './sessions/sessions.routes.ts'
 import { createSessionsService } from './sessions/sessions.service.ts'
 import { createSessionsStore } from './sessions/sessions.store.ts'
+import { createAccountsStore } from './sign-in/accounts.store.ts'
+import { signInRoutes } from './sign-in/sign-in.routes.ts'
+import { createSignIn } from './sign-in/sign-in.service.ts'
+import { createSteps } from './sign-in/steps.service.ts'
+import { createStepsStore } from './sign-in/steps.store.ts'
+import { createThrottle } from './sign-in/throttle.service.ts'
+import { createThrottleStore } from './sign-in/throttle.store.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * HOUR_MS
 
-const create = ({ database, config, events, now, newId }: Context) => {
+const create = ({ database, config, secrets, events, now, newId }: Context) => {
   const { enrollment } = config
   const settingsStore = createSettingsStore()
   const settings = createSettingsService({ database, store: settingsStore, now })
@@ -58,7 +66,12 @@ const create = ({ database, config, events, now, newId }: Context) => {
     now,
     newId,
   })
-  const auditParts = { database, store: createAuditStore(), signer: createSigner(config.dataDir), now }
+  const signer = createSigner(config.dataDir)
+  const steps = createSteps({ database, store: createStepsStore(), now })
+  const throttle = createThrottle({ database, store: createThrottleStore(), signer, now })
+  const accounts = createAccountsStore()
+  const signIn = createSignIn({ database, accounts, sessions, steps, throttle, secrets, now })
+  const auditParts = { database, store: createAuditStore(), signer, now }
   const audit = createAudit(auditParts)
   const auditChains = createAuditChains({ ...auditParts, audit, dataDir: config.dataDir })
   events.inTransaction('unbound.adopted', (tx, { orgId }) => keysStore.adopt(tx, orgId))
@@ -72,6 +85,8 @@ const create = ({ database, config, events, now, newId }: Context) => {
     people,
     settings,
     sessions,
+    signIn,
+    steps,
     rateLimits: createRateLimitsStore(),
   }
 }
@@ -106,7 +121,11 @@ export const access: Module<Access, object> = {
     'audit_names',
   ],
   create,
-  routes(app, { audit, auditChains, keys, login, deviceLogins, orgs, people, settings, sessions }, { config, now }) {
+  routes(app, services, { config, now }) {
+    const { audit, auditChains, keys, login, deviceLogins, orgs, people, settings, sessions, signIn } = services
+    const { enrollment } = config
+    const hasInference = config.inferenceUrl !== null
+    const present = createSessionPresenter({ sessions, keys, enrollment, hasInference })
     auditRoutes(app, audit, auditChains)
     keysRoutes(app, keys, now)
     orgsRoutes(app, orgs)
@@ -114,27 +133,23 @@ export const access: Module<Access, object> = {
     teamRoutes(app, { people, publicUrl: config.publicUrl, now })
     signInPolicyRoutes(app, settings)
     invitationsRoutes(app, people)
-    sessionsRoutes(app, {
-      sessions,
-      keys,
-      login,
-      enrollment: config.enrollment,
-      hasInference: config.inferenceUrl !== null,
-    })
-    loginRoutes(app, login, config.enrollment)
+    sessionsRoutes(app, { sessions, login, signIn, present })
+    signInRoutes(app, signIn, present)
+    loginRoutes(app, login, enrollment)
     deviceLoginsRoutes(app, {
       deviceLogins,
-      needsKey: config.enrollment === 'token',
+      needsKey: enrollment === 'token',
       publicUrl: config.publicUrl,
       now,
     })
   },
-  tasks: ({ database, now }, { auditChains, deviceLogins, settings, keys, people, rateLimits, sessions }) => [
+  tasks: ({ database, now }, { auditChains, deviceLogins, settings, keys, people, rateLimits, sessions, steps }) => [
     { name: 'audit-heads', everyMs: HOUR_MS, run: auditChains.exportHeads },
     { name: 'audit-retention', everyMs: HOUR_MS, run: () => pruneAudit(auditChains, settings, now()) },
     { name: 'key-uses', everyMs: 30_000, run: keys.flushUses },
     { name: 'rate-limits', everyMs: HOUR_MS, run: () => rateLimits.forgetOld(database.sql, now()) },
     { name: 'device-logins', everyMs: HOUR_MS, run: deviceLogins.deleteExpired },
+    { name: 'sign-in-steps', everyMs: HOUR_MS, run: steps.deleteExpired },
     { name: 'sessions', everyMs: HOUR_MS, run: sessions.deleteEnded },
     { name: 'invitations', everyMs: HOUR_MS, run: people.deleteEnded },
   ],

@@ -2,6 +2,8 @@ import type { FastifyRequest } from 'fastify'
 
 const SESSION = 'tributary_session'
 const STEP = 'tributary_step'
+const KNOWN = 'tributary_known'
+const YEAR_SECONDS = 365 * 24 * 60 * 60
 
 /**
  * Whether a page of this very origin sent the request. Cookies do not tell: pages of another port of this host, and of its
@@ -74,3 +76,10 @@ export const stepCookie = (
   seconds: number,
   sameSite: 'Strict' | 'Lax' = 'Strict',
 ): string => cookieOf(request, STEP, { token, seconds, sameSite })
+
+/** What the browser got when somebody last signed in with it. */
+export const knownTokenIn = (request: FastifyRequest): string | null => tokenIn(request, KNOWN)
+
+/** Set-Cookie for a browser with which somebody has signed in. */
+export const knownCookie = (request: FastifyRequest, token: string): string =>
+  cookieOf(request, KNOWN, { token, seconds: YEAR_SECONDS, sameSite: 'Strict' })

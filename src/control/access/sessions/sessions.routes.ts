@@ -1,17 +1,19 @@
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import type { Caller, EnrollmentMode } from '../../../domain/access.ts'
+import type { Caller } from '../../../domain/access.ts'
 import { badRequest, forbidden, ServiceError } from '../../../domain/errors.ts'
 import { callerOf, callerOfKey, isFromOwnPage, optionalCallerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { sessionCookie, sessionTokenIn } from '../../../platform/http/session-cookie.ts'
 import { optionalBody } from '../../../platform/http/validation.ts'
-import { VERSION } from '../../../version.ts'
-import type { KeysService } from '../keys/keys.service.ts'
 import type { LoginService } from '../login/login.service.ts'
+import { browserOf, cookiesOf, presentStep } from '../sign-in/browser.ts'
+import { SignInStep } from '../sign-in/sign-in.schema.ts'
+import type { SignIn } from '../sign-in/sign-in.service.ts'
+import { type PresentSession, sessionRow } from './session.present.ts'
 import { OpenSessionBody, Session, SessionList, SessionParams, SignInLink } from './sessions.schema.ts'
-import type { PersonalSession, SessionsService } from './sessions.service.ts'
+import type { SessionsService } from './sessions.service.ts'
 
 /** A session that has ended is no session; what a page asks first must say so instead of failing. */
 const knownOrNobody = async (request: FastifyRequest): Promise<Caller | null> => {
@@ -28,24 +30,12 @@ const callerOrNobody = async (request: FastifyRequest, key: string | undefined):
 
 interface SessionParts {
   readonly sessions: SessionsService
-  readonly keys: KeysService
   readonly login: LoginService
-  readonly enrollment: EnrollmentMode
-  /** Whether there is a server for the playground. */
-  readonly hasInference: boolean
+  readonly signIn: SignIn
+  readonly present: PresentSession
 }
 
-export const sessionsRoutes = (app: App, { sessions, keys, login, enrollment, hasInference }: SessionParts): void => {
-  const present = async (caller: Caller | null) => ({
-    signed_in: caller !== null,
-    enrollment,
-    version: VERSION,
-    key_name: caller === null || caller.keyId === caller.sessionId ? null : (await keys.own(caller)).name,
-    org_id: caller?.orgId ?? null,
-    scopes: [...(caller?.grants ?? [])],
-    inference: hasInference,
-  })
-
+export const sessionsRoutes = (app: App, { sessions, login, signIn, present }: SessionParts): void => {
   app.get(
     '/api/v1/session',
     {
@@ -67,18 +57,32 @@ export const sessionsRoutes = (app: App, { sessions, keys, login, enrollment, ha
       schema: {
         operationId: 'openSession',
         summary: 'Sign in a browser',
-        description: 'Sets an HttpOnly cookie that is accepted only from pages of this service.',
+        description:
+          'By an API key, the code of a link, or email and password. Sets an HttpOnly cookie that is accepted only from pages of this service. Answers 200 where a second factor is due: nothing is signed in before.',
         'x-extension': true,
         body: optionalBody(OpenSessionBody),
-        response: { 201: Session },
+        response: { 201: Session, 200: SignInStep },
       },
-      config: { access: 'public', errors: ['unauthorized', 'forbidden'] } satisfies RouteConfig,
+      config: {
+        access: 'public',
+        errors: ['unauthorized', 'forbidden', 'rate_limited', 'unavailable'],
+      } satisfies RouteConfig,
     },
     async (request, reply) => {
       if (!isFromOwnPage(request))
         throw forbidden('Only a page of this service opens a session. Use the API key itself.')
-      const { api_key: key, code } = request.body ?? {}
-      if (key !== undefined && code !== undefined) throw badRequest('Send either api_key or code.')
+      const { api_key: key, code, email, password, org_id: orgId } = request.body ?? {}
+      if ([key, code, email ?? password].filter((one) => one !== undefined).length > 1) {
+        throw badRequest('Send one of these: api_key; code; or email and password.')
+      }
+      if (email !== undefined || password !== undefined) {
+        if (email === undefined) throw badRequest('email: it belongs to the password.')
+        if (password === undefined) throw badRequest('password: it belongs to the email.')
+        const outcome = await signIn.byPassword({ email: email.trim(), password, orgId }, browserOf(request))
+        reply.header('set-cookie', cookiesOf(request, outcome))
+        if (outcome.kind === 'step') return reply.code(200).send(presentStep(outcome))
+        return reply.code(201).send(await present(outcome.opened.caller))
+      }
       const caller = code !== undefined ? await login.redeemLink(code) : await callerOrNobody(request, key?.trim())
       const browser = request.headers['user-agent'] ?? ''
       const opened = await sessions.open(caller, browser, sessionTokenIn(request))
@@ -163,16 +167,3 @@ export const sessionsRoutes = (app: App, { sessions, keys, login, enrollment, ha
     },
   )
 }
-
-export const sessionRow = (session: PersonalSession, caller: Caller) => ({
-  id: session.id,
-  key_id: session.keyId,
-  person_id: session.personId,
-  email: session.person?.email ?? null,
-  mfa: session.mfa,
-  browser: session.browser,
-  created_at: session.createdAt.toISOString(),
-  last_used_at: session.usedAt.toISOString(),
-  expires_at: session.expiresAt.toISOString(),
-  current: session.id === caller.sessionId,
-})

@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
+import { ROLES } from '../../../domain/roles.ts'
 import { Body, Nullable, OneOf, Part, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
 
 export const OpenSessionBody = Body(
   'OpenSession',
-  'The key, or the code of a link, to sign in with',
+  'The key, the code of a link, or the email address and password to sign in with',
   { api_key: 'sk_live_…' },
   {
     api_key: Type.Optional(
@@ -14,6 +15,15 @@ export const OpenSessionBody = Body(
         minLength: 1,
         maxLength: 200,
         description: 'Of a link from POST /session/links, instead of a key',
+      }),
+    ),
+    email: Type.Optional(Type.String({ minLength: 1, maxLength: 254, description: 'Of a person, with the password' })),
+    password: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'Of that person' })),
+    org_id: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 128,
+        description: 'Needed where several organizations know the email address',
       }),
     ),
   },
@@ -31,6 +41,20 @@ export const SignInLink = Body(
   },
 )
 
+const SignedInPerson = Part('SignedInPerson', 'The person who is signed in', {
+  id: Uuid,
+  email: Type.String(),
+  name: Nullable(Type.String()),
+  role: OneOf(ROLES),
+  mfa: Type.Boolean({ description: 'Whether they signed in by two factors' }),
+  restriction: Nullable(
+    OneOf(['enroll', 'confirm'], {
+      description:
+        'What they must do before anything else: set up a second factor, or confirm who they are after a while without use',
+    }),
+  ),
+})
+
 export const Session = Body(
   'Session',
   'Who is signed in, and the settings that the dashboard needs to start',
@@ -42,6 +66,7 @@ export const Session = Body(
     org_id: 'acme',
     scopes: ['devices:read', 'training:read'],
     inference: true,
+    person: null,
   },
   {
     signed_in: Type.Boolean(),
@@ -51,6 +76,7 @@ export const Session = Body(
     org_id: Nullable(Type.String({ description: 'Of that key; null sees every organization' })),
     scopes: Type.Array(Type.String()),
     inference: Type.Boolean({ description: 'Whether the service knows an inference server: SERVICE_INFERENCE_URL' }),
+    person: Nullable(SignedInPerson),
   },
 )
 

@@ -25,6 +25,7 @@ export interface SessionPerson {
   readonly id: string
   readonly orgId: string
   readonly email: string | null
+  readonly name: string | null
   readonly role: Role
   readonly requireMfa: 'off' | 'admins' | 'all'
   readonly sessionHours: number
@@ -48,6 +49,7 @@ const selectFrom = (db: Executor) =>
     .select(({ fn, val }) => [
       'people.org_id',
       'people.email',
+      'people.name',
       'people.role',
       fn.coalesce('require_mfa', sql.lit('off')).as('require_mfa'),
       fn.coalesce('session_hours', val(DEFAULT_HOURS)).as('session_hours'),
@@ -173,6 +175,7 @@ export const createSessionsStore = () => ({
 type JoinedRow = Selectable<SessionRow> & {
   readonly org_id: string | null
   readonly email: string | null
+  readonly name: string | null
   readonly role: string | null
   readonly require_mfa: string
   readonly session_hours: number
@@ -197,6 +200,7 @@ const fromRow = (row: JoinedRow): PersonalSession => ({
           id: row.person_id,
           orgId: row.org_id,
           email: row.email,
+          name: row.name,
           role: row.role as Role,
           requireMfa: row.require_mfa as SessionPerson['requireMfa'],
           sessionHours: row.session_hours,

@@ -1,0 +1,136 @@
+import { type Selectable, sql } from 'kysely'
+import type { Role } from '../../../domain/roles.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { PersonRow } from '../../../platform/db/people-rows.ts'
+
+/** What a person signs in with. */
+export interface Account {
+  readonly id: string
+  readonly orgId: string
+  readonly email: string
+  readonly name: string | null
+  readonly role: Role
+  readonly passwordHash: string | null
+  /** Sealed. */
+  readonly totpSecret: string | null
+  /** Whether it counts: they have shown a code of it. */
+  readonly totp: boolean
+  /** Of the last code that was taken. */
+  readonly totpStep: number | null
+  readonly passkeys: number
+  readonly recoveryCodesLeft: number
+}
+
+const COUNTS = [
+  sql<number>`(select count(*)::integer from passkeys where passkeys.person_id = people.id)`.as('passkeys'),
+  sql<number>`(select count(*)::integer from recovery_codes
+    where recovery_codes.person_id = people.id and recovery_codes.used_at is null)`.as('recovery_codes_left'),
+] as const
+
+const selectFrom = (db: Executor) =>
+  db
+    .selectFrom('people')
+    .selectAll()
+    .select([...COUNTS])
+    .where('removed_at', 'is', null)
+
+export const createAccountsStore = () => ({
+  async find(db: Executor, id: string): Promise<Account | null> {
+    const row = await selectFrom(db).where('id', '=', id).executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  /** The account of this address of mail: in the organization where one is named, else the only one. */
+  async findByEmail(db: Executor, email: string, orgId: string | undefined): Promise<Account | null> {
+    let query = selectFrom(db).where(sql`lower(email)`, '=', sql`lower(${email}::text)`)
+    if (orgId !== undefined) query = query.where('org_id', '=', orgId)
+    const rows = await query.limit(2).execute()
+    return rows.length === 1 ? fromRow(rows[0]!) : null
+  },
+
+  async setSignedIn(tx: Executor, id: string, now: Date): Promise<void> {
+    await tx.updateTable('people').set({ signed_in_at: now }).where('id', '=', id).execute()
+  },
+
+  async setPassword(tx: Executor, id: string, passwordHash: string): Promise<void> {
+    await tx.updateTable('people').set({ password_hash: passwordHash }).where('id', '=', id).execute()
+  },
+
+  /** Their authenticator app to be; false where they have one that counts. */
+  async setTotpSecret(tx: Executor, id: string, sealed: string): Promise<boolean> {
+    const query = tx
+      .updateTable('people')
+      .set({ totp_secret: sealed, totp_step: null })
+      .where('id', '=', id)
+      .where('totp_confirmed_at', 'is', null)
+    return (await query.returning('id').executeTakeFirst()) !== undefined
+  },
+
+  async confirmTotp(tx: Executor, id: string, now: Date): Promise<void> {
+    await tx.updateTable('people').set({ totp_confirmed_at: now }).where('id', '=', id).execute()
+  },
+
+  /** Takes the code of this time step; false where it, or a later one, was taken before. */
+  async takeTotpStep(tx: Executor, id: string, step: number): Promise<boolean> {
+    const query = tx
+      .updateTable('people')
+      .set({ totp_step: step })
+      .where('id', '=', id)
+      .where((where) => where.or([where('totp_step', 'is', null), where('totp_step', '<', step)]))
+    return (await query.returning('id').executeTakeFirst()) !== undefined
+  },
+
+  async removeTotp(tx: Executor, id: string): Promise<void> {
+    await tx
+      .updateTable('people')
+      .set({ totp_secret: null, totp_confirmed_at: null, totp_step: null })
+      .where('id', '=', id)
+      .execute()
+  },
+
+  /** In place of those that they had. */
+  async setRecoveryCodes(tx: Executor, id: string, hashes: readonly string[]): Promise<void> {
+    await tx.deleteFrom('recovery_codes').where('person_id', '=', id).execute()
+    if (hashes.length === 0) return
+    await tx
+      .insertInto('recovery_codes')
+      .values(hashes.map((hash) => ({ person_id: id, hash })))
+      .execute()
+  },
+
+  /** Takes a recovery code; false where they have no such, or it was taken before. */
+  async takeRecoveryCode(tx: Executor, id: string, hash: string, now: Date): Promise<boolean> {
+    const query = tx
+      .updateTable('recovery_codes')
+      .set({ used_at: now })
+      .where('person_id', '=', id)
+      .where('hash', '=', hash)
+      .where('used_at', 'is', null)
+    return (await query.returning('hash').executeTakeFirst()) !== undefined
+  },
+
+  /** All they have beside the password. */
+  async removeFactors(tx: Executor, id: string): Promise<void> {
+    await this.removeTotp(tx, id)
+    await this.setRecoveryCodes(tx, id, [])
+    await tx.deleteFrom('passkeys').where('person_id', '=', id).execute()
+  },
+})
+
+const fromRow = (
+  row: Selectable<PersonRow> & { readonly passkeys: number; readonly recovery_codes_left: number },
+): Account => ({
+  id: row.id,
+  orgId: row.org_id,
+  email: row.email ?? '',
+  name: row.name,
+  role: row.role as Role,
+  passwordHash: row.password_hash,
+  totpSecret: row.totp_secret,
+  totp: row.totp_confirmed_at !== null,
+  totpStep: row.totp_step,
+  passkeys: row.passkeys,
+  recoveryCodesLeft: row.recovery_codes_left,
+})
+
+export type AccountsStore = ReturnType<typeof createAccountsStore>

@@ -1,0 +1,33 @@
+import type { FastifyRequest } from 'fastify'
+import {
+  knownCookie,
+  knownTokenIn,
+  sessionCookie,
+  sessionTokenIn,
+  stepCookie,
+} from '../../../platform/http/session-cookie.ts'
+import type { Browser, Outcome } from './sign-in.service.ts'
+import { STEP_SECONDS } from './steps.service.ts'
+
+export const browserOf = (request: FastifyRequest): Browser => ({
+  address: request.ip,
+  known: knownTokenIn(request),
+  name: request.headers['user-agent'] ?? '',
+  former: sessionTokenIn(request),
+})
+
+/** Set-Cookie of what came of a sign-in. */
+export const cookiesOf = (request: FastifyRequest, outcome: Outcome): string[] =>
+  outcome.kind === 'step'
+    ? [stepCookie(request, outcome.token, STEP_SECONDS)]
+    : [
+        sessionCookie(request, outcome.opened.token, outcome.opened.seconds),
+        knownCookie(request, outcome.known),
+        stepCookie(request, '', 0),
+      ]
+
+export const presentStep = ({ factors }: Outcome & { readonly kind: 'step' }) => ({
+  next: 'second_factor' as const,
+  factors: [...factors],
+  expires_in: STEP_SECONDS,
+})

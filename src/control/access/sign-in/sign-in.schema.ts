@@ -1,0 +1,19 @@
+import { Type } from 'typebox'
+import { Body, OneOf } from '../../../platform/http/wire.schema.ts'
+import { examples } from '../access.examples.ts'
+import { PASSWORD_LENGTH } from './passwords.service.ts'
+
+const Code = Type.String({ minLength: 6, maxLength: 12, description: 'The 6 digits that the authenticator app shows' })
+
+export const SignInStep = Body('SignInStep', 'A sign-in that waits for a second factor', examples.signInStep, {
+  next: OneOf(['second_factor']),
+  factors: Type.Array(OneOf(['passkey', 'totp', 'recovery_code']), { description: 'Any of them will do' }),
+  expires_in: Type.Integer({ description: 'Seconds' }),
+})
+export const SecondFactor = Body('SecondFactor', 'The second factor: one of the two', examples.secondFactor, {
+  code: Type.Optional(Code),
+  recovery_code: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Each works once' })),
+})
+export const Confirmation = Body('Confirmation', 'Who is signed in shows again who they are', examples.confirmation, {
+  password: Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH.max }),
+})

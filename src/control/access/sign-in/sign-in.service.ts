@@ -1,0 +1,151 @@
+import type { Caller } from '../../../domain/access.ts'
+import { badRequest, forbidden, unauthorized } from '../../../domain/errors.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Secrets } from '../../../platform/secrets.ts'
+import { auditNote } from '../../audit-note.ts'
+import type { OpenedSession, SessionsService } from '../sessions/sessions.service.ts'
+import type { Account, AccountsStore } from './accounts.store.ts'
+import { isPassword } from './passwords.service.ts'
+import { recoveryHashOf, totpStepOf } from './second-factors.ts'
+import type { Steps } from './steps.service.ts'
+import type { Origin, Throttle } from './throttle.service.ts'
+
+export type { Account } from './accounts.store.ts'
+
+/** The browser that signs in. */
+export interface Browser extends Origin {
+  /** What it says it is. */
+  readonly name: string
+  /** The token of the session that it has, which ends. */
+  readonly former: string | null
+}
+
+export type Factor = 'totp' | 'passkey' | 'recovery_code'
+
+/** A first factor was right: the session, or what must be shown besides. */
+export type Outcome =
+  | { readonly kind: 'session'; readonly opened: OpenedSession; readonly known: string }
+  | { readonly kind: 'step'; readonly token: string; readonly factors: readonly Factor[] }
+
+/** The same whether the account or the password is wrong, and where an address of mail has several accounts. */
+const WRONG =
+  'The email address or the password is wrong. If several organizations invited this address, name yours in org_id.'
+const WRONG_CODE = 'This code is wrong, has expired, or was used before. After five attempts sign in from the start.'
+
+/** What an account has beside its password. */
+export const factorsOf = ({ totp, passkeys, recoveryCodesLeft }: Account): Factor[] => [
+  ...(passkeys > 0 ? ['passkey' as const] : []),
+  ...(totp ? ['totp' as const] : []),
+  ...(recoveryCodesLeft > 0 && (totp || passkeys > 0) ? ['recovery_code' as const] : []),
+]
+
+/** Signs people in, and has them show again who they are. */
+export const createSignIn = (parts: {
+  readonly database: Database
+  readonly accounts: AccountsStore
+  readonly sessions: SessionsService
+  readonly steps: Steps
+  readonly throttle: Throttle
+  readonly secrets: Secrets
+  readonly now: () => Date
+}) => {
+  const { database, accounts, sessions, steps, throttle, secrets, now } = parts
+
+  /** Opens the session of a person who has shown all that they have to; `counted` attempts have succeeded. */
+  const complete = async (
+    tx: Executor,
+    { id, email }: Pick<Account, 'id' | 'email'>,
+    { browser, mfa, counted = [] }: { browser: Browser; mfa: boolean; counted?: readonly string[] },
+  ): Promise<Outcome & { readonly kind: 'session' }> => {
+    await accounts.setSignedIn(tx, id, now())
+    await throttle.forget(tx, counted)
+    const opened = await sessions.openFor({ id }, { browser: browser.name, mfa }, browser.former, tx)
+    return { kind: 'session', opened, known: await throttle.knownBrowser(email) }
+  }
+
+  /** One factor was right, a password or the identity provider's word: asks for a second one where the account has one. */
+  const afterFirstFactor = async (
+    tx: Executor,
+    account: Account,
+    { browser, counted = [] }: { browser: Browser; counted?: readonly string[] },
+  ): Promise<Outcome> => {
+    const factors = factorsOf(account)
+    if (factors.length === 0) return complete(tx, account, { browser, mfa: false, counted })
+    const token = await steps.begin(tx, 'second-factor', account.id, { counted })
+    auditNote({ kind: 'person', id: account.id, orgId: account.orgId, name: account.email, after: { factors } })
+    return { kind: 'step', token, factors }
+  }
+
+  /** Takes the code, which then works no second time. */
+  const isCode = async (tx: Executor, account: Account, shown: { code?: string; recoveryCode?: string }) => {
+    if (shown.recoveryCode !== undefined) {
+      return accounts.takeRecoveryCode(tx, account.id, recoveryHashOf(shown.recoveryCode), now())
+    }
+    if (!account.totp || account.totpSecret === null) return false
+    const secret = await secrets.open(account.totpSecret, `totp ${account.id}`)
+    const step = await totpStepOf(shown.code ?? '', { secret, after: account.totpStep, now: now() })
+    return step !== null && accounts.takeTotpStep(tx, account.id, step)
+  }
+
+  return {
+    complete,
+    afterFirstFactor,
+
+    /** @throws unauthorized when the address or the password is wrong; rate_limited; unavailable */
+    async byPassword(
+      { email, password, orgId }: { email: string; password: string; orgId: string | undefined },
+      browser: Browser,
+    ): Promise<Outcome> {
+      const counted = await throttle.attempt(email, browser)
+      const found = await accounts.findByEmail(database.sql, email, orgId)
+      if (!(await isPassword(password, found?.passwordHash ?? null))) throw unauthorized(WRONG)
+      return database.transaction(async (tx) => {
+        const account = await accounts.find(tx, found!.id)
+        if (account?.passwordHash !== found!.passwordHash) throw unauthorized(WRONG)
+        return afterFirstFactor(tx, account, { browser, counted })
+      })
+    },
+
+    /** @throws unauthorized when the code is wrong, or nothing waits for one */
+    async bySecondFactor(
+      token: string | null,
+      shown: { readonly code?: string; readonly recoveryCode?: string },
+      browser: Browser,
+    ): Promise<Outcome & { readonly kind: 'session' }> {
+      if ((shown.code === undefined) === (shown.recoveryCode === undefined)) {
+        throw badRequest('Send either code, of the authenticator app, or recovery_code.')
+      }
+      if ((await steps.attempt(token, 'second-factor')) === null) {
+        throw unauthorized(
+          'No sign-in waits for a code: it has expired, or was tried too often. Sign in from the start.',
+        )
+      }
+      return database.transaction(async (tx) => {
+        const step = await steps.take(tx, token, 'second-factor')
+        const account = step?.personId == null ? null : await accounts.find(tx, step.personId)
+        if (step === null || account === null || !(await isCode(tx, account, shown))) throw unauthorized(WRONG_CODE)
+        return complete(tx, account, { browser, mfa: true, counted: step.data.counted as readonly string[] })
+      })
+    },
+
+    /**
+     * Somebody who is signed in shows again who they are: their session goes on under another token.
+     * @throws forbidden when the password is wrong, and for what is no person's session
+     */
+    async confirm(caller: Caller, password: string): Promise<OpenedSession> {
+      const session = await sessions.ofPerson(caller)
+      if (session === null) throw forbidden('Only who is signed in as a person confirms who they are.')
+      const counted = await throttle.attemptIn(session.id)
+      const account = await accounts.find(database.sql, session.person.id)
+      if (!(await isPassword(password, account?.passwordHash ?? null))) throw forbidden('The password is wrong.')
+      return database.transaction(async (tx) => {
+        await throttle.forget(tx, counted)
+        const opened = await sessions.renew(tx, session.id, { mfa: session.mfa })
+        auditNote({ kind: 'session', id: session.id, after: { authenticatedAt: opened.session.authenticatedAt } })
+        return opened
+      })
+    },
+  }
+}
+
+export type SignIn = ReturnType<typeof createSignIn>

@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest'
+import { openBrowser, PASSWORD, startPeople } from './people.fixture.ts'
+
+describe.each(['embedded', 'postgres'] as const)('signing in on %s', (database) => {
+  it('takes email and password, and says who is signed in', async () => {
+    const { world, join } = await startPeople({ database })
+    const id = await join('Ada@acme.example', 'viewer')
+    const browser = openBrowser(world)
+    const opened = await browser.signIn(' ada@ACME.example ')
+    expect(opened).toMatchObject({
+      status: 201,
+      body: {
+        signed_in: true,
+        key_name: null,
+        org_id: 'acme',
+        person: { id, email: 'Ada@acme.example', name: 'Somebody', role: 'viewer', mfa: false, restriction: null },
+      },
+    })
+    const session = opened.headers.getSetCookie().find((line) => line.includes('session'))
+    expect(session).toMatch(/; Path=\/; HttpOnly; SameSite=Strict; Max-Age=86400$/)
+    expect((await browser.call('GET', '/models')).status).toBe(200)
+    expect((await browser.call('POST', '/models', { name: 'm', framework: 'pytorch' })).status).toBe(403)
+  })
+
+  it('slows guessing down, by address and over all addresses, but never a browser that has signed in', async () => {
+    const { world, join } = await startPeople({ database })
+    await join('ada@acme.example')
+    const owner = openBrowser(world)
+    await owner.signIn('ada@acme.example')
+    const guess = (email: string) => openBrowser(world).signIn(email, { password: 'not the password' })
+
+    const answers = await Promise.all(
+      ['ada', 'nobody'].map(async (name) => {
+        const seen = []
+        for (let n = 0; n < 7; n++) seen.push(await guess(`${name}@acme.example`))
+        return seen.map(({ status, body }) => [status, body])
+      }),
+    )
+    expect(answers[0]).toEqual(answers[1])
+    expect(answers[0]!.map(([status]) => status)).toEqual([401, 401, 401, 401, 401, 429, 429])
+    expect((await openBrowser(world).signIn('ada@acme.example')).status).toBe(429)
+    expect((await owner.signIn('ada@acme.example')).status).toBe(201)
+
+    await world.advance(1)
+    expect((await guess('ada@acme.example')).status).toBe(401)
+    await world.advance(1)
+    const waiting = await guess('ada@acme.example')
+    expect([waiting.status, waiting.headers.get('retry-after')]).toEqual([429, '1'])
+    await world.advance(1)
+    expect((await openBrowser(world).signIn('ada@acme.example')).status).toBe(201)
+    expect((await guess('ada@acme.example')).status).toBe(401)
+  })
+})
+
+it('many at once get no more attempts than one after another', async () => {
+  const { world, join } = await startPeople()
+  await join('ada@acme.example')
+  const guesses = Array.from({ length: 12 }, () =>
+    openBrowser(world).signIn('ada@acme.example', { password: 'not the password' }),
+  )
+  const statuses = (await Promise.all(guesses)).map(({ status }) => status)
+  expect(statuses.filter((status) => status === 401)).toHaveLength(5)
+  expect(statuses.filter((status) => status === 429)).toHaveLength(7)
+})
+
+it('an account is the one of the organization that is named, else the only one', async () => {
+  const { world, join } = await startPeople()
+  await join('ada@acme.example', 'admin', 'acme')
+  await join('ada@acme.example', 'viewer', 'beta', 'another four words here')
+  const browser = openBrowser(world)
+  expect((await browser.signIn('ada@acme.example')).status).toBe(401)
+  expect((await browser.signIn('ada@acme.example', { org_id: 'beta' })).status).toBe(401)
+  expect((await browser.signIn('ada@acme.example', { org_id: 'acme' })).body).toMatchObject({ org_id: 'acme' })
+  const beta = await browser.signIn('ada@acme.example', { org_id: 'beta', password: 'another four words here' })
+  expect(beta.body).toMatchObject({ org_id: 'beta', person: { role: 'viewer' } })
+})
+
+it('a session is never the one that a browser brought, and other sites get none', async () => {
+  const { world, join } = await startPeople()
+  await join('ada@acme.example')
+  const browser = openBrowser(world)
+  await browser.signIn('ada@acme.example')
+  const [name, planted] = browser.cookie('session')!
+  await browser.signIn('ada@acme.example')
+  expect(browser.token()).not.toBe(planted)
+  const old = { cookie: `${name}=${planted}` }
+  expect((await openBrowser(world).call('GET', '/models', undefined, old)).status).toBe(401)
+
+  const elsewhere = { origin: 'https://evil.example' }
+  expect(
+    (await browser.call('POST', '/session', { email: 'ada@acme.example', password: PASSWORD }, elsewhere)).status,
+  ).toBe(403)
+  expect((await browser.call('POST', '/session/confirm', { password: PASSWORD }, elsewhere)).status).toBe(401)
+  expect((await browser.call('POST', '/session/second-factor', { code: '123456' }, elsewhere)).status).toBe(403)
+  expect((await browser.call('POST', '/session', { email: 'ada@acme.example' })).body.message).toMatch(/^password: /)
+})
+
+it('after a while without use the password confirms who it is, under another token', async () => {
+  const { world, byKey, join } = await startPeople()
+  await join('ada@acme.example')
+  await byKey('PATCH', '/team/policy', { org_id: 'acme', reauthenticate_minutes: 30 })
+  const browser = openBrowser(world)
+  await browser.signIn('ada@acme.example')
+  await world.advance(31 * 60)
+  expect((await browser.call('GET', '/models')).status).toBe(403)
+  expect((await browser.call('GET', '/session')).body).toMatchObject({ person: { restriction: 'confirm' } })
+  expect((await browser.call('POST', '/session/confirm', { password: 'not the password' })).status).toBe(403)
+  const before = browser.token()
+  expect((await browser.call('POST', '/session/confirm', { password: PASSWORD })).status).toBe(200)
+  expect(browser.token()).not.toBe(before)
+  expect((await browser.call('GET', '/models')).status).toBe(200)
+  for (let n = 0; n < 5; n++) await browser.call('POST', '/session/confirm', { password: 'not the password' })
+  expect((await browser.call('POST', '/session/confirm', { password: PASSWORD })).status).toBe(429)
+})

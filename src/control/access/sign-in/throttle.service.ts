@@ -1,0 +1,89 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { ServiceError } from '../../../domain/errors.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Signer } from '../../../platform/secrets.ts'
+import type { Pace, ThrottleStore } from './throttle.store.ts'
+
+const MINUTES_15 = 15 * 60
+const OF_ONE: Pace = { free: 5, maxSeconds: MINUTES_15 }
+const OF_ALL: Pace = { free: 50, maxSeconds: MINUTES_15 }
+
+/** Where an attempt comes from. */
+export interface Origin {
+  readonly address: string
+  /** What a browser got that signed in before. */
+  readonly known: string | null
+}
+
+const hashOf = (...parts: readonly string[]): string => createHash('sha256').update(parts.join('\n')).digest('hex')
+
+/**
+ * Slows guessing down without a way to lock somebody out (OWASP, device cookies): failures count for the account and the
+ * address they came from, and for the account and all addresses together; but a browser that has signed in before
+ * counts only its own.
+ */
+export const createThrottle = ({
+  database,
+  store,
+  signer,
+  now,
+}: {
+  readonly database: Database
+  readonly store: ThrottleStore
+  readonly signer: Signer
+  readonly now: () => Date
+}) => {
+  const sign = (email: string, nonce: string): Promise<string> => signer.pseudonym(`browser\n${email}\n${nonce}`)
+
+  const isKnown = async (email: string, known: string | null): Promise<boolean> => {
+    const [nonce = '', signature = ''] = (known ?? '').split('.')
+    const expected = Buffer.from(await sign(email, nonce))
+    const given = Buffer.from(signature)
+    return given.length === expected.length && timingSafeEqual(given, expected)
+  }
+
+  const admit = async (hash: string, pace: Pace): Promise<void> => {
+    const seconds = await store.admit(database.sql, hash, pace, now())
+    if (seconds === null) return
+    throw new ServiceError('rate_limited', `Too many attempts to sign in. Try again in ${seconds} s.`, {
+      retryAfterSeconds: seconds,
+    })
+  }
+
+  return {
+    /**
+     * Counts an attempt for this address of mail, whether or not an account has it, until `forget` takes it back.
+     * @throws rate_limited while it must wait
+     */
+    async attempt(email: string, { address, known }: Origin): Promise<readonly string[]> {
+      const account = email.toLowerCase()
+      if (known !== null && (await isKnown(account, known))) {
+        const ofBrowser = hashOf('browser', account, known)
+        await admit(ofBrowser, OF_ONE)
+        return [ofBrowser]
+      }
+      const ofAddress = hashOf('address', account, address)
+      const ofAll = hashOf('all', account)
+      await admit(ofAddress, OF_ONE)
+      await admit(ofAll, OF_ALL)
+      return [ofAddress, ofAll]
+    },
+
+    /** Counts an attempt of somebody who is signed in. @throws rate_limited while it must wait */
+    async attemptIn(sessionId: string): Promise<readonly string[]> {
+      const ofSession = hashOf('session', sessionId)
+      await admit(ofSession, OF_ONE)
+      return [ofSession]
+    },
+
+    forget: (tx: Executor, counted: readonly string[]): Promise<void> => store.forget(tx, counted),
+
+    /** By which a browser that has signed in is known again. */
+    async knownBrowser(email: string): Promise<string> {
+      const nonce = randomBytes(16).toString('base64url')
+      return `${nonce}.${await sign(email.toLowerCase(), nonce)}`
+    },
+  }
+}
+
+export type Throttle = ReturnType<typeof createThrottle>

@@ -13,8 +13,11 @@ const unreachable = (error: unknown): never => {
 }
 
 /** Opens a session: with a key, with the code of a link, or without one where the service needs none. */
-const open = async (body: { readonly api_key?: string; readonly code?: string } = {}): Promise<Session> =>
-  unwrap(await api.POST('/api/v1/session', { body }).catch(unreachable))
+const open = async (body: { readonly api_key?: string; readonly code?: string } = {}): Promise<Session> => {
+  const opened = await unwrap(await api.POST('/api/v1/session', { body }).catch(unreachable))
+  if ('signed_in' in opened) return opened
+  throw new Error('A second factor is due, which only a password asks for.')
+}
 
 /** The browser's session. Where the service needs no key, there is always one. */
 const load = async (): Promise<Session> => {

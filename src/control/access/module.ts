@@ -24,7 +24,7 @@ import { createPeopleService } from './people/people.service.ts'
 import { createPeopleStore } from './people/people.store.ts'
 import { invitationsRoutes, signInPolicyRoutes, teamRoutes } from './people/team.routes.ts'
 import { createRateLimitsStore } from './rate-limits/rate-limits.store.ts'
-import { createSessionPresenter } from './sessions/session.present.ts'
+import { createSessionPresenter } from './sessions/session-view.service.ts'
 import { sessionsRoutes } from './sessions/sessions.routes.ts'
 import { createSessionsService } from './sessions/sessions.service.ts'
 import { createSessionsStore } from './sessions/sessions.store.ts'
@@ -133,8 +133,8 @@ export const access: Module<Access, object> = {
     teamRoutes(app, { people, publicUrl: config.publicUrl, now })
     signInPolicyRoutes(app, settings)
     invitationsRoutes(app, people)
-    sessionsRoutes(app, { sessions, login, signIn, present })
-    signInRoutes(app, signIn, present)
+    sessionsRoutes(app, { sessions, login, present })
+    signInRoutes(app, { signIn, sessions, login, present })
     loginRoutes(app, login, enrollment)
     deviceLoginsRoutes(app, {
       deviceLogins,

@@ -1,22 +1,75 @@
 import type { FastifyRequest } from 'fastify'
-import { forbidden } from '../../../domain/errors.ts'
-import { callerOf, isFromOwnPage } from '../../../platform/http/access.ts'
+import type { Caller } from '../../../domain/access.ts'
+import { badRequest, forbidden } from '../../../domain/errors.ts'
+import { callerOf, callerOfKey, isFromOwnPage } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
-import { sessionCookie, stepTokenIn } from '../../../platform/http/session-cookie.ts'
-import type { PresentSession } from '../sessions/session.present.ts'
-import { Session } from '../sessions/sessions.schema.ts'
-import { browserOf, cookiesOf } from './browser.ts'
-import { Confirmation, SecondFactor } from './sign-in.schema.ts'
+import { sessionCookie, sessionTokenIn, stepTokenIn } from '../../../platform/http/session-cookie.ts'
+import { optionalBody } from '../../../platform/http/validation.ts'
+import type { LoginService } from '../login/login.service.ts'
+import type { PresentSession } from '../sessions/session-view.service.ts'
+import { OpenSessionBody, Session } from '../sessions/sessions.schema.ts'
+import type { SessionsService } from '../sessions/sessions.service.ts'
+import { browserOf, cookiesOf, presentStep } from './browser.ts'
+import { Confirmation, SecondFactor, SignInStep } from './sign-in.schema.ts'
 import type { SignIn } from './sign-in.service.ts'
 
 /** @throws forbidden where a page of somebody else sent it */
 export const requireOwnPage = (request: FastifyRequest): void => {
-  if (!isFromOwnPage(request)) throw forbidden('Only a page of this service signs people in.')
+  if (!isFromOwnPage(request)) throw forbidden('Only a page of this service opens a session. Use the API key itself.')
 }
 
-/** The second step of a sign-in, and showing again who one is. */
-export const signInRoutes = (app: App, signIn: SignIn, present: PresentSession): void => {
+interface SignInParts {
+  readonly signIn: SignIn
+  readonly sessions: SessionsService
+  readonly login: LoginService
+  readonly present: PresentSession
+}
+
+const callerOrNobody = async (request: FastifyRequest, key: string | undefined): Promise<Caller | null> =>
+  key === undefined ? null : callerOfKey(request, key)
+
+/** Signing in: by a key, a link or a password; the second step of it; and showing again who one is. */
+export const signInRoutes = (app: App, { signIn, sessions, login, present }: SignInParts): void => {
+  app.post(
+    '/api/v1/session',
+    {
+      schema: {
+        operationId: 'openSession',
+        summary: 'Sign in a browser',
+        description:
+          'By an API key, the code of a link, or email and password. Sets an HttpOnly cookie that is accepted only from pages of this service. Answers 200 where a second factor is due: nothing is signed in before.',
+        'x-extension': true,
+        body: optionalBody(OpenSessionBody),
+        response: { 201: Session, 200: SignInStep },
+      },
+      config: {
+        access: 'public',
+        errors: ['unauthorized', 'forbidden', 'rate_limited', 'unavailable'],
+      } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      requireOwnPage(request)
+      const { api_key: key, code, email, password, org_id: orgId } = request.body ?? {}
+      if ([key, code, email ?? password].filter((one) => one !== undefined).length > 1) {
+        throw badRequest('Send one of these: api_key; code; or email and password.')
+      }
+      if (email !== undefined || password !== undefined) {
+        if (email === undefined) throw badRequest('email: it belongs to the password.')
+        if (password === undefined) throw badRequest('password: it belongs to the email.')
+        const outcome = await signIn.byPassword({ email: email.trim(), password, orgId }, browserOf(request))
+        reply.header('set-cookie', cookiesOf(request, outcome))
+        if (outcome.kind === 'step') return reply.code(200).send(presentStep(outcome))
+        return reply.code(201).send(await present(outcome.opened.caller))
+      }
+      const caller = code !== undefined ? await login.redeemLink(code) : await callerOrNobody(request, key?.trim())
+      const browser = request.headers['user-agent'] ?? ''
+      const opened = await sessions.open(caller, browser, sessionTokenIn(request))
+      reply.header('set-cookie', sessionCookie(request, opened.token, opened.seconds))
+      return reply.code(201).send(await present(opened.caller))
+    },
+  )
+
   app.post(
     '/api/v1/session/second-factor',
     {

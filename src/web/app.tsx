@@ -9,6 +9,7 @@ import { AREAS } from './pages/areas.ts'
 import { PAGES } from './pages/pages.ts'
 import { Empty, Loaded, PageHeader } from './parts/layout.tsx'
 import { Boundary } from './shell/boundary.tsx'
+import { ConfirmSession } from './shell/confirm-session.tsx'
 import { Invitation, takeInvitation } from './shell/invitation.tsx'
 import { Shell } from './shell/shell.tsx'
 import { SignIn } from './shell/sign-in.tsx'
@@ -38,17 +39,19 @@ const Pages = () => (
   </Switch>
 )
 
-const Gate = () => (
+const Gate = ({ email }: { readonly email: string | null }) => (
   <Loaded query={useSession()}>
     {(session) =>
-      session.signed_in ? (
+      session.person?.restriction === 'confirm' ? (
+        <ConfirmSession person={session.person} />
+      ) : session.signed_in ? (
         <Live>
           <Shell session={session} pages={PAGES}>
             <Pages />
           </Shell>
         </Live>
       ) : (
-        <SignIn />
+        <SignIn email={email} />
       )
     }
   </Loaded>
@@ -60,15 +63,20 @@ const INVITATION = takeInvitation()
 export const App = () => {
   const [code, setCode] = useState(LINK_CODE)
   const [invitation, setInvitation] = useState(INVITATION)
+  const [joined, setJoined] = useState<string | null>(null)
+  const join = (email: string): void => {
+    setJoined(email)
+    setInvitation(null)
+  }
   return (
     <CSPProvider disableStyleElements>
       <QueryClientProvider client={queries}>
         {invitation !== null ? (
-          <Invitation token={invitation} onDone={() => setInvitation(null)} />
+          <Invitation token={invitation} onDone={join} />
         ) : code !== null ? (
           <SignInLink code={code} onDone={() => setCode(null)} />
         ) : (
-          <Gate />
+          <Gate email={joined} />
         )}
       </QueryClientProvider>
     </CSPProvider>

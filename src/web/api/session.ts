@@ -1,5 +1,5 @@
 import { type UseQueryResult, useQuery } from '@tanstack/react-query'
-import { ApiError, unwrap } from '../../client/client.ts'
+import { ApiError, type components, unwrap } from '../../client/client.ts'
 import { api, queries, Unreachable } from './client.ts'
 import type { AnswerOf } from './paths.ts'
 
@@ -22,16 +22,32 @@ const open = async (body: { readonly api_key?: string; readonly code?: string } 
 /** The browser's session. Where the service needs no key, there is always one. */
 const load = async (): Promise<Session> => {
   const session = await unwrap(await api.GET('/api/v1/session').catch(unreachable))
-  return session.signed_in || session.enrollment === 'token' ? session : open()
+  if (session.signed_in || session.enrollment === 'token') return session
+  const opened = await open()
+  return isStep(opened) ? session : opened
 }
 
 export const useSession = (): UseQueryResult<Session> =>
   useQuery({ queryKey: KEY, queryFn: load, staleTime: Number.POSITIVE_INFINITY, retry: true, retryDelay: 1500 })
 
-/** With a key, or with the code of a link. @throws ApiError when it is not valid */
-export const signIn = async (by: { readonly api_key: string } | { readonly code: string }): Promise<void> => {
-  queries.setQueryData(KEY, await open(by))
+const keep = (session: Session): void => queries.setQueryData(KEY, session)
+
+/** Null when the browser is signed in; else what it must show before. @throws ApiError when the credentials are not valid */
+export const signIn = async (by: Credentials): Promise<SecondFactorStep | null> => {
+  const answer = await open(by)
+  if (isStep(answer)) return answer
+  keep(answer)
+  return null
 }
+
+/** The second step of a sign-in. @throws ApiError when the code is not the one */
+export const showSecondFactor = async (
+  body: { readonly code: string } | { readonly recovery_code: string },
+): Promise<void> => keep(await unwrap(await api.POST('/api/v1/session/second-factor', { body }).catch(unreachable)))
+
+/** Shows again who is signed in. @throws ApiError when the password is not theirs */
+export const confirmSession = async (password: string): Promise<void> =>
+  keep(await unwrap(await api.POST('/api/v1/session/confirm', { body: { password } }).catch(unreachable)))
 
 /**
  * Ends the session, and shows the page that asks for a key.

@@ -1,9 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
 import { unwrap } from '../../client/client.ts'
 import { api } from '../api/client.ts'
-import { Button, Loaded, Problem } from '../parts/layout.tsx'
-import styles from './shell.module.css'
+import { Loaded } from '../parts/layout.tsx'
+import { SignInForm } from './sign-in-form.tsx'
 
 const FRAGMENT = /^#invitation=([\w-]{43})$/
 
@@ -15,62 +14,35 @@ export const takeInvitation = (): string | null => {
 }
 
 /** Where an invited person makes their account. */
-export const Invitation = ({ token, onDone }: { readonly token: string; readonly onDone: () => void }) => {
+export const Invitation = ({ token, onDone }: { readonly token: string; readonly onDone: (email: string) => void }) => {
   const invitation = useQuery({
     queryKey: ['invitation'],
     queryFn: async () => unwrap(await api.POST('/api/v1/invitations/read', { body: { token } })),
     retry: false,
     staleTime: Number.POSITIVE_INFINITY,
   })
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<Error | null>(null)
-  const accept = async (fields: FormData): Promise<void> => {
+  const accept = async (fields: FormData, email: string): Promise<void> => {
     const name = String(fields.get('name')).trim()
     const body = { token, password: String(fields.get('password')), ...(name !== '' && { name }) }
     await unwrap(await api.POST('/api/v1/invitations/accept', { body }))
-    onDone()
+    onDone(email)
   }
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault()
-    setBusy(true)
-    setError(null)
-    accept(new FormData(event.currentTarget)).catch((failure: unknown) => {
-      setBusy(false)
-      setError(failure instanceof Error ? failure : new Error(String(failure)))
-    })
-  }
+  if (invitation.data === undefined) return <Loaded query={invitation}>{() => null}</Loaded>
+  const { org_id, email, role } = invitation.data
   return (
-    <main className={styles.signIn}>
-      <Loaded query={invitation}>
-        {({ org_id, email, role }) => (
-          <form onSubmit={submit}>
-            <h1>Join {org_id}</h1>
-            <p>
-              You are invited as {role}. Your account will be {email}.
-            </p>
-            <input type="hidden" name="email" autoComplete="username" value={email} readOnly />
-            <label>
-              Name
-              <input name="name" maxLength={128} autoComplete="name" />
-            </label>
-            <label>
-              Password, at least 12 characters
-              <input
-                name="password"
-                type="password"
-                required
-                minLength={12}
-                maxLength={256}
-                autoComplete="new-password"
-              />
-            </label>
-            {error && <Problem error={error} />}
-            <Button type="submit" tone="primary" disabled={busy}>
-              Join
-            </Button>
-          </form>
-        )}
-      </Loaded>
-    </main>
+    <SignInForm title={`Join ${org_id}`} verb="Join" act={(fields) => accept(fields, email)}>
+      <p>
+        You are invited as {role}. Your account will be {email}.
+      </p>
+      <input type="hidden" name="email" autoComplete="username" value={email} readOnly />
+      <label>
+        Name
+        <input name="name" maxLength={128} autoComplete="name" />
+      </label>
+      <label>
+        Password, at least 12 characters
+        <input name="password" type="password" required minLength={12} maxLength={256} autoComplete="new-password" />
+      </label>
+    </SignInForm>
   )
 }

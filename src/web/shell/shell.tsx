@@ -50,9 +50,9 @@ const Foot = ({ session, onHelp }: { readonly session: Session; readonly onHelp:
       <span className={styles.live} data-mode={mode} role="status">
         {MODES[mode]}
       </span>
-      {session.key_name !== null && (
+      {(session.person ?? session.key_name) !== null && (
         <span>
-          {session.key_name}
+          {session.person?.email ?? session.key_name}
           {session.org_id !== null && ` · ${session.org_id}`}
         </span>
       )}

@@ -1,49 +1,80 @@
-import { type FormEvent, useRef, useState } from 'react'
-import { signIn } from '../api/session.ts'
+import { useState } from 'react'
+import { type SecondFactorStep, signIn } from '../api/session.ts'
 import { Command } from '../parts/copy.tsx'
-import { Button, Problem } from '../parts/layout.tsx'
-import styles from './shell.module.css'
+import { Button } from '../parts/layout.tsx'
+import { SecondFactor } from './second-factor.tsx'
+import { SignInForm } from './sign-in-form.tsx'
 
 /** Takes a key once, and trades it for a session: the key is kept nowhere. */
-export const SignIn = () => {
-  const field = useRef<HTMLInputElement>(null)
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<Error | null>(null)
-  const submit = (event: FormEvent): void => {
-    event.preventDefault()
-    setBusy(true)
-    setError(null)
-    signIn({ api_key: field.current?.value.trim() ?? '' }).catch((failure: unknown) => {
-      setBusy(false)
-      setError(failure instanceof Error ? failure : new Error(String(failure)))
-      field.current?.select()
-    })
-  }
-  return (
-    <main className={styles.signIn}>
-      <form onSubmit={submit}>
-        <h1>Sign in to Tributary</h1>
-        <label>
-          API key
-          <input
-            ref={field}
-            type="password"
-            required
-            autoComplete="off"
-            spellCheck={false}
-            pattern="\s*sk_live_[0-9A-Za-z]{32}\s*"
-            title="sk_live_ and 32 letters or digits"
-          />
-        </label>
-        {error && <Problem error={error} />}
-        <Button type="submit" tone="primary" disabled={busy}>
-          Sign in
-        </Button>
+const ByKey = ({ onOther }: { readonly onOther: () => void }) => (
+  <SignInForm
+    title="Sign in to Tributary"
+    verb="Sign in"
+    act={(fields) => signIn({ api_key: String(fields.get('key')).trim() })}
+    after={
+      <>
+        <Button onClick={onOther}>Use email and password</Button>
         <p>The key is sent once and not kept in this browser. Where svc is signed in, it opens this page signed in:</p>
         <Command>svc dashboard</Command>
         <p>No key yet? An administrator makes one with:</p>
         <Command>svc keys create "my dashboard"</Command>
-      </form>
-    </main>
-  )
+      </>
+    }
+  >
+    <label>
+      API key
+      <input
+        name="key"
+        type="password"
+        required
+        autoComplete="off"
+        spellCheck={false}
+        pattern="\s*sk_live_[0-9A-Za-z]{32}\s*"
+        title="sk_live_ and 32 letters or digits"
+      />
+    </label>
+  </SignInForm>
+)
+
+const ByPassword = ({
+  email,
+  onStep,
+  onOther,
+}: {
+  readonly email: string
+  readonly onStep: (step: SecondFactorStep | null) => void
+  readonly onOther: () => void
+}) => (
+  <SignInForm
+    title="Sign in to Tributary"
+    verb="Sign in"
+    act={async (fields) => {
+      const orgId = String(fields.get('org')).trim()
+      const person = { email: String(fields.get('email')), password: String(fields.get('password')) }
+      onStep(await signIn({ ...person, ...(orgId !== '' && { org_id: orgId }) }))
+    }}
+    after={<Button onClick={onOther}>Use an API key</Button>}
+  >
+    <label>
+      Email
+      <input name="email" type="email" required defaultValue={email} maxLength={254} autoComplete="username" />
+    </label>
+    <label>
+      Password
+      <input name="password" type="password" required maxLength={256} autoComplete="current-password" />
+    </label>
+    <label>
+      Organization, where you have several accounts
+      <input name="org" maxLength={128} autoComplete="organization" />
+    </label>
+  </SignInForm>
+)
+
+/** By a key, or by email and password with a second factor where one is due; with `email` at once, of somebody who has just joined. */
+export const SignIn = ({ email }: { readonly email: string | null }) => {
+  const [byKey, setByKey] = useState(email === null)
+  const [step, setStep] = useState<SecondFactorStep | null>(null)
+  if (step !== null) return <SecondFactor step={step} onBack={() => setStep(null)} />
+  if (byKey) return <ByKey onOther={() => setByKey(false)} />
+  return <ByPassword email={email ?? ''} onStep={setStep} onOther={() => setByKey(true)} />
 }

@@ -1,0 +1,49 @@
+import { useState } from 'react'
+import { type SecondFactorStep, showSecondFactor } from '../api/session.ts'
+import { Button } from '../parts/layout.tsx'
+import { SignInForm } from './sign-in-form.tsx'
+
+/** The code of an authenticator app, or one of the recovery codes. */
+export const SecondFactor = ({
+  step: { factors },
+  onBack,
+}: {
+  readonly step: SecondFactorStep
+  readonly onBack: () => void
+}) => {
+  const [recovering, setRecovering] = useState(!factors.includes('totp'))
+  const send = (fields: FormData): Promise<void> => {
+    const code = String(fields.get('code')).replace(/\s/g, '')
+    return showSecondFactor(recovering ? { recovery_code: code } : { code })
+  }
+  return (
+    <SignInForm
+      title="Second factor"
+      verb="Sign in"
+      act={send}
+      after={
+        <>
+          {factors.includes('totp') && factors.includes('recovery_code') && (
+            <Button onClick={() => setRecovering(!recovering)}>
+              {recovering ? 'Use the authenticator app' : 'Use a recovery code'}
+            </Button>
+          )}
+          <Button onClick={onBack}>Back</Button>
+        </>
+      }
+    >
+      <label>
+        {recovering ? 'Recovery code' : 'Code of your authenticator app'}
+        <input
+          key={String(recovering)}
+          name="code"
+          required
+          maxLength={64}
+          inputMode={recovering ? 'text' : 'numeric'}
+          autoComplete="one-time-code"
+          spellCheck={false}
+        />
+      </label>
+    </SignInForm>
+  )
+}

@@ -12,12 +12,19 @@ const unreachable = (error: unknown): never => {
   throw new Unreachable(error)
 }
 
-/** Opens a session: with a key, with the code of a link, or without one where the service needs none. */
-const open = async (body: { readonly api_key?: string; readonly code?: string } = {}): Promise<Session> => {
-  const opened = await unwrap(await api.POST('/api/v1/session', { body }).catch(unreachable))
-  if ('signed_in' in opened) return opened
-  throw new Error('A second factor is due, which only a password asks for.')
-}
+/** What a session is opened with: a key, the code of a link, or a person's password; nothing where none is needed. */
+export type Credentials =
+  | { readonly api_key: string }
+  | { readonly code: string }
+  | { readonly email: string; readonly password: string; readonly org_id?: string }
+
+/** A sign-in that waits for a second factor. */
+export type SecondFactorStep = components['schemas']['SignInStep']
+
+const isStep = (answer: Session | SecondFactorStep): answer is SecondFactorStep => 'next' in answer
+
+const open = async (body: Credentials | Record<string, never> = {}): Promise<Session | SecondFactorStep> =>
+  unwrap(await api.POST('/api/v1/session', { body }).catch(unreachable))
 
 /** The browser's session. Where the service needs no key, there is always one. */
 const load = async (): Promise<Session> => {
@@ -30,7 +37,9 @@ const load = async (): Promise<Session> => {
 export const useSession = (): UseQueryResult<Session> =>
   useQuery({ queryKey: KEY, queryFn: load, staleTime: Number.POSITIVE_INFINITY, retry: true, retryDelay: 1500 })
 
-const keep = (session: Session): void => queries.setQueryData(KEY, session)
+const keep = (session: Session): void => {
+  queries.setQueryData(KEY, session)
+}
 
 /** Null when the browser is signed in; else what it must show before. @throws ApiError when the credentials are not valid */
 export const signIn = async (by: Credentials): Promise<SecondFactorStep | null> => {

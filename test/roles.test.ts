@@ -44,8 +44,18 @@ const PUBLIC: Readonly<Record<string, string>> = {
   registerDevice: 'of devices themselves under open enrollment; the test below tries it by token',
 }
 
-/** What is a person's own in their browser, whatever their role, and never a key's: see sign-in.test.ts. */
-const OWN_SESSION = ['confirmSession']
+/** What is a person's own in their browser, whatever their role, and never a key's: see account.test.ts. */
+const OWN_SESSION = [
+  'confirmSession',
+  'getAccount',
+  'listOwnSessions',
+  'changePassword',
+  'revokeOwnSession',
+  'beginTotp',
+  'confirmTotp',
+  'removeTotp',
+  'renewRecoveryCodes',
+]
 
 /** What a viewer may call although it is no GET. */
 const NO_CHANGE: Readonly<Record<string, string>> = {

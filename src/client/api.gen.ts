@@ -203,6 +203,71 @@ export interface paths {
         /** End a session of a browser */
         delete: operations["revokeSession"];
     };
+    "/api/v1/account": {
+        parameters: {
+        };
+        /** Get your account */
+        get: operations["getAccount"];
+    };
+    "/api/v1/account/password": {
+        parameters: {
+        };
+        /**
+         * Change your password
+         * @description Your other sessions end; this one goes on under another token.
+         */
+        put: operations["changePassword"];
+    };
+    "/api/v1/account/sessions": {
+        parameters: {
+        };
+        /** List your sessions */
+        get: operations["listOwnSessions"];
+    };
+    "/api/v1/account/sessions/{session_id}": {
+        parameters: {
+        };
+        /** End one of your sessions */
+        delete: operations["revokeOwnSession"];
+    };
+    "/api/v1/account/totp": {
+        parameters: {
+        };
+        /**
+         * Begin to set up an authenticator app
+         * @description It counts once POST /account/totp/confirm has had a code of it.
+         */
+        post: operations["beginTotp"];
+        /** Remove your authenticator app */
+        delete: operations["removeTotp"];
+    };
+    "/api/v1/account/totp/confirm": {
+        parameters: {
+        };
+        /**
+         * Finish setting up an authenticator app
+         * @description Your other sessions end; this one goes on under another token, as one of two factors.
+         */
+        post: operations["confirmTotp"];
+    };
+    "/api/v1/account/recovery-codes": {
+        parameters: {
+        };
+        /**
+         * Make new recovery codes
+         * @description The former ones work no more.
+         */
+        post: operations["renewRecoveryCodes"];
+    };
+    "/api/v1/team/{member_id}/second-factor": {
+        parameters: {
+        };
+        /**
+         * Reset the second factor of a member
+         * @description Removes their authenticator app, passkeys and recovery codes, and ends their sessions.
+         */
+        delete: operations["resetSecondFactor"];
+    };
     "/api/v1/session/second-factor": {
         parameters: {
         };
@@ -1424,6 +1489,35 @@ export interface components {
          * @enum {string}
          */
         AcceptedStrategy: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff" | "xgb_bagging" | "xgb_cyclic" | "fedyogi" | "fedadagrad" | "fedavgm";
+        /**
+         * @description Who is signed in, and what they sign in with
+         * @example {
+         *       "id": "7c1d6a52-0a3e-4b8e-9a44-1f0f4c0f7b21",
+         *       "org_id": "acme",
+         *       "email": "ada@acme.example",
+         *       "name": "Ada",
+         *       "role": "admin",
+         *       "password": true,
+         *       "totp": true,
+         *       "passkeys": 0,
+         *       "recovery_codes_left": 10
+         *     }
+         */
+        Account: {
+            /** Format: uuid */
+            id: string;
+            org_id: string;
+            email: string;
+            name: string | null;
+            /** @enum {string} */
+            role: "admin" | "member" | "viewer";
+            /** @description Whether they have one */
+            password: boolean;
+            /** @description Whether an authenticator app is set up */
+            totp: boolean;
+            passkeys: number;
+            recovery_codes_left: number;
+        };
         /**
          * @description Which bound is the tighter one
          * @enum {string}
@@ -5943,6 +6037,18 @@ export interface components {
             org_id?: string;
         };
         /**
+         * @description Another password
+         * @example {
+         *       "old_password": "correct horse battery staple",
+         *       "new_password": "four unrelated words here"
+         *     }
+         */
+        NewPassword: {
+            old_password: string;
+            /** @description At least 12 characters */
+            new_password: string;
+        };
+        /**
          * @description A policy to set
          * @example {
          *       "enabled": true,
@@ -6867,6 +6973,19 @@ export interface components {
             control_sha256?: string;
             base_model_sha256?: string;
             staleness?: number;
+        };
+        /**
+         * @description Recovery codes, shown this once
+         * @example {
+         *       "recovery_codes": [
+         *         "7kx2m-q4w9t-hz3nb-8pcrf",
+         *         "d5vga-2mxk7-t9qhn-w3zpb"
+         *       ]
+         *     }
+         */
+        RecoveryCodes: {
+            /** @description Each works once; empty where there are some already */
+            recovery_codes: string[];
         };
         /**
          * @description What came of sending dead letters again
@@ -8086,6 +8205,29 @@ export interface components {
             expires_at: string | null;
         };
         /**
+         * @description A code of an authenticator app
+         * @example {
+         *       "code": "492039"
+         *     }
+         */
+        TotpCode: {
+            /** @description The 6 digits that the app shows */
+            code: string;
+        };
+        /**
+         * @description What an authenticator app is set up with
+         * @example {
+         *       "secret": "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP",
+         *       "uri": "otpauth://totp/Tributary:ada%40acme.example?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=Tributary"
+         *     }
+         */
+        TotpSecret: {
+            /** @description In Base32, shown this once */
+            secret: string;
+            /** @description The same for a QR code */
+            uri: string;
+        };
+        /**
          * @description A model that is no longer shared
          * @example {
          *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
@@ -9127,6 +9269,169 @@ export interface operations {
     };
     revokeSession: {
         parameters: { path: { session_id: string; }; };
+        responses: {
+            /** @description Success */
+            204: { headers: { [name: string]: unknown; }; };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getAccount: {
+        parameters: {
+        };
+        responses: {
+            /** @description Who is signed in, and what they sign in with */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Account"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    changePassword: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewPassword"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            204: { headers: { [name: string]: unknown; }; };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    listOwnSessions: {
+        parameters: {
+        };
+        responses: {
+            /** @description The sessions that have not ended */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["SessionList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revokeOwnSession: {
+        parameters: { path: { session_id: string; }; };
+        responses: {
+            /** @description Success */
+            204: { headers: { [name: string]: unknown; }; };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    beginTotp: {
+        parameters: {
+        };
+        responses: {
+            /** @description What an authenticator app is set up with */
+            201: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["TotpSecret"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removeTotp: {
+        parameters: {
+        };
+        responses: {
+            /** @description Success */
+            204: { headers: { [name: string]: unknown; }; };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    confirmTotp: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TotpCode"];
+            };
+        };
+        responses: {
+            /** @description Recovery codes, shown this once */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    renewRecoveryCodes: {
+        parameters: {
+        };
+        responses: {
+            /** @description Recovery codes, shown this once */
+            201: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["RecoveryCodes"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resetSecondFactor: {
+        parameters: { path: { member_id: string; }; };
         responses: {
             /** @description Success */
             204: { headers: { [name: string]: unknown; }; };

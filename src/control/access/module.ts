@@ -28,6 +28,8 @@ import { createSessionPresenter } from './sessions/session-view.service.ts'
 import { sessionsRoutes } from './sessions/sessions.routes.ts'
 import { createSessionsService } from './sessions/sessions.service.ts'
 import { createSessionsStore } from './sessions/sessions.store.ts'
+import { accountRoutes, factorRoutes } from './sign-in/account.routes.ts'
+import { createAccountService } from './sign-in/account.service.ts'
 import { createAccountsStore } from './sign-in/accounts.store.ts'
 import { signInRoutes } from './sign-in/sign-in.routes.ts'
 import { createSignIn } from './sign-in/sign-in.service.ts'
@@ -71,6 +73,7 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
   const throttle = createThrottle({ database, store: createThrottleStore(), signer, now })
   const accounts = createAccountsStore()
   const signIn = createSignIn({ database, accounts, sessions, steps, throttle, secrets, now })
+  const account = createAccountService({ database, accounts, sessions, throttle, secrets, now })
   const auditParts = { database, store: createAuditStore(), signer, now }
   const audit = createAudit(auditParts)
   const auditChains = createAuditChains({ ...auditParts, audit, dataDir: config.dataDir })
@@ -86,6 +89,7 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
     settings,
     sessions,
     signIn,
+    account,
     steps,
     rateLimits: createRateLimitsStore(),
   }
@@ -122,7 +126,8 @@ export const access: Module<Access, object> = {
   ],
   create,
   routes(app, services, { config, now }) {
-    const { audit, auditChains, keys, login, deviceLogins, orgs, people, settings, sessions, signIn } = services
+    const { audit, auditChains, keys, login, deviceLogins, orgs, people, settings, sessions, signIn, account } =
+      services
     const { enrollment } = config
     const hasInference = config.inferenceUrl !== null
     const present = createSessionPresenter({ sessions, keys, enrollment, hasInference })
@@ -134,6 +139,8 @@ export const access: Module<Access, object> = {
     signInPolicyRoutes(app, settings)
     invitationsRoutes(app, people)
     sessionsRoutes(app, { sessions, login, present })
+    accountRoutes(app, account)
+    factorRoutes(app, account)
     signInRoutes(app, { signIn, sessions, login, present })
     loginRoutes(app, login, enrollment)
     deviceLoginsRoutes(app, {

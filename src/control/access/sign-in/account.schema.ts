@@ -1,0 +1,35 @@
+import { Type } from 'typebox'
+import { ROLES } from '../../../domain/roles.ts'
+import { Body, Nullable, OneOf, Uuid } from '../../../platform/http/wire.schema.ts'
+import { examples } from '../access.examples.ts'
+import { PASSWORD_LENGTH } from './passwords.service.ts'
+
+export const Account = Body('Account', 'Who is signed in, and what they sign in with', examples.account, {
+  id: Uuid,
+  org_id: Type.String(),
+  email: Type.String(),
+  name: Nullable(Type.String()),
+  role: OneOf(ROLES),
+  password: Type.Boolean({ description: 'Whether they have one' }),
+  totp: Type.Boolean({ description: 'Whether an authenticator app is set up' }),
+  passkeys: Type.Integer(),
+  recovery_codes_left: Type.Integer(),
+})
+export const NewPassword = Body('NewPassword', 'Another password', examples.newPassword, {
+  old_password: Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH.max }),
+  new_password: Type.String({
+    maxLength: PASSWORD_LENGTH.max,
+    description: `At least ${PASSWORD_LENGTH.min} characters`,
+  }),
+})
+export const TotpSecret = Body('TotpSecret', 'What an authenticator app is set up with', examples.totpSecret, {
+  secret: Type.String({ description: 'In Base32, shown this once' }),
+  uri: Type.String({ description: 'The same for a QR code' }),
+})
+export const TotpCode = Body('TotpCode', 'A code of an authenticator app', examples.secondFactor, {
+  code: Type.String({ minLength: 6, maxLength: 12, description: 'The 6 digits that the app shows' }),
+})
+export const RecoveryCodes = Body('RecoveryCodes', 'Recovery codes, shown this once', examples.recoveryCodes, {
+  recovery_codes: Type.Array(Type.String(), { description: 'Each works once; empty where there are some already' }),
+})
+export const PersonParams = Type.Object({ member_id: Type.String() })

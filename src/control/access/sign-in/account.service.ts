@@ -1,0 +1,175 @@
+import { type Caller, sees } from '../../../domain/access.ts'
+import { badRequest, conflict, forbidden, notFound } from '../../../domain/errors.ts'
+import { isUuid } from '../../../domain/model.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Secrets } from '../../../platform/secrets.ts'
+import { auditNote } from '../../audit-note.ts'
+import type { OpenedSession, PersonalSession, SessionsService } from '../sessions/sessions.service.ts'
+import type { Account, AccountsStore } from './accounts.store.ts'
+import { hashPassword, isPassword, requireGoodPassword } from './passwords.service.ts'
+import { newRecoveryCodes, newTotpSecret, recoveryHashOf, totpStepOf, totpUri } from './second-factors.ts'
+import type { Throttle } from './throttle.service.ts'
+
+/** Factors are changed so long after a person has shown who they are; later they confirm it first. */
+const RECENT_MS = 10 * 60 * 1000
+const ISSUER = 'Tributary'
+
+interface Own {
+  readonly session: PersonalSession
+  readonly account: Account
+}
+
+/** Of what is changed of an account: never a secret. */
+const note = ({ id, orgId, email }: Account, before: object | null, after: object | null): void =>
+  auditNote({ kind: 'person', id, orgId, name: email, before, after })
+
+/** What people sign in with, changed by themselves in their browser: no key may, not even their own. */
+export const createAccountService = (parts: {
+  readonly database: Database
+  readonly accounts: AccountsStore
+  readonly sessions: SessionsService
+  readonly throttle: Throttle
+  readonly secrets: Secrets
+  readonly now: () => Date
+}) => {
+  const { database, accounts, sessions, throttle, secrets, now } = parts
+
+  /** @throws forbidden for whoever is not signed in as a person */
+  const own = async (caller: Caller): Promise<Own> => {
+    const session = await sessions.ofPerson(caller)
+    const account = session && (await accounts.find(database.sql, session.person.id))
+    if (account === null) throw forbidden('This is of people who are signed in with a browser; a key is nobody.')
+    return { session, account } as Own
+  }
+
+  /** @throws forbidden when they showed who they are too long ago, or by one factor where they have two */
+  const requireRecent = (caller: Caller, { session, account }: Own): void => {
+    const age = now().getTime() - (session.authenticatedAt?.getTime() ?? 0)
+    const isWeak = !session.mfa && (account.totp || account.passkeys > 0)
+    if (caller.restriction === 'confirm' || age > RECENT_MS) {
+      throw forbidden('Confirm who you are first (POST /session/confirm), with your password or a passkey.')
+    }
+    if (isWeak) throw forbidden('Sign in again with your second factor first.')
+  }
+
+  const recent = async (caller: Caller): Promise<Own> => {
+    const found = await own(caller)
+    requireRecent(caller, found)
+    return found
+  }
+
+  const makeRecoveryCodes = async (tx: Executor, id: string): Promise<string[]> => {
+    const codes = newRecoveryCodes()
+    await accounts.setRecoveryCodes(tx, id, codes.map(recoveryHashOf))
+    return codes
+  }
+
+  return {
+    own,
+    /** The account of a session in which they have just shown who they are. @throws forbidden */
+    recent,
+
+    /** Needs the old one; their other sessions end. @throws forbidden when it is wrong; bad_request for a weak one */
+    async changePassword(caller: Caller, { old, password }: { old: string; password: string }): Promise<OpenedSession> {
+      const { session, account } = await own(caller)
+      requireGoodPassword(password, account.email, 'new_password')
+      const counted = await throttle.attemptIn(session.id)
+      if (!(await isPassword(old, account.passwordHash))) throw forbidden('old_password: it is not your password.')
+      const passwordHash = await hashPassword(password)
+      return database.transaction(async (tx) => {
+        await throttle.forget(tx, counted)
+        await accounts.setPassword(tx, account.id, passwordHash)
+        await sessions.endOf(tx, account.id, session.id)
+        note(account, null, { passwordChangedAt: now() })
+        return sessions.renew(tx, session.id, { mfa: session.mfa })
+      })
+    },
+
+    /** An authenticator app to be: it counts once a code of it was shown. @throws conflict where there is one */
+    async beginTotp(caller: Caller): Promise<{ secret: string; uri: string }> {
+      const { account } = await recent(caller)
+      const secret = newTotpSecret()
+      const sealed = await secrets.seal(secret, `totp ${account.id}`)
+      await database.transaction(async (tx) => {
+        if (!(await accounts.setTotpSecret(tx, account.id, sealed))) {
+          throw conflict('An authenticator app is set up. Remove it before you set up another.')
+        }
+        note(account, null, { authenticator: 'begun' })
+      })
+      return { secret, uri: totpUri(secret, { email: account.email, issuer: `${ISSUER} (${account.orgId})` }) }
+    },
+
+    /** Their other sessions, which one factor opened, end; with their first factor they get recovery codes. */
+    async confirmTotp(caller: Caller, code: string): Promise<{ opened: OpenedSession; recoveryCodes: string[] }> {
+      const { account, session } = await recent(caller)
+      if (account.totp || account.totpSecret === null) {
+        throw conflict('No authenticator app waits to be confirmed. Begin with POST /account/totp.')
+      }
+      const counted = await throttle.attemptIn(session.id)
+      const secret = await secrets.open(account.totpSecret, `totp ${account.id}`)
+      const step = await totpStepOf(code, { secret, after: account.totpStep, now: now() })
+      return database.transaction(async (tx) => {
+        if (step === null || !(await accounts.takeTotpStep(tx, account.id, step))) {
+          throw badRequest('code: it is not the one that the app shows now. Check the clock of the phone.')
+        }
+        await throttle.forget(tx, counted)
+        await accounts.confirmTotp(tx, account.id, now())
+        const recoveryCodes = account.recoveryCodesLeft > 0 ? [] : await makeRecoveryCodes(tx, account.id)
+        await sessions.endOf(tx, account.id, session.id)
+        note(account, { authenticator: null }, { authenticator: 'set up' })
+        return { opened: await sessions.renew(tx, session.id, { mfa: true }), recoveryCodes }
+      })
+    },
+
+    async removeTotp(caller: Caller): Promise<void> {
+      const { account } = await recent(caller)
+      if (account.totpSecret === null) throw conflict('No authenticator app is set up.')
+      await database.transaction(async (tx) => {
+        await accounts.removeTotp(tx, account.id)
+        if (account.passkeys === 0) await accounts.setRecoveryCodes(tx, account.id, [])
+        note(account, { authenticator: 'set up' }, { authenticator: null })
+      })
+    },
+
+    /** Ten new ones in place of all that they had. @throws conflict where they have no second factor to lose */
+    async renewRecoveryCodes(caller: Caller): Promise<string[]> {
+      const { account } = await recent(caller)
+      if (!account.totp && account.passkeys === 0) {
+        throw conflict('Set up a second factor first: recovery codes stand in for one.')
+      }
+      return database.transaction(async (tx) => {
+        const codes = await makeRecoveryCodes(tx, account.id)
+        note(account, { recoveryCodesLeft: account.recoveryCodesLeft }, { recoveryCodesLeft: codes.length })
+        return codes
+      })
+    },
+
+    /** An admin takes away all that a member has beside the password, who has lost it; their sessions end. */
+    async resetFactors(caller: Caller, id: string): Promise<void> {
+      if (id === caller.personId) throw forbidden('Your own second factors are changed in your account.')
+      await database.transaction(async (tx) => {
+        const account = isUuid(id) ? await accounts.find(tx, id) : null
+        if (account === null || !sees(caller, account.orgId)) throw notFound('Member', id)
+        await accounts.removeFactors(tx, id)
+        await sessions.endOf(tx, id, null)
+        note(
+          account,
+          { authenticator: account.totp, passkeys: account.passkeys },
+          { authenticator: false, passkeys: 0 },
+        )
+      })
+    },
+
+    listSessions: async (caller: Caller): Promise<PersonalSession[]> => {
+      const { account } = await own(caller)
+      return sessions.listOwn({ ...caller, personId: account.id })
+    },
+
+    async revokeSession(caller: Caller, id: string): Promise<void> {
+      const { account } = await own(caller)
+      await sessions.revokeOwn({ ...caller, personId: account.id }, id)
+    },
+  }
+}
+
+export type AccountService = ReturnType<typeof createAccountService>

@@ -1,0 +1,161 @@
+import { generateSync } from 'otplib'
+import { expect, it } from 'vitest'
+import { openBrowser, PASSWORD, startPeople } from './people.fixture.ts'
+
+type People = Awaited<ReturnType<typeof startPeople>>
+type Browser = ReturnType<typeof openBrowser>
+
+const codeOf = ({ world }: People, secret: string): string =>
+  generateSync({ secret, epoch: Math.floor(world.now().getTime() / 1000) })
+
+const enroll = async (people: People, browser: Browser) => {
+  const { secret, uri } = (await browser.call('POST', '/account/totp')).body as { secret: string; uri: string }
+  const confirmed = await browser.call('POST', '/account/totp/confirm', { code: codeOf(people, secret) })
+  expect([confirmed.status, confirmed.body]).toEqual([200, { recovery_codes: expect.any(Array) }])
+  await people.world.advance(90)
+  return { secret, uri, codes: confirmed.body.recovery_codes as string[] }
+}
+
+const signedIn = async (people: People, email = 'ada@acme.example') => {
+  const browser = openBrowser(people.world)
+  expect((await browser.signIn(email)).status).toBe(201)
+  return browser
+}
+
+it('a second factor is asked for, counts once, and opens nothing before', async () => {
+  const people = await startPeople()
+  await people.join('ada@acme.example')
+  const first = await signedIn(people)
+  const other = await signedIn(people)
+  const former = first.token()
+  const { secret, uri, codes } = await enroll(people, first)
+  expect(uri).toMatch(/^otpauth:\/\/totp\/Tributary.*ada/)
+  expect(new Set(codes).size).toBe(10)
+  expect(first.token()).not.toBe(former)
+  expect((await other.call('GET', '/models')).status).toBe(401)
+  expect((await first.call('GET', '/session')).body).toMatchObject({ person: { mfa: true } })
+
+  const browser = openBrowser(people.world)
+  const begun = await browser.signIn('ada@acme.example')
+  expect([begun.status, begun.body]).toEqual([
+    200,
+    { next: 'second_factor', factors: ['totp', 'recovery_code'], expires_in: 300 },
+  ])
+  expect(browser.token()).toBe(undefined)
+  const [stepName, step] = browser.cookie('step')!
+  const asSession = { cookie: `${stepName.replace('step', 'session')}=${step}` }
+  expect((await openBrowser(people.world).call('GET', '/models', undefined, asSession)).status).toBe(401)
+  expect(
+    (await openBrowser(people.world).call('GET', '/models', undefined, { authorization: `Bearer ${step}` })).status,
+  ).toBe(401)
+  expect((await browser.call('GET', '/account')).status).toBe(401)
+
+  const code = codeOf(people, secret)
+  const show = (from: Browser, body: object) => from.call('POST', '/session/second-factor', body)
+  expect((await show(openBrowser(people.world), { code })).status).toBe(401)
+  const both = await Promise.all([show(browser, { code }), show(browser, { code })])
+  expect(both.map(({ status }) => status).sort()).toEqual([201, 401])
+  expect(browser.cookie('step')).toBe(undefined)
+
+  const replayer = openBrowser(people.world)
+  await replayer.signIn('ada@acme.example')
+  expect((await show(replayer, { code })).status).toBe(401)
+  expect((await show(replayer, { recovery_code: codes[0]!.toUpperCase().replaceAll('-', ' ') })).status).toBe(201)
+  const again = openBrowser(people.world)
+  await again.signIn('ada@acme.example')
+  expect((await show(again, { recovery_code: codes[0] })).status).toBe(401)
+  for (let n = 0; n < 4; n++) expect((await show(again, { code: '000000' })).status).toBe(401)
+  expect((await show(again, { recovery_code: codes[1] })).body.message).toMatch(/^No sign-in waits/)
+  expect((await browser.call('GET', '/account')).body).toMatchObject({ totp: true, recovery_codes_left: 9 })
+})
+
+it('who must have a second factor may set one up, and nothing else before', async () => {
+  const people = await startPeople()
+  await people.join('ada@acme.example')
+  await people.byKey('PATCH', '/team/policy', { org_id: 'acme', require_mfa: 'all' })
+  const browser = await signedIn(people)
+  expect((await browser.call('GET', '/session')).body).toMatchObject({ person: { restriction: 'enroll' } })
+  const closed = [
+    ['GET', '/models'],
+    ['GET', '/account/sessions'],
+    ['POST', '/keys', { name: 'k', scopes: ['admin'] }],
+    ['POST', '/session/links'],
+    [
+      'POST',
+      '/login/authorize',
+      {
+        code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+        redirect_uri: 'http://127.0.0.1:1/',
+        state: 'x'.repeat(16),
+      },
+    ],
+    ['PUT', '/account/password', { old_password: PASSWORD, new_password: 'another four words here' }],
+  ] as const
+  for (const [method, path, body] of closed) {
+    expect([path, (await browser.call(method, path, body)).status]).toEqual([path, 403])
+  }
+  await enroll(people, browser)
+  expect((await browser.call('GET', '/models')).status).toBe(200)
+})
+
+it('factors change only soon after a person has shown who they are, and never by a key', async () => {
+  const people = await startPeople()
+  await people.join('ada@acme.example', 'viewer')
+  const browser = await signedIn(people)
+  expect((await browser.call('POST', '/account/recovery-codes')).status).toBe(409)
+  await people.world.advance(11 * 60)
+  expect((await browser.call('POST', '/account/totp')).body.message).toMatch(/^Confirm who you are/)
+  await browser.call('POST', '/session/confirm', { password: PASSWORD })
+  const { codes } = await enroll(people, browser)
+  const renewed = (await browser.call('POST', '/account/recovery-codes')).body.recovery_codes as string[]
+  expect(renewed).not.toContain(codes[0])
+  expect((await browser.call('POST', '/account/totp')).status).toBe(409)
+  expect((await browser.call('DELETE', '/account/totp')).status).toBe(204)
+  expect((await browser.call('GET', '/account')).body).toMatchObject({ totp: false, recovery_codes_left: 0 })
+  for (const [method, path] of [
+    ['GET', '/account'],
+    ['POST', '/account/totp'],
+    ['DELETE', '/account/totp'],
+    ['GET', '/account/sessions'],
+  ] as const) {
+    expect((await people.byKey(method, path)).status).toBe(403)
+  }
+})
+
+it('another password needs the old one, and ends the other sessions', async () => {
+  const people = await startPeople()
+  await people.join('ada@acme.example')
+  await people.join('bob@acme.example')
+  const browser = await signedIn(people)
+  const other = await signedIn(people)
+  const bob = await signedIn(people, 'bob@acme.example')
+  const change = (old_password: string, new_password: string) =>
+    browser.call('PUT', '/account/password', { old_password, new_password })
+  expect((await change('not the password', 'another four words here')).status).toBe(403)
+  expect((await change(PASSWORD, 'password1234')).status).toBe(400)
+  const listed = (await browser.call('GET', '/account/sessions')).body.sessions as { id: string; current: boolean }[]
+  expect(listed).toHaveLength(2)
+  const own = listed.find(({ current }) => current)!
+  expect((await bob.call('DELETE', `/account/sessions/${own.id}`)).status).toBe(404)
+  expect((await change(PASSWORD, 'another four words here')).status).toBe(204)
+  expect((await browser.call('GET', '/account')).status).toBe(200)
+  expect((await other.call('GET', '/account')).status).toBe(401)
+  expect((await openBrowser(people.world).signIn('ada@acme.example')).status).toBe(401)
+  expect((await browser.call('DELETE', `/account/sessions/${own.id}`)).status).toBe(204)
+  expect((await browser.call('GET', '/account')).status).toBe(401)
+})
+
+it('an admin resets the second factor of their own organization’s members', async () => {
+  const people = await startPeople()
+  const ada = await people.join('ada@acme.example')
+  await people.join('eve@beta.example', 'admin', 'beta')
+  const browser = await signedIn(people)
+  await enroll(people, browser)
+  const eve = await signedIn(people, 'eve@beta.example')
+  const path = `/team/${ada}/second-factor`
+  expect((await eve.call('DELETE', path)).status).toBe(404)
+  expect((await browser.call('DELETE', path)).status).toBe(403)
+  expect((await people.byKey('DELETE', path)).status).toBe(204)
+  expect((await browser.call('GET', '/account')).status).toBe(401)
+  await signedIn(people)
+})

@@ -35,6 +35,7 @@ const anonymous = {
   org_id: null,
   scopes: [],
   inference: false,
+  person: null,
 }
 
 describe('a session', () => {
@@ -48,6 +49,7 @@ describe('a session', () => {
       org_id: 'acme',
       scopes: ['devices:read', 'models:write', 'admin'],
       inference: false,
+      person: null,
     }
     expect([opened.status, opened.body]).toEqual([201, session])
     const cookie = opened.headers.get('set-cookie')!
@@ -205,6 +207,7 @@ describe('sessions', () => {
         org_id: null,
         scopes: expect.arrayContaining(['admin']),
         inference: false,
+        person: null,
       },
     ])
     const value = cookieIn(opened).split('=')[1]

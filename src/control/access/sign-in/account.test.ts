@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { generateSync } from 'otplib'
 import { expect, it } from 'vitest'
 import { openBrowser, PASSWORD, startPeople } from './people.fixture.ts'
@@ -158,4 +159,26 @@ it('an admin resets the second factor of their own organization’s members', as
   expect((await people.byKey('DELETE', path)).status).toBe(204)
   expect((await browser.call('GET', '/account')).status).toBe(401)
   await signedIn(people)
+})
+
+it('a login that a person’s session approves gives a key of their own, which ends with them', async () => {
+  const people = await startPeople()
+  await people.join('root@acme.example')
+  const ada = await people.join('ada@acme.example', 'viewer')
+  const browser = await signedIn(people)
+  const code_verifier = 'v'.repeat(43)
+  const code_challenge = createHash('sha256').update(code_verifier).digest('base64url')
+  const asked = { code_challenge, redirect_uri: 'http://127.0.0.1:49152/callback', state: 'x'.repeat(16) }
+  const approved = await browser.call('POST', '/login/authorize', asked)
+  const code = new URL(approved.body.redirect_to as string).searchParams.get('code')
+  const login = await people.byKey('POST', '/login/token', { code, code_verifier })
+  expect(login.body).toMatchObject({ org_id: 'acme', expires_at: expect.any(String) })
+  const key = login.body.api_key as string
+  const by = async (method: string, path: string, body?: unknown) =>
+    (await people.world.request(method, `/api/v1${path}`, { key, body })).status
+  expect(await by('GET', '/models')).toBe(200)
+  expect(await by('POST', '/models', { name: 'm', framework: 'pytorch' })).toBe(403)
+  expect(await by('GET', '/account')).toBe(403)
+  await people.byKey('DELETE', `/team/${ada}`)
+  expect(await by('GET', '/models')).toBe(401)
 })

@@ -32,8 +32,8 @@ interface Call {
 /** The interface has it so that a federation's owner is not hidden from others who know its id; nothing else is told. */
 const OWNERS_ONLY = /does not belong to 'beta': only its owner may do this/
 
-/** The same for everybody, or different at each look. */
-const EVERYBODYS = new Set(['/api/v1/status', '/api/v1/benchmarks'])
+/** The same for everybody, or different at each look; and a person's own in their browser, which is refused to every key. */
+const EVERYBODYS = new Set(['/api/v1/status', '/api/v1/benchmarks', '/api/v1/account', '/api/v1/account/sessions'])
 
 /** What a name in a path, a query or a body stands for. */
 type References = Readonly<Record<string, string>>

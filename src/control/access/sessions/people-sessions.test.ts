@@ -48,7 +48,7 @@ it('a person’s session has their role in their organization, as it is now, and
   const { person, get } = await signedIn(world, 'member')
   expect((await get('/api/v1/session')).body).toMatchObject({ signed_in: true, key_name: null, org_id: 'acme' })
   expect((await get('/api/v1/models')).status).toBe(200)
-  expect((await get('/api/v1/keys')).status).toBe(403)
+  expect((await get('/api/v1/sessions')).status).toBe(403)
   expect((await get('/api/v1/orgs/other')).status).toBe(404)
   const people = world.database!.sql.updateTable('people').where('id', '=', person)
   await people.set({ role: 'admin' }).execute()

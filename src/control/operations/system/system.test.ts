@@ -73,11 +73,20 @@ describe('every path of the API', () => {
       'get /api/v1/health',
       'get /api/v1/session',
       'post /api/v1/devices/register',
+      // Its token is what opens it.
+      'post /api/v1/invitations/accept',
+      'post /api/v1/invitations/read',
       'post /api/v1/login/authorize',
+      'post /api/v1/login/device',
+      // By a session or a key of the request.
+      'post /api/v1/login/device/decision',
+      'post /api/v1/login/device/request',
+      'post /api/v1/login/device/token',
       'post /api/v1/login/token',
       // Its code is what opens it.
       'post /api/v1/pairings/claim',
       'post /api/v1/session',
+      'post /api/v1/session/second-factor',
     ])
   })
 

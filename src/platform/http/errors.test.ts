@@ -195,7 +195,7 @@ test('a database that does not respond is 503 with a time to wait, and a log lin
       status_code: 503,
     },
   ])
-  expect(lines().join('\n')).toContain('the database does not respond')
+  expect(lines().join('\n')).toContain('the database or the file storage does not respond')
 })
 
 test.each(['/crash', '/nothing'])('an unexpected error (%s) is 500, tells nothing and is logged', async (url) => {

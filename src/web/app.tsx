@@ -10,6 +10,7 @@ import { PAGES } from './pages/pages.ts'
 import { Empty, Loaded, PageHeader } from './parts/layout.tsx'
 import { Boundary } from './shell/boundary.tsx'
 import { ConfirmSession } from './shell/confirm-session.tsx'
+import { Enroll } from './shell/enroll.tsx'
 import { Invitation, takeInvitation } from './shell/invitation.tsx'
 import { Shell } from './shell/shell.tsx'
 import { SignIn } from './shell/sign-in.tsx'
@@ -44,6 +45,8 @@ const Gate = ({ email }: { readonly email: string | null }) => (
     {(session) =>
       session.person?.restriction === 'confirm' ? (
         <ConfirmSession person={session.person} />
+      ) : session.person?.restriction === 'enroll' ? (
+        <Enroll />
       ) : session.signed_in ? (
         <Live>
           <Shell session={session} pages={PAGES}>

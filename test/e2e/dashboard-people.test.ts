@@ -1,3 +1,4 @@
+import { generateSync } from 'otplib'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { startWorld } from '../world.ts'
 import { hasBrowser } from './browser.ts'
@@ -8,6 +9,9 @@ import { expectAccessible, openDashboard } from './dashboard-tab.ts'
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 })
 
 const PASSWORD = 'four unrelated words here'
+
+/** What the app shows at a moment. */
+const codeOf = (secret: string, at: Date): string => generateSync({ secret, epoch: Math.floor(at.getTime() / 1000) })
 
 let webFolder = ''
 
@@ -45,6 +49,50 @@ describe.skipIf(!hasBrowser())('people in the dashboard', () => {
     await page.getByRole('link', { name: 'Organization' }).click()
     await page.getByRole('cell', { name: 'ada@acme.example', exact: true }).waitFor()
     expect(wrong()).toEqual([])
+  })
+
+  it('who must have a second factor sets it up, signs in with it, and sees their account', async () => {
+    const { world, invite } = await start()
+    const link = await invite('ada@acme.example', 'admin')
+    const key = world.service.firstAdminKey!
+    await world.request('PATCH', '/api/v1/team/policy', { key, body: { org_id: 'acme', require_mfa: 'all' } })
+    const { page } = await openDashboard(link, '')
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Join' }).click()
+    await page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
+    const signIn = async () => {
+      await page.getByLabel('Email').fill('ada@acme.example')
+      await page.getByLabel('Password').fill(PASSWORD)
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    }
+    await signIn()
+    await page.getByRole('heading', { name: 'Set up a second factor' }).waitFor()
+    await page.getByRole('button', { name: 'Set up an authenticator app' }).click()
+    await page.getByRole('img', { name: 'QR code for an authenticator app' }).waitFor()
+    await expectAccessible(page)
+    const secret = await page.locator('code').first().textContent()
+    await page.getByRole('textbox', { name: 'Code' }).fill(codeOf(secret!, world.now()))
+    await page.getByRole('button', { name: 'Confirm' }).click()
+    await page.getByText('Keep these recovery codes').waitFor()
+    const [recoveryCode] = await page.locator('code').allTextContents()
+    await page.getByRole('button', { name: 'I have kept them' }).click()
+    await page.getByText('ada@acme.example · acme').waitFor()
+
+    await page.getByRole('link', { name: 'Organization' }).click()
+    await page.getByRole('link', { name: 'My account' }).click()
+    await page.getByText('9 recovery codes').or(page.getByText('10 recovery codes')).waitFor()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('button', { name: 'Use email and password' }).click()
+    await signIn()
+    await page.getByRole('heading', { name: 'Second factor' }).waitFor()
+    await page.getByLabel('Code of your authenticator app').fill('000000')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('alert').waitFor()
+    await page.getByRole('button', { name: 'Use a recovery code' }).click()
+    await page.getByLabel('Recovery code').fill(recoveryCode!)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('ada@acme.example · acme').waitFor()
   })
 
   it('a viewer sees the fleet, and is told that the team is for admins', async () => {

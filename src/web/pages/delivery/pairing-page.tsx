@@ -11,10 +11,10 @@ import { FieldRow, SelectField } from '../../parts/form.tsx'
 import { Button, PageHeader, Panel, Problem, Quiet } from '../../parts/layout.tsx'
 import { Meter } from '../../parts/meter.tsx'
 import { useNow } from '../../parts/now.tsx'
+import { QrCode } from '../../parts/qr-code.tsx'
 import { duration } from '../../text/format.ts'
 import { deviceHref } from '../../url/device-href.ts'
 import styles from './pairing.module.css'
-import { QrCode } from './qr-code.tsx'
 import { NAMED_ONLY } from './types.ts'
 
 type Pairing = AnswerOf<'/api/v1/pairings/{pairing_id}'>

@@ -1,4 +1,5 @@
 import { Route, Switch } from 'wouter'
+import { AccountPage } from './account-page.tsx'
 import { KeysPage } from './keys-page.tsx'
 import { TeamPage } from './team-page.tsx'
 
@@ -6,5 +7,6 @@ export const Area = () => (
   <Switch>
     <Route path="/organization" component={TeamPage} />
     <Route path="/organization/keys" component={KeysPage} />
+    <Route path="/organization/account" component={AccountPage} />
   </Switch>
 )

@@ -5,6 +5,7 @@ import { Tabs } from '../../parts/tabs.tsx'
 const TABS = [
   ['/organization', 'Team'],
   ['/organization/keys', 'Keys'],
+  ['/organization/account', 'My account'],
 ] as const
 
 export const OrganizationHeader = ({ children }: { readonly children: ReactNode }) => (

@@ -1,5 +1,5 @@
 import { encode } from 'uqr'
-import styles from './pairing.module.css'
+import styles from './qr-code.module.css'
 
 /** Dark on light in both color schemes: cameras expect it. */
 export const QrCode = ({ text, label }: { readonly text: string; readonly label: string }) => {

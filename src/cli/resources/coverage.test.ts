@@ -60,7 +60,7 @@ const OF_DASHBOARD =
   'getSession openSession showSecondFactor confirmSession closeSession listSessions revokeSession streamEvents getStatus getExperimentEstimates ' +
   'listGroupsOfDevice listDeviceReports ' +
   'readInvitation acceptInvitation ' +
-  'getAccount listOwnSessions changePassword revokeOwnSession beginTotp confirmTotp removeTotp renewRecoveryCodes resetSecondFactor ' +
+  'getAccount listOwnSessions changePassword revokeOwnSession beginTotp confirmTotp removeTotp renewRecoveryCodes ' +
   'listServedModels createChatCompletion createEmbeddings'
 
 /** Operations for which another does the same and more. */

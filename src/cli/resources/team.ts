@@ -40,6 +40,11 @@ export const team: Resource = {
       args: [member, argument('role', ROLES.join(', '), { field: 'role' })],
       done: '{email} is {role} now.',
     }),
+    action('reset-factor', "remove a member's second factor", `DELETE ${AT}/second-factor`, {
+      args: [member],
+      confirm: 'Removing the second factor of {email}',
+      done: 'Removed: the password alone signs them in until they set up another.',
+    }),
     action('policy', 'show how people sign in', 'GET /api/v1/team/policy', { org: 'query' }),
     action('set-policy', 'change how people sign in', 'PATCH /api/v1/team/policy', {
       options: [

@@ -7,15 +7,16 @@ import { queries, Unreachable } from './client.ts'
  */
 export const write = async <Data>(
   answer: Parameters<typeof unwrap<Data>>[0],
-  leave: () => void = () => undefined,
+  leave?: () => void,
 ): Promise<NonNullable<Data>> => {
   const body = await unwrap<Data>(
     await Promise.resolve(answer).catch((error: unknown) => {
       throw new Unreachable(error)
     }),
   )
-  leave()
-  await queries.invalidateQueries()
+  // The page that is left is still there for a moment: it must not ask again. The next one asks when it is shown.
+  leave?.()
+  await queries.invalidateQueries(leave === undefined ? {} : { refetchType: 'none' })
   return body
 }
 

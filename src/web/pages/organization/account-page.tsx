@@ -1,9 +1,9 @@
 import { useState } from 'react'
-import { ApiError, unwrap } from '../../../client/client.ts'
+import { unwrap } from '../../../client/client.ts'
 import { api } from '../../api/client.ts'
 import type { AnswerOf } from '../../api/paths.ts'
 import { useApi } from '../../api/use-api.ts'
-import { write } from '../../api/write.ts'
+import { writeWithoutAnswer } from '../../api/write.ts'
 import { Dialog, SendForm } from '../../parts/dialog.tsx'
 import { Fields, TextField } from '../../parts/form.tsx'
 import { Button, Facts, Loaded, Panel, Problem, Quiet } from '../../parts/layout.tsx'
@@ -15,13 +15,6 @@ import { OrganizationHeader } from './organization-header.tsx'
 type Account = AnswerOf<'/api/v1/account'>
 type OwnSession = AnswerOf<'/api/v1/account/sessions'>['sessions'][number]
 
-/** A change whose answer is empty. @throws ApiError in the service's words */
-const change = async (answer: Promise<{ readonly response: Response; readonly error?: unknown }>): Promise<void> => {
-  const { response, error } = await answer
-  if (!response.ok) throw new ApiError(response.status, error)
-  await write({ data: true, response })
-}
-
 const ChangePassword = ({ onClose }: { readonly onClose: () => void }) => {
   const [before, setBefore] = useState('')
   const [after, setAfter] = useState('')
@@ -31,7 +24,7 @@ const ChangePassword = ({ onClose }: { readonly onClose: () => void }) => {
       <SendForm
         verb="Change"
         tone="primary"
-        act={() => change(api.PUT('/api/v1/account/password', { body }))}
+        act={() => writeWithoutAnswer(api.PUT('/api/v1/account/password', { body }))}
         onClose={onClose}
       >
         <Fields>
@@ -83,7 +76,7 @@ const Factors = ({ account, onDone }: { readonly account: Account; readonly onDo
       <p>An authenticator app is set up; {account.recovery_codes_left} recovery codes are left.</p>
       {error && <Problem error={error} />}
       <Button onClick={() => run(renew())}>Make new recovery codes</Button>{' '}
-      <Button tone="danger" onClick={() => run(change(api.DELETE('/api/v1/account/totp')))}>
+      <Button tone="danger" onClick={() => run(writeWithoutAnswer(api.DELETE('/api/v1/account/totp')))}>
         Remove the app
       </Button>
     </>
@@ -105,7 +98,9 @@ const Sessions = () => {
   const query = useApi('/api/v1/account/sessions', {})
   const end = ({ id }: OwnSession): void => {
     const params = { path: { session_id: id } }
-    void change(api.DELETE('/api/v1/account/sessions/{session_id}', { params })).catch(() => query.refetch())
+    void writeWithoutAnswer(api.DELETE('/api/v1/account/sessions/{session_id}', { params })).catch(() =>
+      query.refetch(),
+    )
   }
   return (
     <Loaded query={query}>

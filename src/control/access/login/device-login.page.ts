@@ -1,4 +1,5 @@
-import { FIND_SESSION, hashOf, KEY_FIELD, STYLE } from './login.page.ts'
+import { hashOf, STYLE } from '../../../platform/http/page-style.ts'
+import { FIND_SESSION, KEY_FIELD } from './login.page.ts'
 
 const DEVICE_STYLE = `${STYLE}
   #code { font: 1.5rem/1.5 ui-monospace, monospace; letter-spacing: .1em; text-transform: uppercase; }

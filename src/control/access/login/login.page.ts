@@ -1,20 +1,9 @@
-import { createHash } from 'node:crypto'
+import { hashOf, STYLE } from '../../../platform/http/page-style.ts'
 
 // The pattern keeps out what no header can hold, such as the ellipsis of a shortened key.
 export const KEY_FIELD = `<div id="with-key"><label for="key">Your API key</label>
     <input id="key" type="password" autocomplete="off" required
       pattern="\\s*sk_live_[0-9A-Za-z]{32}\\s*" title="A whole key: sk_live_ and 32 letters or digits."></div>`
-
-export const STYLE = `
-  :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-  body { display: grid; place-items: center; min-height: 90vh; margin: 0; }
-  main { width: min(26rem, 90vw); }
-  h1 { font-size: 1.4rem; margin: 0 0 .5rem; }
-  label { display: block; margin: 1rem 0 .25rem; }
-  input { width: 100%; box-sizing: border-box; font: inherit; padding: .5rem; }
-  button { font: inherit; margin-top: 1rem; padding: .5rem 1.25rem; cursor: pointer; }
-  #problem { color: #c0392b; min-height: 1.5em; }
-`
 
 /** Fills in who is signed in, whose session approves by one click; `asked` has then been awaited. */
 export const FIND_SESSION = `
@@ -65,8 +54,6 @@ const SCRIPT = `
     button.disabled = false
   })
 `
-
-export const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
 /** What the page may load: its own style and script, by their hashes. */
 export const LOGIN_PAGE_POLICY =

@@ -1,0 +1,16 @@
+import { createHash } from 'node:crypto'
+
+/** Of the pages that are no part of the dashboard. */
+export const STYLE = `
+  :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+  body { display: grid; place-items: center; min-height: 90vh; margin: 0; }
+  main { width: min(26rem, 90vw); }
+  h1 { font-size: 1.4rem; margin: 0 0 .5rem; }
+  label { display: block; margin: 1rem 0 .25rem; }
+  input { width: 100%; box-sizing: border-box; font: inherit; padding: .5rem; }
+  button { font: inherit; margin-top: 1rem; padding: .5rem 1.25rem; cursor: pointer; }
+  #problem { color: #c0392b; min-height: 1.5em; }
+`
+
+/** By which a policy (CSP) allows this very style or script. */
+export const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`

@@ -143,7 +143,8 @@ describe('delivery plans', () => {
         inForce = [toGroup]
         await bump()
       })
-      expect([given(here), given(there), changes]).toEqual([[1, 1, 0], [0, 0, 0], 1])
+      expect(given(here)).toEqual([1, 1, 0])
+      // The hint may have brought it there already.
       await there.refresh()
       expect([given(there), changes]).toEqual([[1, 1, 0], 2])
       await there.refresh()

@@ -20,7 +20,7 @@ export interface BuiltInTrainerOptions {
 }
 
 /** Fully connected layers are small; whatever is larger is not read only to learn that it is something else. */
-const LARGEST_EVALUATED = 64 * 1024 * 1024
+const MAX_EVALUATED = 64 * 1024 * 1024
 
 /** Trains the built-in models on a CSV file. The same device holds out the same rows in every round. */
 export const builtInTrainer = ({ table, deviceId, classes, heldOut = 0.1 }: BuiltInTrainerOptions): AgentTrainer => {
@@ -32,7 +32,7 @@ export const builtInTrainer = ({ table, deviceId, classes, heldOut = 0.1 }: Buil
 
   return {
     evaluate: async (weights) => {
-      if ((await stat(weights)).size > LARGEST_EVALUATED) return null
+      if ((await stat(weights)).size > MAX_EVALUATED) return null
       const { heldOut } = split(lastClasses)
       return rowCount(heldOut) === 0 ? null : evaluateInSlices(decodeModel(await readFile(weights)).tensors, heldOut)
     },

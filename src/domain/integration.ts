@@ -55,7 +55,7 @@ export const rulesOf = (type: IntegrationType): TypeRules => INTEGRATION_TYPES[t
 
 export type IntegrationConfig = Readonly<Record<string, string | Readonly<Record<string, string>>>>
 
-const LONGEST_VALUE = 4096
+const MAX_VALUE = 4096
 const HEADER = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/
 
 const requireHeaders = (value: unknown): Readonly<Record<string, string>> => {
@@ -64,7 +64,7 @@ const requireHeaders = (value: unknown): Readonly<Record<string, string>> => {
     throw badRequest('config.headers must be an object such as {"x-team": "edge"}.')
   for (const [name, text] of entries) {
     if (!HEADER.test(name)) throw badRequest(`config.headers: '${name.slice(0, 100)}' is not a header name.`)
-    if (typeof text !== 'string' || text.length > LONGEST_VALUE || /[\r\n\0]/.test(text)) {
+    if (typeof text !== 'string' || text.length > MAX_VALUE || /[\r\n\0]/.test(text)) {
       throw badRequest(`config.headers.${name} must be text on one line.`)
     }
   }
@@ -84,7 +84,7 @@ export const readIntegrationConfig = (
       throw badRequest(`config.${field.slice(0, 100)} is not a setting of ${type} integrations. ${known}`)
     }
     if (field === 'headers') return [field, requireHeaders(given)] as const
-    if (typeof given !== 'string' || given === '' || given.length > LONGEST_VALUE || /[\r\n\0]/.test(given)) {
+    if (typeof given !== 'string' || given === '' || given.length > MAX_VALUE || /[\r\n\0]/.test(given)) {
       throw badRequest(`config.${field} must be text on one line.`)
     }
     return [field, given] as const
@@ -124,8 +124,8 @@ export const withoutSecrets = (type: IntegrationType, config: IntegrationConfig)
   )
 
 const FIRST_RETRY_MS = 1000
-const LONGEST_RETRY_MS = 5 * 60_000
+const MAX_RETRY_MS = 5 * 60_000
 
 /** Doubling from 1 s to 5 min. */
 export const retryAfterMs = (failures: number): number =>
-  Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 20))
+  Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures - 1, 20))

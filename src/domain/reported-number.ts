@@ -2,9 +2,9 @@
  * What a number that a device reports may be: the magnitudes that float32 has. Squares of sums of such numbers, and the
  * products of two of those, stay finite and above zero in the doubles that statistics are computed in.
  */
-export const LARGEST_REPORTED = 3.4e38
+export const MAX_REPORTED = 3.4e38
 /** Magnitudes below it are 0. */
-export const SMALLEST_REPORTED = 1e-38
+export const MIN_REPORTED = 1e-38
 
 /** For the API document. */
 export const REPORTED_RANGE = 'A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0'
@@ -12,8 +12,8 @@ export const REPORTED_RANGE = 'A number beyond ±3.4e38 becomes null, with a war
 /** The number as it is kept: 0 where it is tiny, null where it is out of range or not a number. */
 export const reportedNumber = (value: number): number | null => {
   const magnitude = Math.abs(value)
-  if (magnitude < SMALLEST_REPORTED) return 0
-  return magnitude <= LARGEST_REPORTED ? value : null
+  if (magnitude < MIN_REPORTED) return 0
+  return magnitude <= MAX_REPORTED ? value : null
 }
 
 export interface Reported<Values> {

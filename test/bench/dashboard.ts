@@ -25,7 +25,7 @@ const WARM_UP_ROUNDS = 1
 const SHAPE = { features: 60, classes: 10 }
 const TRAINEES = 3
 const DEVICES = 100_000
-const LONGEST_MS = 60_000
+const MAX_MS = 60_000
 
 const NOTHING_LOADS = ':not(:has([role=status][aria-label=Loading]))'
 const HOME = `main${NOTHING_LOADS} a[href^="/training/rounds/"]`
@@ -48,7 +48,7 @@ const whenSeen = (page: Page, selector: string): Promise<Seen> =>
       }
       return { atMs: Date.now(), sinceStartMs: performance.now() }
     },
-    { wanted: selector, longestMs: LONGEST_MS },
+    { wanted: selector, longestMs: MAX_MS },
   )
 
 /** Prints medians, with the range they come from, beside the goals. */

@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { extname, resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { TRANSCRIPT_FORMATS, type TranscriptFormat } from '../../inference/api/transcript-formats.ts'
-import { LARGEST_FILE } from '../../inference/api/transcription-form.ts'
+import { MAX_FILE_BYTES } from '../../inference/api/transcription-form.ts'
 import { SAMPLE_RATE } from '../../inference/audio/sound.ts'
 import type { Transcription } from '../../inference/engines/engine.ts'
 import { InferenceError } from '../../inference/errors.ts'
@@ -54,9 +54,9 @@ const present = (transcription: Transcription, samples: number, output: string |
 /** As much as the server takes: a longer recording is cut before it fills the memory. */
 const read = async (path: string): Promise<Buffer> => {
   const { size } = await stat(path)
-  if (size > LARGEST_FILE) {
+  if (size > MAX_FILE_BYTES) {
     const megabytes = Math.ceil(size / 1024 / 1024)
-    throw new Failure(`${path} has ${megabytes} MB; at most ${LARGEST_FILE / 1024 / 1024} MB are read.`, {
+    throw new Failure(`${path} has ${megabytes} MB; at most ${MAX_FILE_BYTES / 1024 / 1024} MB are read.`, {
       advice: 'Split the recording, or convert it to MP3.',
     })
   }

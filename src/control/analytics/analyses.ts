@@ -129,7 +129,7 @@ const NO_CHI_SQUARE = {
 }
 
 /** The approximation is doubtful where fewer are expected in a cell (Cochran 1954). */
-const SMALLEST_EXPECTED = 5
+const MIN_EXPECTED = 5
 
 /** Of a table of counts; null stands for one that is not shown. */
 export const testTable = (table: readonly (readonly number[])[] | null, level: number, warnings: string[]) => {
@@ -140,9 +140,9 @@ export const testTable = (table: readonly (readonly number[])[] | null, level: n
     warnings.push('No test was made: each variable needs two different values at least.')
     return { ...NO_CHI_SQUARE, ...size }
   }
-  if (test.smallestExpected < SMALLEST_EXPECTED) {
+  if (test.smallestExpected < MIN_EXPECTED) {
     warnings.push(
-      `The smallest expected count is ${Number(test.smallestExpected.toPrecision(3))}: under ${SMALLEST_EXPECTED} the p-value is an uncertain approximation.`,
+      `The smallest expected count is ${Number(test.smallestExpected.toPrecision(3))}: under ${MIN_EXPECTED} the p-value is an uncertain approximation.`,
     )
   }
   return {

@@ -17,7 +17,7 @@ export interface Conditions extends Filters {
 }
 
 /** Groups of fewer devices are not shown: their figures would say too much of each. */
-const SMALLEST_GROUP = 5
+const MIN_GROUP = 5
 const MAX_GROUPS = 1000
 
 export type MinGroupSize = (orgIds: readonly string[]) => Promise<number>
@@ -27,7 +27,7 @@ export const smallestShown = async (
   { minSampleCount }: Conditions,
   orgIds: readonly string[],
   minGroupSize: MinGroupSize,
-): Promise<number> => Math.max(SMALLEST_GROUP, minSampleCount ?? 0, await minGroupSize(orgIds))
+): Promise<number> => Math.max(MIN_GROUP, minSampleCount ?? 0, await minGroupSize(orgIds))
 
 /** The groups of a federation's devices, and what they report. */
 export const createGroupSamples = (parts: {

@@ -30,7 +30,7 @@ export interface OnnxQuantization {
 /** The operators that `int8` computes in integers, where the ranges of their values are known. */
 const isProduct = ({ domain, type }: OnnxNode): boolean => domain === '' && ['Conv', 'MatMul', 'Gemm'].includes(type)
 
-const LEAST_OPSET: Readonly<Record<IntegerMethod, number>> = { int8: CHANNEL_OPSET, dynamic: 11, int4: 7 }
+const MIN_OPSET: Readonly<Record<IntegerMethod, number>> = { int8: CHANNEL_OPSET, dynamic: 11, int4: 7 }
 
 /**
  * The model with smaller weights.
@@ -48,9 +48,9 @@ export const quantizeOnnx = (
 ): OnnxQuantization => {
   if (method === 'float16') return { model: toFloat16(model, valueTypes(model)), notes: [] }
   const opset = model.opsets[''] ?? 1
-  if (opset < LEAST_OPSET[method]) {
+  if (opset < MIN_OPSET[method]) {
     throw badRequest(
-      `${method} needs ONNX operator set ${LEAST_OPSET[method]} or newer; this model has ${opset}. Export it with a newer one, or use float16.`,
+      `${method} needs ONNX operator set ${MIN_OPSET[method]} or newer; this model has ${opset}. Export it with a newer one, or use float16.`,
     )
   }
   const edit = editGraph(model)

@@ -9,9 +9,9 @@ const ROUNDING = 1e-6
 /** Where rounding in the transform takes more of delta than this, weighing losses less may give a better bound. */
 const NOISE = 1e-4
 /** Smaller deltas leave the range of a double on the way. */
-const SMALLEST_DELTA = 1e-100
+const MIN_DELTA = 1e-100
 /** Losses under less noise are spread over millions, and protect nobody. */
-const SMALLEST_SIGMA = 0.01
+const MIN_SIGMA = 0.01
 /** Raised to higher powers, what is rounded in a transform grows to more than `ROUNDING`. */
 const MAX_STEPS = 1e9
 const MAX_POINTS = 2 ** 20
@@ -47,12 +47,12 @@ export function epsilonOfPld(
   const kinds = grouped([...spent, ...more])
   // Whoever never took part has lost nothing, and all others together count as delta.
   if (kinds.reduce((sum, { sampleRate, steps }) => sum + sampleRate * steps, 0) <= delta) return 0
-  if (delta < SMALLEST_DELTA) return null
+  if (delta < MIN_DELTA) return null
   if (kinds.length === 1 && kinds[0]!.sampleRate === 1) {
     const { noiseMultiplier, steps } = kinds[0]!
     return gaussianEpsilon(noiseMultiplier / Math.sqrt(steps), delta)
   }
-  if (stepsOf(kinds) > MAX_STEPS || kinds.some(({ noiseMultiplier }) => noiseMultiplier < SMALLEST_SIGMA)) return null
+  if (stepsOf(kinds) > MAX_STEPS || kinds.some(({ noiseMultiplier }) => noiseMultiplier < MIN_SIGMA)) return null
   let best = Number.POSITIVE_INFINITY
   for (const less of [1, 2, 4]) {
     const window = planWindow(kinds, { delta, tilt: tilt / less, tolerance, points }, moments)

@@ -14,10 +14,10 @@ export interface Window {
   readonly tilt: number
 }
 
-const SMALLEST_GRID = 2 ** 10
+const MIN_GRID = 2 ** 10
 /** Each kind of step costs some transforms of the whole grid: where there are many, the grid is smaller. */
 const KINDS_ON_LARGEST = 4
-const SMALLEST_OF_MANY = 2 ** 14
+const MIN_OF_MANY = 2 ** 14
 /** What may be cut off at the ends of a grid, as a part of delta; all of it is added to delta again. */
 const CUT = 1e-9
 /** Widths and weights come in steps, so that a sum that is at hand fits again when a round is added. */
@@ -71,14 +71,14 @@ export function planWindow(
   const widest = Math.max(...kinds.map((kind) => lossRange(kind, reach)))
   const fits = Math.max((top - bottom) / largest, widest / (largest / 2))
   const width = finest > fits ? onLadder(finest, Math.floor) : onLadder(fits, Math.ceil)
-  let size = SMALLEST_GRID
+  let size = MIN_GRID
   while (size < largest && size * width < top - bottom) size *= 2
   return { width, size, top, reach, tilt }
 }
 
 const largestGrid = (kinds: number, points: number): number => {
   if (kinds <= KINDS_ON_LARGEST) return points
-  return Math.min(points, Math.max(SMALLEST_OF_MANY, 2 ** Math.floor(Math.log2((points * KINDS_ON_LARGEST) / kinds))))
+  return Math.min(points, Math.max(MIN_OF_MANY, 2 ** Math.floor(Math.log2((points * KINDS_ON_LARGEST) / kinds))))
 }
 
 /** From the smallest to the largest loss of one step that is followed. */

@@ -2,7 +2,7 @@ import { type Moments, varianceOf } from './moments.ts'
 
 /** The sample size at which the interval is tightest relative to a fixed one. */
 const TUNED_FOR = 5000
-const LARGEST_ALPHA = 1 - 2 ** -53
+const MAX_ALPHA = 1 - 2 ** -53
 
 /**
  * An interval for the difference of two means, a - b, that may be looked at after every observation: the chance that it
@@ -20,7 +20,7 @@ export const alwaysValidInterval = (
   const n = a.count + b.count
   const error = Math.sqrt(varianceA / a.count + varianceB / b.count)
   // At 1 it would be 0 / 0; this is the limit.
-  const logAlpha = Math.log(Math.min(alpha, LARGEST_ALPHA))
+  const logAlpha = Math.log(Math.min(alpha, MAX_ALPHA))
   const rhoSquared = (-2 * logAlpha + Math.log1p(-2 * logAlpha)) / TUNED_FOR
   const widened = Math.sqrt(
     ((2 * (n * rhoSquared + 1)) / (n * n * rhoSquared)) * (Math.log1p(n * rhoSquared) / 2 - logAlpha),

@@ -30,14 +30,14 @@ export interface ChatRun {
   readonly events: AsyncIterable<ChoiceEvent>
 }
 
-const LARGEST_SEED = 2 ** 32 - 1
+const MAX_SEED = 2 ** 32 - 1
 /** Odd, so that as many choices as there are numbers get different seeds: 2^32 divided by the golden ratio. */
 const SEED_STEP = 0x9e3779b9
 
 /** The seed of one choice; of the first the one that was asked for. Never 2^32 - 1, by which llama.cpp means any. */
 export const seedOf = (base: number, choice: number): number => {
   const seed = Number((BigInt(base) + BigInt(choice) * BigInt(SEED_STEP)) & 0xffffffffn)
-  return seed === LARGEST_SEED ? seed >>> 1 : seed
+  return seed === MAX_SEED ? seed >>> 1 : seed
 }
 
 const requestsOf = (
@@ -48,7 +48,7 @@ const requestsOf = (
 ): ChatRequest[] => {
   const { maxTokens, temperature, topP, stop } = order
   const { contextTokens } = engine.model
-  const base = order.seed ?? randomInt(LARGEST_SEED)
+  const base = order.seed ?? randomInt(MAX_SEED)
   return Array.from({ length: order.choices }, (_, choice) => ({
     messages,
     maxTokens: maxTokens === null || contextTokens === 0 ? maxTokens : Math.min(maxTokens, contextTokens),

@@ -5,10 +5,10 @@ import { TRANSCRIPT_FORMATS, type TranscriptFormat } from './transcript-formats.
 
 const MIB = 1024 * 1024
 /** An hour of speech as 16-bit WAV at 16 kHz is 110 MiB, as MP3 it is 28. */
-export const LARGEST_FILE = 128 * MIB
+export const MAX_FILE_BYTES = 128 * MIB
 const FORM_OVERHEAD = MIB
 
-export const FORM_LIMITS = { fieldNameSize: 100, fieldSize: 64 * 1024, fields: 50, files: 1, fileSize: LARGEST_FILE }
+export const FORM_LIMITS = { fieldNameSize: 100, fieldSize: 64 * 1024, fields: 50, files: 1, fileSize: MAX_FILE_BYTES }
 
 export interface TranscriptionOrder {
   readonly model: string
@@ -21,7 +21,7 @@ export interface TranscriptionOrder {
 const tooLarge = (): InferenceError =>
   new InferenceError(
     'request_too_large',
-    `The file is larger than the ${LARGEST_FILE / MIB} MiB that are taken here.`,
+    `The file is larger than the ${MAX_FILE_BYTES / MIB} MiB that are taken here.`,
     {
       param: 'file',
     },
@@ -79,7 +79,7 @@ export const readTranscriptionForm = async (request: FastifyRequest): Promise<Tr
   if (!request.isMultipart()) {
     throw invalid("The Content-Type must be multipart/form-data, with the recording as the part 'file'.", 'file')
   }
-  if (Number(request.headers['content-length'] ?? 0) > LARGEST_FILE + FORM_OVERHEAD) throw tooLarge()
+  if (Number(request.headers['content-length'] ?? 0) > MAX_FILE_BYTES + FORM_OVERHEAD) throw tooLarge()
   const fields = new Map<string, string>()
   let audio: Buffer | null = null
   try {

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { LARGEST_REPORTED } from '../../../domain/reported-number.ts'
+import { MAX_REPORTED } from '../../../domain/reported-number.ts'
 import { Body, Envelope, Nullable, OneOf, Page, Uuid } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../catalog.examples.ts'
 
@@ -7,7 +7,7 @@ const Engine = OneOf(['llama.cpp', 'onnxruntime', 'mlx-lm', 'mlc-llm', 'mnn', 'v
   title: 'Engine',
   description: 'An inference engine',
 })
-const Amount = Type.Number({ minimum: 0, maximum: LARGEST_REPORTED })
+const Amount = Type.Number({ minimum: 0, maximum: MAX_REPORTED })
 const Whole = (minimum: 0 | 1, description?: string) =>
   Type.Integer({ minimum, maximum: Number.MAX_SAFE_INTEGER, ...(description !== undefined && { description }) })
 const Word = (description: string) => Type.String({ minLength: 1, maxLength: 100, description })

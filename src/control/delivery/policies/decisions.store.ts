@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Comparison, Measured } from '../../../domain/policy.ts'
-import { LARGEST_REPORTED } from '../../../domain/reported-number.ts'
+import { MAX_REPORTED } from '../../../domain/reported-number.ts'
 import type { DeliveryDecisionRow } from '../../../platform/db/delivery-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { policyFrom, type StoredPolicy } from './policies.store.ts'
@@ -124,7 +124,7 @@ export const createDecisionsStore = () => ({
         from reported cross join unnest(${[...metrics]}::text[]) as name
       )
       select own, metric, count(*) as count, avg(value) as mean, var_pop(value) as variance
-      from measured where abs(value) <= ${LARGEST_REPORTED} group by own, metric`.execute(db)
+      from measured where abs(value) <= ${MAX_REPORTED} group by own, metric`.execute(db)
     const of = (own: boolean): Measured =>
       Object.fromEntries(
         rows

@@ -32,13 +32,13 @@ const series = ({ name, labels, value }: MetricSample, now: Date): Buffer => {
   return field(1, Buffer.concat([...named.map(([key, text]) => label(key, text)), field(2, sample)]))
 }
 
-const LONGEST_LITERAL = 65_536
+const MAX_LITERAL = 65_536
 
 /** Snappy's block format (google/snappy, format_description.txt), of literals alone: receivers only want to decompress it. */
 export const snappy = (bytes: Uint8Array): Buffer => {
   const parts: Uint8Array[] = [Uint8Array.from(varint(bytes.length))]
-  for (let at = 0; at < bytes.length; at += LONGEST_LITERAL) {
-    const chunk = bytes.subarray(at, at + LONGEST_LITERAL)
+  for (let at = 0; at < bytes.length; at += MAX_LITERAL) {
+    const chunk = bytes.subarray(at, at + MAX_LITERAL)
     parts.push(Uint8Array.of(61 << 2, (chunk.length - 1) & 255, (chunk.length - 1) >> 8), chunk)
   }
   return Buffer.concat(parts)

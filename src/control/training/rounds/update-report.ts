@@ -1,14 +1,14 @@
 import { badRequest } from '../../../domain/errors.ts'
 import { type MetricReport, type Metrics, readMetrics } from '../../../domain/metrics.ts'
 import { meantBy } from '../../../domain/misspelling.ts'
-import { LARGEST_REPORTED, outsideWarning, reportedNumber } from '../../../domain/reported-number.ts'
+import { MAX_REPORTED, outsideWarning, reportedNumber } from '../../../domain/reported-number.ts'
 import { parseFields } from '../../../platform/http/validation.ts'
 import { MAX_TRAINING_SECONDS, UpdateFields } from './rounds.schema.ts'
 import type { UpdateReport } from './updates.service.ts'
 
 /** Figures beside an update that must not cost the device its work: out of range they are null. */
 const KEPT = {
-  local_loss: { from: -LARGEST_REPORTED, to: LARGEST_REPORTED },
+  local_loss: { from: -MAX_REPORTED, to: MAX_REPORTED },
   // Negative ones are refused by the schema.
   training_time_seconds: { from: Number.NEGATIVE_INFINITY, to: MAX_TRAINING_SECONDS },
 } as const

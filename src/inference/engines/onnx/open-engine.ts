@@ -7,7 +7,7 @@ import { type ModelFacts, type OnnxOptions, type Settings, settingsOf } from './
 export type { OnnxOptions } from './settings.ts'
 
 /** A segment that ends before this many seconds does not decide where the next window begins: it would never end. */
-const LEAST_STEP = 0.1
+const MIN_STEP = 0.1
 
 const rounded = (seconds: number): number => Math.round(seconds * 100) / 100
 
@@ -35,7 +35,7 @@ const transcribe = async (
     if (heard.segments.length > 0) language ??= heard.language
     const isLast = at + windowSamples >= samples.length && heard.nextStart >= window.length / SAMPLE_RATE
     if (isLast) break
-    const step = heard.nextStart < LEAST_STEP ? window.length : Math.round(heard.nextStart * SAMPLE_RATE)
+    const step = heard.nextStart < MIN_STEP ? window.length : Math.round(heard.nextStart * SAMPLE_RATE)
     at += step
   }
   return { text: text.trim(), language: language ?? 'en', segments }

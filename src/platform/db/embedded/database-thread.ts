@@ -1,7 +1,7 @@
 import { MessageChannel } from 'node:worker_threads'
 import { startThread } from '../../threads/start-thread.ts'
 import { StartError } from '../start-error.ts'
-import type { Answer, Counters, Order, RowCounts, ThreadData } from './thread-messages.ts'
+import type { Answer, Command, Counters, RowCounts, ThreadData } from './thread-messages.ts'
 import { ThreadSocket } from './thread-socket.ts'
 
 type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never
@@ -39,7 +39,7 @@ export const startDatabaseThread = async (folder: string, events: ThreadEvents):
   let started = false
   let ended: Error | undefined
 
-  const order = <Result = Counters>(message: WithoutId<Order>): Promise<Result> =>
+  const send = <Result = Counters>(message: WithoutId<Command>): Promise<Result> =>
     new Promise((resolve, reject) => {
       if (ended) return reject(ended)
       const id = ++lastId
@@ -95,17 +95,17 @@ export const startDatabaseThread = async (folder: string, events: ThreadEvents):
       const socket = new ThreadSocket(port1)
       sockets.add(socket)
       socket.once('close', () => sockets.delete(socket))
-      order({ kind: 'connect', port: port2 }).catch((error: Error) => socket.destroy(error))
+      send({ kind: 'connect', port: port2 }).catch((error: Error) => socket.destroy(error))
       return socket
     },
-    maintain: () => order({ kind: 'maintain' }),
-    counters: () => order({ kind: 'counters' }),
-    copy: (target) => order<RowCounts>({ kind: 'copy', target }),
+    maintain: () => send({ kind: 'maintain' }),
+    counters: () => send({ kind: 'counters' }),
+    copy: (target) => send<RowCounts>({ kind: 'copy', target }),
     close: async () => {
       if (ended) return
       closing = true
       const exited = new Promise((resolve) => worker.once('exit', resolve))
-      await order({ kind: 'close' })
+      await send({ kind: 'close' })
       await exited
     },
   }

@@ -2,7 +2,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { copyFolder } from './copy-folder.ts'
 import { createMaintenance } from './maintenance.ts'
 import { StoppablePGlite } from './stoppable-pglite.ts'
-import type { Answer, Order, ThreadData } from './thread-messages.ts'
+import type { Answer, Command, ThreadData } from './thread-messages.ts'
 
 // The embedded database's own thread: PGlite computes synchronously and would block every request otherwise.
 
@@ -83,21 +83,21 @@ const open = async (): Promise<void> => {
     })
   }
 
-  const obey = async (order: Order): Promise<void> => {
-    if (order.kind === 'copy') {
-      copies.push(order)
+  const execute = async (command: Command): Promise<void> => {
+    if (command.kind === 'copy') {
+      copies.push(command)
       return maintainWhenIdle()
     }
-    if (order.kind === 'connect') serve(order.port)
-    if (order.kind === 'maintain') await maintain(true)
-    if (order.kind === 'close') {
+    if (command.kind === 'connect') serve(command.port)
+    if (command.kind === 'maintain') await maintain(true)
+    if (command.kind === 'close') {
       clearInterval(timer)
       await db.close()
     }
-    answer({ kind: 'done', id: order.id, counters: { syncs, checkpoints, vacuums } })
-    if (order.kind === 'close') main.close()
+    answer({ kind: 'done', id: command.id, counters: { syncs, checkpoints, vacuums } })
+    if (command.kind === 'close') main.close()
   }
-  main.on('message', (order: Order) => void inTurn(() => obey(order)))
+  main.on('message', (command: Command) => void inTurn(() => execute(command)))
   answer({ kind: 'ready' })
 }
 

@@ -6,8 +6,8 @@ export interface ThreadData {
   readonly folder: string
 }
 
-/** Orders to the database thread. Queries do not travel here: each connection has its own port. */
-export type Order =
+/** Commands to the database thread. Queries do not travel here: each connection has its own port. */
+export type Command =
   | { readonly id: number; readonly kind: 'connect'; readonly port: MessagePort }
   | { readonly id: number; readonly kind: 'maintain' }
   | { readonly id: number; readonly kind: 'counters' }

@@ -19,8 +19,8 @@ import type { Rollout } from './types.ts'
 
 /** What devices report comes on no stream: there may be thousands in a second. */
 const REPORTS = { everyMs: 3000 } as const
-const MOST_DEVICES = 500
-const MOST_EVENTS = 1000
+const MAX_DEVICES = 500
+const MAX_EVENTS = 1000
 
 const REASONS: readonly Column<Rollout['failures'][number]>[] = [
   { name: 'Reason', cell: ({ reason }) => reason ?? <Quiet>none given</Quiet> },
@@ -62,13 +62,13 @@ const Body = ({ rollout, reached }: { readonly rollout: Rollout; readonly reache
   const path = { model_id: rollout.model_id, rollout_id: rollout.rollout_id }
   const history = useApi('/api/v1/models/{model_id}/rollouts/{rollout_id}/history', {
     path,
-    query: { limit: MOST_EVENTS },
+    query: { limit: MAX_EVENTS },
   })
   const devices = useApi(
     '/api/v1/models/{model_id}/rollouts/{rollout_id}/devices',
     {
       path,
-      query: { limit: MOST_DEVICES },
+      query: { limit: MAX_DEVICES },
     },
     REPORTS,
   )
@@ -121,7 +121,7 @@ export const RolloutPage = ({ modelId, rolloutId }: { readonly modelId: string; 
     '/api/v1/models/{model_id}/rollouts/{rollout_id}/devices',
     {
       path,
-      query: { limit: MOST_DEVICES },
+      query: { limit: MAX_DEVICES },
     },
     REPORTS,
   )

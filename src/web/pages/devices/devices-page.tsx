@@ -13,7 +13,7 @@ import { usePageState } from '../../url/use-page-state.ts'
 type Device = AnswerOf<'/api/v1/fleet/devices'>['devices'][number]
 
 const DEFAULTS = { q: '', status: '', platform: '', sort: 'device_id', desc: false }
-const MOST_COUNTED = 100_000
+const MAX_COUNTED = 100_000
 
 const STATUSES = [
   ['', 'Any status'],
@@ -47,7 +47,7 @@ const COLUMNS: readonly Column<Device>[] = [
 
 const total = (found: number | null | undefined): string => {
   if (found === null || found === undefined) return ''
-  return found === MOST_COUNTED ? `${count(found)} devices or more` : plural(found, 'device')
+  return found === MAX_COUNTED ? `${count(found)} devices or more` : plural(found, 'device')
 }
 
 const NoDevices = ({ filtered }: { readonly filtered: boolean }) =>

@@ -18,7 +18,7 @@ interface Variant {
   readonly share: number
 }
 
-const MOST_VARIANTS = 20
+const MAX_VARIANTS = 20
 const FIRST = [
   { name: 'control', model: '', version: '', share: 50 },
   { name: 'treatment', model: '', version: '', share: 50 },
@@ -151,7 +151,7 @@ export const CreateExperiment = ({ onClose }: { readonly onClose: () => void }) 
           ))}
           <div>
             <Button
-              disabled={variants.length >= MOST_VARIANTS}
+              disabled={variants.length >= MAX_VARIANTS}
               onClick={() => setVariants([...variants, { name: '', model: '', version: '', share: 0 }])}
             >
               Add variant

@@ -51,7 +51,7 @@ const columnsFor = (metric: string, others: readonly string[], level: number): r
   })),
 ]
 
-const MOST_OTHERS = 4
+const MAX_OTHERS = 4
 
 /** Each variant: its version, its devices, and what they measured. */
 export const VariantsTable = ({
@@ -73,7 +73,7 @@ export const VariantsTable = ({
   })
   const others = [...new Set(analytics.variants.flatMap(({ metrics }) => Object.keys(metrics)))]
     .filter((name) => name !== metric)
-    .slice(0, MOST_OTHERS)
+    .slice(0, MAX_OTHERS)
   return (
     <Panel title="Variants" aside="means of devices" flush>
       <Table

@@ -3,7 +3,7 @@ import { read, useApi } from '../../api/use-api.ts'
 import { useRole } from './role.ts'
 import type { Federation } from './types.ts'
 
-const MOST_MEMBERS = 20
+const MAX_MEMBERS = 20
 
 export interface GroupNames {
   readonly members: readonly string[]
@@ -20,7 +20,7 @@ export const useGroupNames = (federation: Federation): GroupNames => {
   })
   const members = (found.data?.members ?? []).filter(({ status }) => status === 'active').map(({ org_id }) => org_id)
   const answers = useQueries({
-    queries: (own === null ? members.slice(0, MOST_MEMBERS) : [own]).map((org_id) => {
+    queries: (own === null ? members.slice(0, MAX_MEMBERS) : [own]).map((org_id) => {
       const params = { query: { org_id, limit: 1000 } }
       return {
         queryKey: ['/api/v1/device-groups', params],

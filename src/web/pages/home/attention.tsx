@@ -20,11 +20,11 @@ interface Item {
 const DAY_MS = 24 * 60 * 60 * 1000
 const isRecent = (time: string | null): boolean => time !== null && Date.now() - Date.parse(time) < DAY_MS
 
-const MOST_FEDERATIONS = 20
+const MAX_FEDERATIONS = 20
 
 /** Federations whose privacy budget is spent: no private round of theirs can start. */
 const useSpentBudgets = (): readonly Item[] => {
-  const federations = useApi('/api/v1/federations', { query: { limit: MOST_FEDERATIONS } }).data?.federations ?? []
+  const federations = useApi('/api/v1/federations', { query: { limit: MAX_FEDERATIONS } }).data?.federations ?? []
   const budgets = useQueries({
     queries: federations.map(({ id }) => {
       const params = { path: { federation_id: id } }

@@ -15,7 +15,7 @@ import {
 } from './types.ts'
 import { AliasNames } from './versions.tsx'
 
-const MOST_USES = 100
+const MAX_USES = 100
 
 const rolloutUse = (rollout: Rollout): Use => ({
   key: rollout.rollout_id,
@@ -103,10 +103,10 @@ const Row = ({ model, row }: { readonly model: ModelDetail; readonly row: Lineag
 export const Lineage = ({ model }: { readonly model: ModelDetail }) => {
   const rollouts = useApi('/api/v1/models/{model_id}/rollouts', {
     path: { model_id: model.id },
-    query: { limit: MOST_USES },
+    query: { limit: MAX_USES },
   })
   const deployments = useApi('/api/v1/deployments', {
-    query: { limit: MOST_USES, ...(model.name !== null && { model_name: model.name }) },
+    query: { limit: MAX_USES, ...(model.name !== null && { model_name: model.name }) },
   })
   const uses = [
     ...(rollouts.data?.rollouts ?? []).map(rolloutUse),

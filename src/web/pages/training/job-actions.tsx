@@ -7,15 +7,15 @@ import { Button } from '../../parts/layout.tsx'
 import { plural } from '../../text/format.ts'
 import type { JobDetail } from './types.ts'
 
-const MOST_ROUNDS = 10_000
+const MAX_ROUNDS = 10_000
 const EXTENSION = 10
 
-interface Asked {
+interface ActionProps {
   readonly job: JobDetail
   readonly onClose: () => void
 }
 
-const Stop = ({ job, onClose }: Asked) => (
+const Stop = ({ job, onClose }: ActionProps) => (
   <Confirm
     title="Stop this job?"
     verb="Stop job"
@@ -34,7 +34,7 @@ const STATE: Readonly<Record<JobDetail['optimizer_state'], string>> = {
 }
 
 /** Resumes a stopped or failed job, or extends a completed one, by so many rounds. */
-const GoOn = ({ job, onClose, verb }: Asked & { readonly verb: 'resume' | 'extend' }) => {
+const GoOn = ({ job, onClose, verb }: ActionProps & { readonly verb: 'resume' | 'extend' }) => {
   const [rounds, setRounds] = useState(verb === 'resume' ? Math.max(1, job.rounds - job.rounds_completed) : EXTENSION)
   const params = { path: { job_id: job.id } }
   const body = { rounds }
@@ -58,7 +58,7 @@ const GoOn = ({ job, onClose, verb }: Asked & { readonly verb: 'resume' | 'exten
           label="More rounds"
           value={rounds}
           min={1}
-          max={MOST_ROUNDS - job.rounds_completed}
+          max={MAX_ROUNDS - job.rounds_completed}
           onChange={setRounds}
         />
         <Outcome>

@@ -11,7 +11,7 @@ import type { Job, JobDetail, Round } from './types.ts'
 
 const DEFAULTS = { with: [] as readonly string[], smooth: false }
 const SMOOTHING = 0.7
-const MOST_OTHERS = 5
+const MAX_OTHERS = 5
 
 const nameOf = (job: Pick<Job, 'id' | 'name'>): string => job.name ?? job.id.slice(0, 8)
 
@@ -59,7 +59,7 @@ const Compare = ({
           <input
             type="checkbox"
             checked={chosen.includes(other.id)}
-            disabled={chosen.length >= MOST_OTHERS && !chosen.includes(other.id)}
+            disabled={chosen.length >= MAX_OTHERS && !chosen.includes(other.id)}
             onChange={({ target }) =>
               onChange(target.checked ? [...chosen, other.id] : chosen.filter((id) => id !== other.id))
             }

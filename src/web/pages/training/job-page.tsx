@@ -13,7 +13,7 @@ import { JobCurves } from './job-curves.tsx'
 import { ROUND_COLUMNS } from './round-columns.tsx'
 import type { JobDetail, Round } from './types.ts'
 
-const MOST_ROUNDS = 1000
+const MAX_ROUNDS = 1000
 
 const Overview = ({ job }: { readonly job: JobDetail }) => {
   const now = useNow(1000)
@@ -68,7 +68,7 @@ export const JobPage = ({ jobId }: { readonly jobId: string }) => {
   const query = useApi('/api/v1/training/jobs/{job_id}', { path: { job_id: jobId } })
   const rounds = useApi('/api/v1/training/jobs/{job_id}/rounds', {
     path: { job_id: jobId },
-    query: { limit: MOST_ROUNDS },
+    query: { limit: MAX_ROUNDS },
   })
   const found = rounds.data?.rounds
   const newestFirst = useMemo(() => [...(found ?? [])].sort((a, b) => b.round_number - a.round_number), [found])

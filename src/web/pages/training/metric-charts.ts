@@ -13,7 +13,7 @@ export interface MetricChart {
   readonly readFrom: (round: Round) => number | null
 }
 
-const MOST_CHARTS = 12
+const MAX_CHARTS = 12
 
 const betterOf = (name: string) => (goalOf(name) === 'minimize' ? 'lowest' : 'highest')
 const formatOf = (name: string) => (name === 'accuracy' ? percent : measure)
@@ -49,5 +49,5 @@ export const chartsOf = (rounds: readonly Round[]): readonly MetricChart[] => {
     chart.name === 'Loss' || rounds.some((round) => chart.readFrom(round) !== null)
   const inTraining = [...new Set([...FIRST, ...names(({ metrics }) => metrics)])].map(trained)
   const onHeldOut = names(({ evaluation }) => evaluation?.metrics).map(evaluated)
-  return [...inTraining.slice(0, 2), ...onHeldOut, ...inTraining.slice(2)].filter(isThere).slice(0, MOST_CHARTS)
+  return [...inTraining.slice(0, 2), ...onHeldOut, ...inTraining.slice(2)].filter(isThere).slice(0, MAX_CHARTS)
 }

@@ -6,8 +6,6 @@ import type { Database } from '../../../platform/db/open.ts'
 import type { FilesService } from '../files/files.service.ts'
 import type { ConversionsStore, StoredConversion, VersionFile } from './conversions.store.ts'
 
-/** A process that is silent for so long has lost the conversion that it was at. */
-const LEASE_MS = 15_000
 const RENEW_MS = 4000
 /** A conversion that was started so often and never ended has something that kills us. */
 const MAX_ATTEMPTS = 3
@@ -78,7 +76,7 @@ export const createConversionRuns = (parts: {
     const { modelId: model_id, version, format } = conversion
     const cancelling = new AbortController()
     const renew = async (): Promise<void> => {
-      const held = await store.renew(database.sql, conversion, owner, new Date(now().getTime() + LEASE_MS))
+      const held = await store.renew(database.sql, conversion, owner)
       if (!held) cancelling.abort(new Superseded('The version was deleted, or another process converts it.'))
     }
     const renewal = setInterval(
@@ -109,8 +107,7 @@ export const createConversionRuns = (parts: {
     async run(): Promise<number> {
       for (let done = 0; ; done++) {
         if (stopping.signal.aborted) return done
-        const at = now()
-        const conversion = await store.claim(database.sql, owner, at, new Date(at.getTime() + LEASE_MS))
+        const conversion = await store.claim(database.sql, owner)
         if (conversion === null) return done
         await convert(conversion)
       }

@@ -32,6 +32,9 @@ export interface ConversionInput {
   readonly architecture: VersionFile | null
 }
 
+/** A process that is silent for so long, by the database's clock, has lost the conversion that it was at. */
+const LEASE = sql<Date>`now() + interval '15 seconds'`
+
 export const inConversions: FileReferences = (sha256) =>
   sql<boolean>`exists (select from conversions c where c.sha256 = ${sha256})`
 
@@ -96,20 +99,20 @@ export const createConversionsStore = () => ({
   },
 
   /** Takes one that waits and that nobody holds, or whose holder has fallen silent. */
-  async claim(db: Executor, owner: string, now: Date, until: Date): Promise<StoredConversion | null> {
+  async claim(db: Executor, owner: string): Promise<StoredConversion | null> {
     const { rows } = await sql<Selectable<ConversionRow>>`
-      update conversions set state = 'running', lease_owner = ${owner}, lease_until = ${until}, attempts = attempts + 1
+      update conversions set state = 'running', lease_owner = ${owner}, lease_until = ${LEASE}, attempts = attempts + 1
       where (model_id, version, format) = (
         select model_id, version, format from conversions
-        where state in ('pending', 'running') and (lease_until is null or lease_until < ${now})
+        where state in ('pending', 'running') and (lease_until is null or lease_until < now())
         order by requested_at, model_id, version, format limit 1 for update skip locked)
       returning *`.execute(db)
     return rows[0] === undefined ? null : fromRow(rows[0])
   },
 
   /** True while the lease is still ours: false too where the version is gone. */
-  async renew(db: Executor, id: ConversionId, owner: string, until: Date): Promise<boolean> {
-    const { numUpdatedRows } = await whereId(db.updateTable('conversions').set({ lease_until: until }), id)
+  async renew(db: Executor, id: ConversionId, owner: string): Promise<boolean> {
+    const { numUpdatedRows } = await whereId(db.updateTable('conversions').set({ lease_until: LEASE }), id)
       .where('lease_owner', '=', owner)
       .executeTakeFirst()
     return numUpdatedRows === 1n

@@ -178,13 +178,15 @@ it('a conversion whose process was killed is taken over when its lease is over',
   await upload(architecture(), 'net.onnx')
   await upload(weights(), 'net.npz')
   await sql`insert into conversions (model_id, version, format, state, requested_at, lease_owner, lease_until, attempts)
-    values (${id}, 2, 'onnx', 'running', ${world.now()}, 'killed', ${new Date(world.now().getTime() + 15_000)}, 1),
-      (${id}, 2, 'tflite', 'running', ${world.now()}, 'killed', ${new Date(world.now().getTime() + 15_000)}, 3)`.execute(
+    values (${id}, 2, 'onnx', 'running', ${world.now()}, 'killed', now() + interval '1 hour', 1),
+      (${id}, 2, 'tflite', 'running', ${world.now()}, 'killed', now() + interval '1 hour', 3)`.execute(
     world.database!.sql,
   )
-  await world.advance(14)
+  // Leases are by the database's clock, so that the service's says nothing.
+  await world.advance(7200)
   expect(await formatsOf(2)).toMatchObject([{ state: 'running' }, { state: 'running' }])
-  await world.advance(2)
+  await sql`update conversions set lease_until = now()`.execute(world.database!.sql)
+  await world.advance(1)
   expect(await settled(() => formatsOf(2))).toMatchObject([
     { format: 'onnx', state: 'ready' },
     { format: 'tflite', state: 'failed', reason: 'The conversion was started 3 times and never finished.' },

@@ -10,7 +10,6 @@ import { openBackupTarget, reasonOf } from './backup-target.ts'
 import { type Backup, type BackupsStore, createBackupsStore } from './backups.store.ts'
 import { backupName, filePath } from './manifest.ts'
 
-const LEASE_MS = 60_000
 const RENEW_MS = 10_000
 const HOUR_MS = 60 * 60 * 1000
 const RETRY_MS = HOUR_MS
@@ -58,20 +57,21 @@ export const createBackups = (parts: Parts) => {
     const at = now()
     const id = newId()
     const backup = { id, name: backupName(at, id), target: openBackupTarget(url).url, isScheduled }
-    const leaseUntil = new Date(at.getTime() + LEASE_MS)
-    await store.failAbandoned(database.sql, at, at)
-    if (!(await store.insert(database.sql, backup, { now: at, leaseUntil }))) {
+    await store.failAbandoned(database.sql, at)
+    if (!(await store.insert(database.sql, backup, at))) {
       throw conflict('Another backup is being made. Wait for its end: svc backup list.')
     }
     return (await store.find(database.sql, backup.id))!
   }
 
   const run = async (backup: Backup, url: string, isVerified: boolean): Promise<void> => {
-    const renewing = setInterval(() => {
-      store.renew(database.sql, backup.id, new Date(now().getTime() + LEASE_MS)).catch(() => undefined)
-    }, RENEW_MS)
+    const superseding = new AbortController()
+    const renew = async (): Promise<void> => {
+      if (!(await store.renew(database.sql, backup.id))) superseding.abort(new Error('It was given up meanwhile.'))
+    }
+    const renewing = setInterval(() => void renew().catch(() => undefined), RENEW_MS)
     try {
-      await write(backup, { url, isVerified, signal: stopping.signal })
+      await write(backup, { url, isVerified, signal: AbortSignal.any([stopping.signal, superseding.signal]) })
     } catch (error) {
       const reason = stopping.signal.aborted ? 'The service was stopped.' : reasonOf(error)
       log.warn({ backup: backup.name, target: backup.target, reason }, 'a backup failed')
@@ -133,7 +133,7 @@ export const createBackups = (parts: Parts) => {
     /** Makes the backup of the schedule when it is due. */
     async tick(): Promise<void> {
       const { backupUrl: url } = config
-      await store.failAbandoned(database.sql, now(), now())
+      await store.failAbandoned(database.sql, now())
       if (url === null || !isDue(await store.latest(database.sql, openBackupTarget(url).url))) return
       const { ended } = await start(url, { isScheduled: true, isVerified: false })
       await ended
@@ -145,7 +145,7 @@ export const createBackups = (parts: Parts) => {
     },
 
     /** When this process is the only one: what runs in the table is nobody's. */
-    forgetDeadHolders: () => store.failAbandoned(database.sql, null, now()),
+    forgetDeadHolders: () => store.failAbandoned(database.sql, now(), true),
 
     /** Ends the one that is being made. */
     async close(): Promise<void> {

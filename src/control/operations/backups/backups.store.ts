@@ -25,23 +25,28 @@ export interface Backup {
 export const whileRunning: FileReferences = () => sql<boolean>`exists (select from backups where status = 'running')`
 
 const KEPT = 1000
+/** By the database's clock. */
+const LEASE = sql`now() + interval '60 seconds'`
 
 export const createBackupsStore = () => ({
   /** False when another one is running. */
   async insert(
     db: Executor,
     backup: Pick<Backup, 'id' | 'name' | 'target' | 'isScheduled'>,
-    { now, leaseUntil }: { readonly now: Date; readonly leaseUntil: Date },
+    now: Date,
   ): Promise<boolean> {
     const { rows } = await sql`
       insert into backups (id, name, target, scheduled, status, lease_until, created_at)
-      values (${backup.id}, ${backup.name}, ${backup.target}, ${backup.isScheduled}, 'running', ${leaseUntil}, ${now})
+      values (${backup.id}, ${backup.name}, ${backup.target}, ${backup.isScheduled}, 'running', ${LEASE}, ${now})
       on conflict do nothing returning id`.execute(db)
     return rows.length > 0
   },
 
-  async renew(db: Executor, id: string, leaseUntil: Date): Promise<void> {
-    await sql`update backups set lease_until = ${leaseUntil} where id = ${id} and status = 'running'`.execute(db)
+  /** True while the backup still counts as running. */
+  async renew(db: Executor, id: string): Promise<boolean> {
+    const { rows } = await sql`
+      update backups set lease_until = ${LEASE} where id = ${id} and status = 'running' returning id`.execute(db)
+    return rows.length > 0
   },
 
   async complete(
@@ -66,11 +71,11 @@ export const createBackupsStore = () => ({
       where id = ${id} and status = 'running'`.execute(db)
   },
 
-  /** Those whose process has not been heard of since `before`; all that run when it is null. */
-  async failAbandoned(db: Executor, before: Date | null, now: Date): Promise<void> {
+  /** Those whose process has not been heard of for as long as a lease lasts, or `all` that run. */
+  async failAbandoned(db: Executor, now: Date, all = false): Promise<void> {
     await sql`update backups set status = 'failed', reason = 'The service ended while the backup was made.',
         lease_until = null, ended_at = ${now}
-      where status = 'running' and (${before}::timestamptz is null or lease_until < ${before})`.execute(db)
+      where status = 'running' and (${all} or lease_until < now())`.execute(db)
   },
 
   async find(db: Executor, id: string): Promise<Backup | null> {

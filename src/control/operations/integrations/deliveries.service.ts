@@ -3,15 +3,13 @@ import type { Database } from '../../../platform/db/open.ts'
 import type { Secrets } from '../../../platform/secrets.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { StateMetrics } from '../metrics/state-metrics.service.ts'
-import type { IntegrationsStore, StoredIntegration } from './integrations.store.ts'
+import type { IntegrationsStore, LeasedIntegration, StoredIntegration } from './integrations.store.ts'
 import { type LogEvent, logMessages, type Receiver } from './log-messages.ts'
 import { metricMessages } from './metric-messages.ts'
 import { type Message, type Outcome, send } from './send.ts'
 
 const AT_ONCE = 16
 const EVENTS_AT_ONCE = 100
-/** Longer than the send and what is written around it. */
-const LEASE_MS = 30_000
 const METRICS_EVERY_MS = 60_000
 const MAX_DEAD_LETTERS = 10_000
 const MAX_REASON = 500
@@ -58,21 +56,21 @@ export const createDeliveries = (parts: {
 
   const after = (ms: number): Date => new Date(now().getTime() + ms)
 
-  const fail = ({ id, failures }: StoredIntegration, outcome: Outcome): Promise<void> =>
-    store.failed(database.sql, id, {
+  const fail = (integration: LeasedIntegration, outcome: Outcome): Promise<void> =>
+    store.failed(database.sql, integration, {
       error: reasonOf(outcome),
       now: now(),
-      nextAt: after(Math.max(outcome.retryAfterMs ?? 0, retryAfterMs(failures + 1))),
+      nextAt: after(Math.max(outcome.retryAfterMs ?? 0, retryAfterMs(integration.failures + 1))),
     })
 
-  const deliverMetrics = async (integration: StoredIntegration): Promise<void> => {
+  const deliverMetrics = async (integration: LeasedIntegration): Promise<void> => {
     const samples = await metrics.samples(integration.orgId)
     const outcome = await sendAll(metricMessages(await receiverOf(integration), samples, now()))
     if (!outcome.ok) return fail(integration, outcome)
-    await store.delivered(database.sql, integration.id, null, now(), after(METRICS_EVERY_MS))
+    await store.delivered(database.sql, integration, null, now(), after(METRICS_EVERY_MS))
   }
 
-  const deliverLogs = async (integration: StoredIntegration): Promise<void> => {
+  const deliverLogs = async (integration: LeasedIntegration): Promise<void> => {
     const receiver = await receiverOf(integration)
     const found = await store.pendingEvents(database.sql, integration.id, EVENTS_AT_ONCE)
     if (found.length === 0) return
@@ -83,19 +81,19 @@ export const createDeliveries = (parts: {
         now(),
       ),
     )
-    if (outcome.ok) return store.delivered(database.sql, integration.id, found.at(-1)!.position, now(), now())
+    if (outcome.ok) return store.delivered(database.sql, integration, found.at(-1)!.position, now(), now())
     if (!outcome.isFinal) return fail(integration, outcome)
     // Something in it cannot be taken: the first event alone tells whether it is that one.
     const [first] = found
     const alone = found.length === 1 ? outcome : await sendAll(logMessages(receiver, [first!.event], now()))
-    if (alone.ok) return store.delivered(database.sql, integration.id, first!.position, now(), now())
+    if (alone.ok) return store.delivered(database.sql, integration, first!.position, now(), now())
     if (!alone.isFinal) return fail(integration, alone)
     const letter = { ...first!, reason: reasonOf(alone), now: now(), keep: MAX_DEAD_LETTERS }
-    await database.transaction((tx) => store.setAside(tx, integration.id, letter))
+    await database.transaction((tx) => store.setAside(tx, integration, letter))
   }
 
   /** One integration that cannot work must not keep the others from working. */
-  const deliver = async (integration: StoredIntegration): Promise<void> => {
+  const deliver = async (integration: LeasedIntegration): Promise<void> => {
     try {
       await (integration.kind === 'metrics' ? deliverMetrics(integration) : deliverLogs(integration))
     } catch (error) {
@@ -110,7 +108,7 @@ export const createDeliveries = (parts: {
     /** Delivers what is due. */
     async tick(): Promise<void> {
       if (stop.signal.aborted) return
-      const due = await store.claim(database.sql, now(), after(LEASE_MS), AT_ONCE)
+      const due = await store.claim(database.sql, now(), AT_ONCE)
       await Promise.all(due.map(deliver))
     },
 

@@ -26,6 +26,11 @@ export interface StoredIntegration {
   readonly createdAt: Date
 }
 
+/** One that this process has for a while, by the database's clock; `lease` is unlike any earlier or later one. */
+export interface LeasedIntegration extends StoredIntegration {
+  readonly lease: string
+}
+
 /** How far an integration is behind. */
 export interface Backlog {
   readonly pending: number
@@ -95,15 +100,15 @@ export const createIntegrationsStore = () => ({
   },
 
   /** Takes those that are due and have something to send, for this process, until the lease ends. */
-  async claim(db: Executor, now: Date, leaseUntil: Date, limit: number): Promise<StoredIntegration[]> {
-    const { rows } = await sql<Row>`
-      update integrations set lease_until = ${leaseUntil} where id in (
+  async claim(db: Executor, now: Date, limit: number): Promise<LeasedIntegration[]> {
+    const { rows } = await sql<Row & { lease: string }>`
+      update integrations set lease_until = now() + interval '30 seconds' where id in (
         select i.id from integrations i
-        where not i.paused and i.next_at <= ${now} and (i.lease_until is null or i.lease_until <= ${now})
+        where not i.paused and i.next_at <= ${now} and (i.lease_until is null or i.lease_until <= now())
           and (i.kind = 'metrics' or exists (select 1 from events_outbox e where ${waiting}))
         order by i.next_at limit ${limit} for update skip locked)
-      returning *, cursor_tx::text as cursor_tx`.execute(db)
-    return rows.map(fromRow)
+      returning *, cursor_tx::text as cursor_tx, lease_until::text as lease`.execute(db)
+    return rows.map((row) => ({ ...fromRow(row), lease: row.lease }))
   },
 
   /** The next events to deliver, in order, each with its place. */
@@ -126,26 +131,43 @@ export const createIntegrationsStore = () => ({
     }))
   },
 
-  /** After a delivery: moves the cursor, where there is one to move, and gives the lease back. */
-  async delivered(db: Executor, id: string, cursor: Position | null, now: Date, nextAt: Date): Promise<void> {
+  /** After a delivery: moves the cursor, where there is one to move, and gives the lease back; nothing where that is over. */
+  async delivered(
+    db: Executor,
+    { id, lease }: LeasedIntegration,
+    cursor: Position | null,
+    now: Date,
+    nextAt: Date,
+  ): Promise<void> {
     await sql`
       update integrations set cursor_tx = coalesce(${cursor?.tx ?? null}::xid8, cursor_tx),
         cursor_id = coalesce(${cursor?.id ?? null}, cursor_id), delivered_at = ${now}, next_at = ${nextAt},
-        lease_until = null, failures = 0 where id = ${id}`.execute(db)
+        lease_until = null, failures = 0 where id = ${id} and lease_until = ${lease}::timestamptz`.execute(db)
   },
 
-  async failed(db: Executor, id: string, why: { error: string; now: Date; nextAt: Date }): Promise<void> {
+  async failed(
+    db: Executor,
+    { id, lease }: LeasedIntegration,
+    why: { error: string; now: Date; nextAt: Date },
+  ): Promise<void> {
     await sql`
       update integrations set failures = failures + 1, last_error = ${why.error}, last_error_at = ${why.now},
-        next_at = ${why.nextAt}, lease_until = null where id = ${id}`.execute(db)
+        next_at = ${why.nextAt}, lease_until = null where id = ${id} and lease_until = ${lease}::timestamptz`.execute(
+      db,
+    )
   },
 
   /** Gives up on one event: keeps it aside, with the reason, and goes on behind it. The oldest beyond `keep` are deleted. */
   async setAside(
     tx: Executor,
-    id: string,
+    { id, lease }: LeasedIntegration,
     letter: { event: LogEvent; position: Position; reason: string; now: Date; keep: number },
   ): Promise<void> {
+    const { rows } = await sql`
+      update integrations set cursor_tx = ${letter.position.tx}::xid8, cursor_id = ${letter.position.id},
+        last_error = ${letter.reason}, last_error_at = ${letter.now}, next_at = ${letter.now}, lease_until = null
+      where id = ${id} and lease_until = ${lease}::timestamptz returning id`.execute(tx)
+    if (rows.length === 0) return
     await sql`
       insert into integration_dead_letters (integration_id, event, reason, at)
       values (${id}, ${JSON.stringify(letter.event)}, ${letter.reason}, ${letter.now})`.execute(tx)
@@ -154,10 +176,6 @@ export const createIntegrationsStore = () => ({
         select id from integration_dead_letters where integration_id = ${id} order by id desc offset ${letter.keep})`.execute(
       tx,
     )
-    await sql`
-      update integrations set cursor_tx = ${letter.position.tx}::xid8, cursor_id = ${letter.position.id},
-        last_error = ${letter.reason}, last_error_at = ${letter.now}, next_at = ${letter.now}, lease_until = null
-      where id = ${id}`.execute(tx)
   },
 
   /** Oldest first. */

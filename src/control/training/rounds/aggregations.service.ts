@@ -9,8 +9,6 @@ import type { ScreenedUpdate, StoredRound } from './rounds.store.ts'
 import type { Screening } from './screening.service.ts'
 import type { DeliveredUpdate, UpdatesReport } from './updates.report.ts'
 
-/** A process that is silent for so long has lost the round it was adding up. */
-const LEASE_MS = 15_000
 const RENEW_MS = 4000
 /** A round whose aggregation was started so often and never ended has something that kills us: give up with a reason. */
 const MAX_ATTEMPTS = 5
@@ -30,9 +28,8 @@ export const createAggregationsService = (parts: {
   readonly completions: RoundCompletions
   readonly endings: Pick<RoundEndings, 'fail'>
   readonly log: { error(fields: object, message: string): void; info(fields: object, message: string): void }
-  readonly now: () => Date
 }) => {
-  const { database, leases, updatesReport, combinations, screening, completions, endings, log, now } = parts
+  const { database, leases, updatesReport, combinations, screening, completions, endings, log } = parts
   const owner = randomUUID()
 
   const fail = (round: StoredRound, reason: string): Promise<void> =>
@@ -77,15 +74,14 @@ export const createAggregationsService = (parts: {
 
   const renew = (id: string): Promise<unknown> =>
     leases
-      .renew(database.sql, id, owner, new Date(now().getTime() + LEASE_MS))
+      .renew(database.sql, id, owner)
       .catch((error: unknown) => log.error({ round_id: id, err: error }, 'lease could not be renewed'))
 
   return {
     /** Aggregates every round that waits for it and that no other process holds; returns how many there were. */
     async run(): Promise<number> {
       for (let done = 0; ; done++) {
-        const at = now()
-        const round = await leases.claim(database.sql, owner, at, new Date(at.getTime() + LEASE_MS))
+        const round = await leases.claim(database.sql, owner)
         if (round === null) return done
         await aggregate(round)
       }

@@ -3,24 +3,30 @@ import type { Executor } from '../../../platform/db/open.ts'
 import type { RoundRow } from '../../../platform/db/rows.ts'
 import { fromRow, ROUND_COLUMNS, type StoredRound } from './stored-round.store.ts'
 
-/** Who is adding up which round. Many processes may ask; the database gives each round to one of them at a time. */
+/** A process that is silent for so long has lost the round it was adding up. */
+const LEASE = sql<Date>`now() + interval '15 seconds'`
+
+/**
+ * Who is adding up which round. Many processes may ask; the database gives each round to one of them at a time, by its own
+ * clock: theirs may differ, and jump.
+ */
 export const createLeasesStore = () => ({
   /** Takes one round that waits for its aggregation and that nobody holds, or whose holder has fallen silent. */
-  async claim(db: Executor, owner: string, now: Date, until: Date): Promise<StoredRound | null> {
+  async claim(db: Executor, owner: string): Promise<StoredRound | null> {
     const { rows } = await sql<Selectable<RoundRow>>`
-      update rounds set lease_owner = ${owner}, lease_until = ${until}, attempts = attempts + 1
+      update rounds set lease_owner = ${owner}, lease_until = ${LEASE}, attempts = attempts + 1
       where id = (
-        select id from rounds where status = 'aggregating' and (lease_until is null or lease_until < ${now})
+        select id from rounds where status = 'aggregating' and (lease_until is null or lease_until < now())
         order by timeout_at, id limit 1 for update skip locked)
       returning *`.execute(db)
     return rows[0] === undefined ? null : fromRow(rows[0])
   },
 
   /** True while the lease is still ours. */
-  async renew(db: Executor, id: string, owner: string, until: Date): Promise<boolean> {
+  async renew(db: Executor, id: string, owner: string): Promise<boolean> {
     const { numUpdatedRows } = await db
       .updateTable('rounds')
-      .set({ lease_until: until })
+      .set({ lease_until: LEASE })
       .where('id', '=', id)
       .where('lease_owner', '=', owner)
       .where('status', '=', 'aggregating')

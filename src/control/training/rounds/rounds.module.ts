@@ -148,7 +148,6 @@ export const composeUpdates = (
       completions: createRoundCompletions({ database, store, evaluations, leases, endings, models, files, now }),
       endings,
       log,
-      now,
     }),
     receipts: createReceipts({ database, store, updatesReport, combinations, rounds }),
     retention: createUpdateRetention({ database, store, leases, updates, now }),

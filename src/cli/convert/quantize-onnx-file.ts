@@ -123,11 +123,11 @@ const measure = async (
   path: string,
   reference: Reference,
   session: Session,
-): Promise<Quality & { milliseconds: number }> => {
+): Promise<Quality & { quality: number; milliseconds: number }> => {
   const run = await execute(path, reference.samples, session)
   if (run === null) throw noEngine()
   const quality = compareOutputs(reference.run.outputs, run.outputs, reference.classifiers)
-  return { ...quality, milliseconds: medianOf(run.milliseconds) }
+  return { ...quality, quality: qualityOf(quality), milliseconds: medianOf(run.milliseconds) }
 }
 
 /** Makes the model by one method in the temporary folder, and measures it where there is something to compare with. */
@@ -160,6 +160,7 @@ const originalOf = (bytes: number, reference: Reference | null): Measured => ({
   method: 'original',
   bytes,
   ...(reference !== null && {
+    quality: 1,
     cosine: 1,
     agreement: reference.classifiers.size > 0 ? 1 : null,
     milliseconds: medianOf(reference.run.milliseconds),
@@ -182,11 +183,11 @@ export const quantizeOnnxFile = async (request: FileRequest, session: Session): 
     session.io.signal?.throwIfAborted()
     candidates.push(await makeCandidate(model, each, reference, folder, session))
   }
-  const samples = reference === null ? null : { count: reference.samples.length, from: data ?? 'generated' }
+  const samples =
+    reference === null ? null : { count: reference.samples.length, of: 'samples' as const, from: data ?? 'generated' }
   const table = [originalOf(sourceBytes, reference), ...candidates.map(({ path: _, notes: __, ...row }) => row)]
   const made = candidates.filter((candidate) => candidate.path !== undefined)
-  const meets = ({ cosine, agreement }: Candidate): boolean =>
-    threshold === null || (cosine !== undefined && qualityOf({ cosine, agreement: agreement ?? null }) >= threshold)
+  const meets = ({ quality = 0 }: Candidate): boolean => threshold === null || quality >= threshold
   const [chosen] = made.filter(meets).sort((one, other) => one.bytes! - other.bytes!)
   const report = { table, samples, threshold }
   if (chosen !== undefined) return { ...report, path: chosen.path!, method: chosen.method, notes: chosen.notes }

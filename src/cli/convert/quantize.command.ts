@@ -13,7 +13,7 @@ export const parseThreshold = (text: string): number => {
 
 const NOTES = `
 Methods:
-  auto     the smallest result that meets the threshold (default for ONNX: 0.99), measured on this machine
+  auto     the smallest result that meets the threshold (default for ONNX: 0.99; GGUF without one: int4)
   int8     8-bit weights; ONNX: also 8-bit values, with ranges measured on the samples
   int4     4-bit matrices in blocks of 32 (ONNX), 4-bit weights (Core ML), Q4_K_M (GGUF); not TFLite
   dynamic  8-bit weights, values quantized at run time (ONNX, TFLite)
@@ -22,10 +22,11 @@ Methods:
 The quality is the mean cosine similarity with the original's outputs or, of classifiers, the share of samples with the
 same class, whichever is less. It is measured on --data, else on inputs generated from the shapes of the model's inputs.
 That needs onnxruntime: svc engines install onnxruntime
+Of a .gguf it is exp(-d): d is the mean KL divergence of next tokens from the original's, on the text in --data or our own.
 
 Examples:
   svc quantize model.onnx --method auto --quality-threshold 0.98 --data samples.npz
-  svc quantize model.gguf --method int4
+  svc quantize model.gguf --quality-threshold 0.95 --data text.txt
   svc quantize ./models --method float16`
 
 export const define = (command: Command, session: Session): void => {
@@ -34,7 +35,10 @@ export const define = (command: Command, session: Session): void => {
     .addOption(new Option('-m, --method <method>', 'how to quantize').choices(METHODS).default('auto'))
     .option('-o, --output <path>', 'folder of the result, or its file name (default: quantized, beside the model)')
     .option('--quality-threshold <share>', 'write nothing below this quality, 0.0 to 1.0', parseThreshold)
-    .option('--data <file>', 'samples to measure on: .npz (arrays by input name) or .jsonl (one sample a line)')
+    .option(
+      '--data <file>',
+      'what to measure on: .npz (arrays by input name), .jsonl (one sample a line); GGUF: a text',
+    )
     .addOption(jsonOption())
     .addHelpText('after', NOTES)
     .action(async (path: string, options: QuantizeOptions & { readonly json?: boolean }) => {

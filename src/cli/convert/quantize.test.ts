@@ -1,4 +1,4 @@
-import { mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
@@ -47,7 +47,10 @@ it('takes the name of a file for --output, and prints what it did as JSON', asyn
   const { exitCode, stdout } = await svc('net.onnx', '-m', 'float16', '-o', 'out/half.onnx', '--json')
   const output = join(cwd, 'out/half.onnx')
   const { size } = await stat(output)
-  const unmeasured = { quality: null, cosine: null, same_class: null, milliseconds: null, reason: null }
+  const unmeasured = {
+    ...{ quality: null, cosine: null, same_class: null, same_token: null, perplexity: null, kl_divergence: null },
+    ...{ milliseconds: null, reason: null },
+  }
   expect({ exitCode, result: JSON.parse(stdout) }).toEqual({
     exitCode: 0,
     result: {
@@ -120,6 +123,35 @@ it('quantizes .mlmodel, .mlpackage and .tflite files, whose quality nothing here
   })
 })
 
+it('measures a language model on a text, and auto takes the smallest result that meets the threshold', async () => {
+  const { cwd, svc } = await start()
+  await copyFile(new URL('../../../test/fixtures/models/tiny-chat-q8_0.gguf', import.meta.url), join(cwd, 'chat.gguf'))
+  await writeFile(join(cwd, 'text.txt'), 'What is the capital of France? The capital of France is Paris.\n'.repeat(20))
+  const { exitCode, stdout } = await svc('chat.gguf', '--quality-threshold', '0.995', '--data', 'text.txt', '--json')
+  const { method, samples, candidates } = JSON.parse(stdout)
+  expect({ exitCode, method, samples }).toEqual({
+    exitCode: 0,
+    method: 'q8_0',
+    samples: { count: expect.any(Number), of: 'tokens', from: 'text.txt' },
+  })
+  const [original, small, chosen] = candidates
+  expect([original.method, small.method, chosen.method]).toEqual(['original', 'q4_k_m', 'q8_0'])
+  expect(original).toMatchObject({ quality: 1, kl_divergence: 0, same_token: 1 })
+  // The source is Q8_0 already.
+  expect(chosen).toMatchObject({ quality: 1, perplexity: original.perplexity, same_token: 1 })
+  expect(small.quality).toBeCloseTo(Math.exp(-small.kl_divergence), 12)
+  expect(small.quality).toBeLessThan(0.995)
+  expect(await readdir(join(cwd, 'quantized'))).toEqual(['chat-q8_0.gguf'])
+  const below = await svc('chat.gguf', '-m', 'int4', '--quality-threshold', '0.9999')
+  expect(below).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('no result reaches the quality 0.9999') })
+  expect(below.stdout + below.stderr).toContain('PERPLEXITY')
+  await writeFile(join(cwd, 'short.txt'), 'Too short.')
+  expect(await svc('chat.gguf', '-m', 'int4', '--data', 'short.txt')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('at least 32 are needed'),
+  })
+})
+
 it('goes through a folder, keeps its subfolders, and exits with 1 where a file could not be quantized', async () => {
   const { cwd, svc } = await start()
   await mkdir(join(cwd, 'models/onnx'), { recursive: true })
@@ -140,7 +172,7 @@ describe.skipIf(testEngines === null)(`with onnxruntime (${testEngines === null 
     expect({ exitCode, method, samples, says: stderr }).toMatchObject({
       exitCode: 0,
       method: 'int4',
-      samples: { count: 32, from: 'generated' },
+      samples: { count: 32, of: 'samples', from: 'generated' },
     })
     expect(candidates.map((row: { method: string }) => row.method)).toEqual([
       'original',

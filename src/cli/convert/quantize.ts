@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, extname, join, relative, resolve } from 'node:path'
-import { qualityOf } from '../../convert/quantize/quality.ts'
 import type { CoremlMethod } from '../../convert/quantize/quantize-coreml.ts'
 import type { TfliteMethod } from '../../convert/quantize/quantize-tflite.ts'
 import { ServiceError } from '../../domain/errors.ts'
@@ -12,36 +11,23 @@ import type { FileRequest, Measured, QuantizedFile, QuantizeOptions, Report } fr
 
 type Quantizer = (request: FileRequest, session: Session) => Promise<QuantizedFile>
 
-/** What nothing at hand runs has no measured quality. */
-const requireUnmeasured = ({ source, qualityThreshold, data }: FileRequest, instead: string): void => {
-  if (qualityThreshold === undefined && data === undefined) return
-  throw new Failure(`The quality of ${extname(source)} files cannot be measured here: nothing was written.`, {
-    advice: instead,
-  })
-}
-
-const quantizeGgufFile: Quantizer = async (request, { io }) => {
-  requireUnmeasured(request, 'Leave out --quality-threshold, and compare the models afterwards with svc eval.')
-  const { quantizeGguf } = await import('../../convert/gguf/quantize-gguf.ts')
-  const path = join(request.folder, 'result.gguf')
-  const done = await quantizeGguf(request.source, path, request.method, io.signal ? { signal: io.signal } : {})
-  const table = [
-    { method: 'original', bytes: done.sourceBytes },
-    { method: done.kind, bytes: done.bytes },
-  ]
-  return { table, samples: null, threshold: null, path, method: done.kind, notes: [] }
-}
-
 type InMemory = (
   bytes: Uint8Array,
   method: FileRequest['method'],
 ) => Promise<{ readonly bytes: Uint8Array; readonly notes: readonly string[] }>
 
-/** A format that is read whole, and that nothing here runs. */
+/** A format that is read whole, and that nothing here runs: it has no measured quality. */
 const unmeasured =
   (quantize: InMemory): Quantizer =>
   async (request) => {
-    requireUnmeasured(request, 'Leave out --quality-threshold, or quantize the ONNX model and convert it.')
+    if (request.qualityThreshold !== undefined || request.data !== undefined) {
+      throw new Failure(
+        `The quality of ${extname(request.source)} files cannot be measured here: nothing was written.`,
+        {
+          advice: 'Leave out --quality-threshold, or quantize the ONNX model and convert it.',
+        },
+      )
+    }
     const source = await readFile(request.source)
     const { bytes, notes } = await quantize(source, request.method)
     const path = join(request.folder, 'result')
@@ -84,7 +70,7 @@ const QUANTIZERS: Readonly<Record<string, Quantizer>> = {
   '.litert': quantizeTfliteFile,
   '.mlmodel': quantizeMlmodelFile,
   '.mlpackage': quantizePackage,
-  '.gguf': quantizeGgufFile,
+  '.gguf': async (request, session) => (await import('./quantize-gguf-file.ts')).quantizeGgufFile(request, session),
 }
 
 const KNOWN = Object.keys(QUANTIZERS).join(', ')
@@ -117,26 +103,34 @@ export interface Quantized extends Report {
   readonly bytes: number
 }
 
-const cells = ({ method, bytes, cosine, agreement, milliseconds, reason }: Measured): (string | null)[] => [
-  method,
-  bytes === undefined ? null : sizeWords(bytes),
-  cosine === undefined ? null : qualityOf({ cosine, agreement: agreement ?? null }).toFixed(4),
-  cosine?.toFixed(4) ?? null,
-  typeof agreement === 'number' ? `${(100 * agreement).toFixed(1)} %` : null,
-  milliseconds === undefined ? null : `${milliseconds.toFixed(2)} ms`,
-  reason ?? '',
-]
+const cells = (row: Measured): Readonly<Record<string, string | null>> => ({
+  METHOD: row.method,
+  SIZE: row.bytes === undefined ? null : sizeWords(row.bytes),
+  QUALITY: row.quality?.toFixed(4) ?? null,
+  COSINE: row.cosine?.toFixed(4) ?? null,
+  PERPLEXITY: row.perplexity?.toFixed(3) ?? null,
+  DIVERGENCE: row.divergence?.toFixed(5) ?? null,
+  agreement: typeof row.agreement === 'number' ? `${(100 * row.agreement).toFixed(1)} %` : null,
+  TIME: row.milliseconds === undefined ? null : `${row.milliseconds.toFixed(2)} ms`,
+  '': row.reason ?? '',
+})
+
+const SAMPLES_COLUMNS = ['METHOD', 'SIZE', 'QUALITY', 'COSINE', 'SAME CLASS', 'TIME', '']
+const TEXT_COLUMNS = ['METHOD', 'SIZE', 'QUALITY', 'PERPLEXITY', 'DIVERGENCE', 'SAME TOKEN', 'TIME', '']
 
 const showTable = ({ table, samples }: Report, { out }: Session): void => {
-  const header = ['METHOD', 'SIZE', 'QUALITY', 'COSINE', 'SAME CLASS', 'TIME', '']
-  out.table(header, table.map(cells), { right: new Set([1, 2, 3, 4, 5]) })
+  const columns = samples?.of === 'tokens' ? TEXT_COLUMNS : SAMPLES_COLUMNS
+  const rows = table.map(cells).map((row) => columns.map((name) => row[name] ?? null))
+  out.table(columns, rows, { right: new Set([...columns.keys()].slice(1, -1)) })
   if (samples === null) return
-  const { count, from } = samples
-  out.note(
-    from === 'generated'
-      ? `Measured on ${count} samples that were generated from the shapes of the model's inputs. Real ones may differ: --data samples.npz`
-      : `Measured on ${count} samples of ${from}.`,
-  )
+  const { count, of, from } = samples
+  if (from !== 'generated') out.note(`Measured on ${count} ${of} of ${from}.`)
+  else if (of === 'tokens')
+    out.note(`Measured on ${count} tokens of a text of this program. Your own says more: --data text.txt`)
+  else
+    out.note(
+      `Measured on ${count} samples that were generated from the shapes of the model's inputs. Real ones may differ: --data samples.npz`,
+    )
 }
 
 /** A folder on the disk of the output, where a result can be renamed into place. */
@@ -202,14 +196,17 @@ const asJson = ({ source, output, method, bytes, table, samples, threshold }: Qu
   size_bytes: bytes,
   quality_threshold: threshold,
   samples,
-  candidates: table.map(({ method: by, bytes: size, cosine, agreement, milliseconds, reason }) => ({
-    method: by,
-    size_bytes: size ?? null,
-    quality: cosine === undefined ? null : qualityOf({ cosine, agreement: agreement ?? null }),
-    cosine: cosine ?? null,
-    same_class: agreement ?? null,
-    milliseconds: milliseconds ?? null,
-    reason: reason ?? null,
+  candidates: table.map((row) => ({
+    method: row.method,
+    size_bytes: row.bytes ?? null,
+    quality: row.quality ?? null,
+    cosine: row.cosine ?? null,
+    same_class: samples?.of === 'tokens' ? null : (row.agreement ?? null),
+    same_token: samples?.of === 'tokens' ? (row.agreement ?? null) : null,
+    perplexity: row.perplexity ?? null,
+    kl_divergence: row.divergence ?? null,
+    milliseconds: row.milliseconds ?? null,
+    reason: row.reason ?? null,
   })),
 })
 

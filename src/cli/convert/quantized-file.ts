@@ -19,9 +19,16 @@ export interface FileRequest extends QuantizeOptions {
 export interface Measured {
   readonly method: string
   readonly bytes?: number
+  /** What a threshold is held against, from 0 to 1. */
+  readonly quality?: number
   readonly cosine?: number
+  /** The share of samples with the same class or, of language models, of tokens with the same most likely next one. */
   readonly agreement?: number | null
-  /** Median of a run on this machine. */
+  /** Of language models, on the text. */
+  readonly perplexity?: number
+  /** Of language models: the mean Kullback-Leibler divergence from the original, in nats. */
+  readonly divergence?: number
+  /** Median of a run, or of a token, on this machine. */
   readonly milliseconds?: number
   /** Why there is no such result. */
   readonly reason?: string
@@ -29,7 +36,7 @@ export interface Measured {
 
 export interface Report {
   readonly table: readonly Measured[]
-  readonly samples: { readonly count: number; readonly from: string } | null
+  readonly samples: { readonly count: number; readonly of: 'samples' | 'tokens'; readonly from: string } | null
   readonly threshold: number | null
 }
 

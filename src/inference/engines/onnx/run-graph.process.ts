@@ -1,5 +1,7 @@
 import { createRequire } from 'node:module'
-import type { GraphAnswer, GraphCommand, GraphTensor, GraphTensors } from './run-graph.ts'
+import { InferenceError } from '../../errors.ts'
+import { answerOnce } from '../child/run-once.ts'
+import type { GraphCommand, GraphRun, GraphTensor, GraphTensors } from './run-graph.ts'
 
 /** What this program uses of onnxruntime-node 1.30, which is imported from where the user installed it. */
 interface Runtime {
@@ -17,7 +19,7 @@ const SILENT = 4
 
 const plain = ({ type, dims, data }: GraphTensor): GraphTensor => ({ type, dims: [...dims], data })
 
-const run = async ({ runtime, model, samples, threads }: GraphCommand): Promise<GraphAnswer> => {
+const run = async ({ runtime, model, samples, threads }: GraphCommand): Promise<GraphRun> => {
   const { InferenceSession, Tensor } = createRequire(import.meta.url)(runtime) as Runtime
   const session = await InferenceSession.create(model, {
     executionProviders: ['cpu'],
@@ -34,20 +36,12 @@ const run = async ({ runtime, model, samples, threads }: GraphCommand): Promise<
     milliseconds.push(performance.now() - started)
     outputs.push(Object.fromEntries(Object.entries(results).map(([name, tensor]) => [name, plain(tensor)])))
   }
-  return { ok: true, outputs, milliseconds }
+  return { outputs, milliseconds }
 }
 
-// An orderly exit would wait for the threads that compute.
-process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
-// Ctrl-C reaches the whole process group: the one that asked decides when this process ends.
-process.on('SIGINT', () => undefined)
-process.on('message', (command: GraphCommand) => {
-  void run(command)
-    .catch(
-      (error: unknown): GraphAnswer => ({
-        ok: false,
-        message: `onnxruntime cannot run the model: ${error instanceof Error ? error.message : String(error)}`,
-      }),
-    )
-    .then((answer) => process.send?.(answer))
-})
+answerOnce((command: GraphCommand) =>
+  run(command).catch((error: unknown) => {
+    const message = `onnxruntime cannot run the model: ${error instanceof Error ? error.message : String(error)}`
+    throw new InferenceError('invalid_model', message)
+  }),
+)

@@ -1,9 +1,6 @@
-import { fork } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
-import { fileURLToPath } from 'node:url'
-import { threadEntry } from '../../../platform/threads/thread-entry.ts'
-import { InferenceError } from '../../errors.ts'
+import { runOnce } from '../child/run-once.ts'
 import { partState } from '../parts/installed-part.ts'
 import { installLine, ONNXRUNTIME } from '../parts/part.ts'
 
@@ -31,14 +28,13 @@ export interface GraphRun {
   readonly milliseconds: readonly number[]
 }
 
-/** What the process is told, and what it answers. */
+/** What the process is told. */
 export interface GraphCommand {
   readonly runtime: string
   readonly model: string | Uint8Array
   readonly samples: readonly GraphTensors[]
   readonly threads: number
 }
-export type GraphAnswer = ({ readonly ok: true } & GraphRun) | { readonly ok: false; readonly message: string }
 
 const TIMEOUT_MS = 5 * 60 * 1000
 
@@ -63,32 +59,7 @@ export const runGraph = async (
 ): Promise<GraphRun | { readonly notRun: string }> => {
   const runtime = await runtimeIn(engines)
   if (runtime === null) return { notRun: NO_ENGINE }
-  signal?.throwIfAborted()
   const command: GraphCommand = { runtime, model, samples, threads: threads ?? Math.max(1, availableParallelism() - 1) }
-  return new Promise((resolve, reject) => {
-    const child = fork(fileURLToPath(threadEntry(import.meta.url, 'run-graph.process')), [], {
-      serialization: 'advanced',
-      execArgv: [],
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    })
-    const end = (settle: () => void): void => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', abort)
-      child.kill('SIGKILL')
-      settle()
-    }
-    const fail = (error: unknown): void => end(() => reject(error))
-    const failed = (why: string): void => fail(new InferenceError('engine_failed', `onnxruntime ${why}.`))
-    const abort = (): void => fail(signal?.reason)
-    const timer = setTimeout(() => failed(`was stopped after ${Math.round(timeoutMs / 1000)} s`), timeoutMs)
-    signal?.addEventListener('abort', abort, { once: true })
-    child.once('error', (error) => failed(`could not be started: ${error.message}`))
-    child.once('exit', (code, by) => failed(by === null ? `ended with code ${code}` : `was ended by ${by}`))
-    child.once('message', (answer: GraphAnswer) =>
-      answer.ok
-        ? end(() => resolve({ outputs: answer.outputs, milliseconds: answer.milliseconds }))
-        : fail(new InferenceError('invalid_model', answer.message)),
-    )
-    child.send(command)
-  })
+  const entry = { importMetaUrl: import.meta.url, file: 'run-graph.process' }
+  return runOnce(entry, command, { name: 'onnxruntime', timeoutMs, ...(signal && { signal }) })
 }

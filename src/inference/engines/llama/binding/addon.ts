@@ -53,6 +53,8 @@ export interface AddonContext {
   decodeBatch(): Promise<void>
   getEmbedding(tokens: number): Float64Array | readonly number[]
   sampleToken(logit: number, sampler: AddonSampler): Promise<number>
+  /** Also the probabilities that the sampler chose from: token, probability, token, probability, … */
+  sampleToken(logit: number, sampler: AddonSampler, probabilities: true): Promise<[number, readonly number[]]>
   disposeSequence(sequence: number): void
   setLoras(loras: readonly object[], scales: readonly number[]): void
   removeTokenCellsFromSequence(sequence: number, from: number, to: number): boolean

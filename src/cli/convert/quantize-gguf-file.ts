@@ -1,0 +1,82 @@
+import { open } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { type GgufMethod, quantizeGguf } from '../../convert/gguf/quantize-gguf.ts'
+import { compareModels, type ModelComparison } from '../../inference/engines/llama/compare-models.ts'
+import type { Session } from '../session.ts'
+import { PERPLEXITY_TEXT } from './perplexity-text.ts'
+import type { FileRequest, Measured, QuantizedFile } from './quantized-file.ts'
+
+/** What `auto` tries where there is a threshold, from the smallest on. */
+const BY_SIZE: readonly GgufMethod[] = ['int4', 'int8', 'float16']
+
+/** More than what is scored of a text. */
+const MAX_TEXT_BYTES = 2 ** 20
+
+const beginningOf = async (path: string): Promise<string> => {
+  const file = await open(path)
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_TEXT_BYTES), 0, MAX_TEXT_BYTES, 0)
+    return buffer.toString('utf8', 0, bytesRead)
+  } finally {
+    await file.close()
+  }
+}
+
+/** exp(-divergence) is the geometric mean, weighted by the original's probabilities, of other / original probability. */
+const qualityOf = ({ divergence }: ModelComparison): number => Math.exp(-divergence)
+
+const rowsOf = ({
+  original,
+  other,
+  ...comparison
+}: ModelComparison): readonly [Partial<Measured>, Partial<Measured>] => [
+  {
+    quality: 1,
+    perplexity: original.perplexity,
+    divergence: 0,
+    agreement: 1,
+    milliseconds: original.millisecondsPerToken,
+  },
+  {
+    quality: qualityOf({ original, other, ...comparison }),
+    perplexity: other.perplexity,
+    divergence: comparison.divergence,
+    agreement: comparison.agreement,
+    milliseconds: other.millisecondsPerToken,
+  },
+]
+
+/**
+ * Quantizes a GGUF file into the temporary folder of the request. With a threshold or a text both models read the text, and
+ * `auto` takes the first method, from the smallest result on, that meets the threshold.
+ */
+export const quantizeGgufFile = async (request: FileRequest, { io, out }: Session): Promise<QuantizedFile> => {
+  const { source, folder, method, qualityThreshold, data } = request
+  const threshold = qualityThreshold ?? null
+  const isMeasured = threshold !== null || data !== undefined
+  const text = data === undefined ? PERPLEXITY_TEXT : await beginningOf(resolve(io.cwd, data))
+  let original: Measured = { method: 'original' }
+  const table: Measured[] = []
+  let count = 0
+  const report = () => ({
+    table: [original, ...table],
+    samples: isMeasured ? { count, of: 'tokens' as const, from: data ?? 'generated' } : null,
+    threshold,
+  })
+  for (const each of method === 'auto' && threshold !== null ? BY_SIZE : [method]) {
+    const path = join(folder, `${each}.gguf`)
+    out.note(`quantizing: ${each}`)
+    const { kind, bytes, sourceBytes } = await quantizeGguf(source, path, each, io.signal ? { signal: io.signal } : {})
+    original = { ...original, bytes: sourceBytes }
+    table.push({ method: kind, bytes })
+    if (isMeasured) {
+      const comparison = await compareModels({ original: source, other: path }, text, io.signal)
+      const [first, second] = rowsOf(comparison)
+      original = { ...original, ...first }
+      table[table.length - 1] = { method: kind, bytes, ...second }
+      count = comparison.scoredTokens
+    }
+    if ((table.at(-1)!.quality ?? 1) >= (threshold ?? 0)) return { ...report(), path, method: kind, notes: [] }
+  }
+  return { ...report(), path: null, reason: `no result reaches the quality ${threshold}` }
+}

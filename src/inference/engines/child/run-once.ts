@@ -1,0 +1,69 @@
+import { fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { threadEntry } from '../../../platform/threads/thread-entry.ts'
+import { InferenceError } from '../../errors.ts'
+import { errorOf, failureOf } from './failure.ts'
+import type { Failure } from './protocol.ts'
+
+/** What the process answers. */
+type Answer<Result> = { readonly result: Result } | { readonly failure: Failure }
+
+export interface RunOnceOptions {
+  /** Of the engine, for messages. */
+  readonly name: string
+  readonly signal?: AbortSignal
+  readonly timeoutMs: number
+}
+
+/**
+ * Starts `<file>` beside `importMetaUrl` as a process of its own, gives it one command, and ends it when it has answered.
+ * Throws the InferenceError that the process sent; engine_failed where it dies or the time is over; the signal's reason when
+ * it aborts.
+ */
+export const runOnce = <Command extends object, Result>(
+  entry: { readonly importMetaUrl: string; readonly file: string },
+  command: Command,
+  { name, signal, timeoutMs }: RunOnceOptions,
+): Promise<Result> => {
+  signal?.throwIfAborted()
+  return new Promise((resolve, reject) => {
+    const child = fork(fileURLToPath(threadEntry(entry.importMetaUrl, entry.file)), [], {
+      serialization: 'advanced',
+      execArgv: [],
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    })
+    const end = (settle: () => void): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', abort)
+      child.kill('SIGKILL')
+      settle()
+    }
+    const fail = (error: unknown): void => end(() => reject(error))
+    const failed = (why: string): void => fail(new InferenceError('engine_failed', `${name} ${why}.`))
+    const abort = (): void => fail(signal?.reason)
+    const timer = setTimeout(() => failed(`was stopped after ${Math.round(timeoutMs / 1000)} s`), timeoutMs)
+    signal?.addEventListener('abort', abort, { once: true })
+    child.once('error', (error) => failed(`could not be started: ${error.message}`))
+    child.once('exit', (code, by) => failed(by === null ? `ended with code ${code}` : `was ended by ${by}`))
+    child.once('message', (answer: Answer<Result>) =>
+      'result' in answer ? end(() => resolve(answer.result)) : fail(errorOf(answer.failure)),
+    )
+    child.send(command)
+  })
+}
+
+/** The other side: answers the one command that the process gets. */
+export const answerOnce = <Command, Result>(run: (command: Command) => Promise<Result>): void => {
+  // An orderly exit would wait for the threads that compute.
+  process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
+  // Ctrl-C reaches the whole process group: the one that asked decides when this process ends.
+  process.on('SIGINT', () => undefined)
+  process.on('message', (command: Command) => {
+    void run(command)
+      .then(
+        (result): Answer<Result> => ({ result }),
+        (error: unknown): Answer<Result> => ({ failure: failureOf(error) }),
+      )
+      .then((answer) => process.send?.(answer))
+  })
+}

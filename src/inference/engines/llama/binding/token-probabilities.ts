@@ -1,0 +1,56 @@
+import type { LlamaModel } from './load-model.ts'
+
+/** What a model says of a text, token by token. */
+export interface TokenProbabilities {
+  /**
+   * Computes `tokens` at `position` of the only sequence, and gives for each of them the probability of every token of the
+   * vocabulary to follow.
+   */
+  after(tokens: Uint32Array, position: number): Promise<Float32Array[]>
+  /** Computes `tokens`, which nothing is asked of. */
+  read(tokens: Uint32Array, position: number): Promise<void>
+  /** Forgets what was computed. */
+  clear(): void
+}
+
+/** A context of one sequence of `contextTokens`. */
+export const openTokenProbabilities = async (
+  { addon, handle, vocabulary }: LlamaModel,
+  contextTokens: number,
+  threads: number,
+): Promise<TokenProbabilities> => {
+  const context = new addon.AddonContext(handle, {
+    contextSize: contextTokens,
+    batchSize: contextTokens,
+    sequences: 1,
+    threads,
+    flashAttention: 'auto',
+    swaFullCache: true,
+  })
+  if (!(await context.init())) throw new Error(`A context of ${contextTokens} tokens could not be made.`)
+  const sampler = new addon.AddonSampler(handle)
+  sampler.applyConfig({ temperature: 1, topK: 0, topP: 1, minP: 0 })
+
+  const compute = async (tokens: Uint32Array, position: number, answers: Uint32Array): Promise<Uint32Array> => {
+    context.initBatch(tokens.length)
+    const places = context.addToBatch(0, position, tokens, answers)
+    await context.decodeBatch()
+    return places
+  }
+  return {
+    read: async (tokens, position) => {
+      await compute(tokens, position, new Uint32Array(0))
+    },
+    after: async (tokens, position) => {
+      const rows: Float32Array[] = []
+      for (const place of await compute(tokens, position, Uint32Array.from(tokens.keys()))) {
+        const [, pairs] = await context.sampleToken(place, sampler, true)
+        const row = new Float32Array(vocabulary)
+        for (let at = 0; at < pairs.length; at += 2) row[pairs[at]!] = pairs[at + 1]!
+        rows.push(row)
+      }
+      return rows
+    },
+    clear: () => context.disposeSequence(0),
+  }
+}

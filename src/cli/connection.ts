@@ -16,8 +16,11 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: 'no answer',
 }
 
-export const unreachable = (baseUrl: string, reason: string, cause?: unknown): Failure =>
-  new Failure(`Cannot reach ${baseUrl} (${reason}).`, {
+/** The service did not answer. */
+export class Unreachable extends Failure {}
+
+export const unreachable = (baseUrl: string, reason: string, cause?: unknown): Unreachable =>
+  new Unreachable(`Cannot reach ${baseUrl} (${reason}).`, {
     advice: 'Is the service running? Start it with: npm start. Another address: --api-base or SERVICE_API_BASE.',
     cause,
   })

@@ -21,6 +21,8 @@ export interface PullOptions {
   readonly format: DownloadFormat | undefined
   /** A folder, or the path of the file. */
   readonly output: string
+  /** Told the file's name before anything of it is fetched; may throw. */
+  readonly accept?: (fileName: string) => void
 }
 
 /** How long a conversion is waited for: longer than the service lets one take, and others before it. */
@@ -115,7 +117,9 @@ export const pull = async (options: PullOptions, session: Session): Promise<Pull
     throw new Failure(`${baseUrl} did not send a checksum for this file. Is the address right?`)
   }
   const named = /filename="([^"]*)"/.exec(response.headers.get('content-disposition') ?? '')?.[1] ?? ''
-  const target = await targetOf(options.output, io.cwd, safeFileName(named))
+  const fileName = safeFileName(named)
+  options.accept?.(fileName)
+  const target = await targetOf(options.output, io.cwd, fileName)
   if (await isThere(target, size, sha256)) return { path: target, bytes: size, sha256, wasThere: true }
 
   const remote: RemoteFile = {

@@ -6,7 +6,10 @@ import { engineOption, maxTokensOption, modelOrDefault, numberFrom } from './inf
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('[model]', 'name of a model, name:variant, a path, hf:org/model or ollama:name (default: SERVICE_MODEL)')
+    .argument(
+      '[model]',
+      'a model of this machine or of the catalog (name@version), a path, hf:org/model or ollama:name (default: SERVICE_MODEL)',
+    )
     .option('--local', 'do not share the result')
     .addOption(
       new Option('-n, --iterations <count>', 'number of measured replies')

@@ -5,7 +5,7 @@ import type { Session } from '../session.ts'
 
 export type { ChosenModel } from '../../inference/choose-model-and-engine.ts'
 
-/** In the folders of this session; models of Hugging Face and Ollama are downloaded into them first. @throws InferenceError model_not_found, invalid_model, unsupported, engine_missing */
+/** In the folders of this session; models of other places are downloaded into them first. @throws InferenceError model_not_found, invalid_model, unsupported, engine_missing */
 export const chooseModelAndEngine = async (
   session: Session,
   name: string,
@@ -13,7 +13,7 @@ export const chooseModelAndEngine = async (
 ): Promise<models.ChosenModel> =>
   models.chooseModelAndEngine(
     { home: session.home.folder, cwd: session.io.cwd, env: session.io.env },
-    await localName(name, session),
+    await localName(name, session, engine),
     engine,
   )
 

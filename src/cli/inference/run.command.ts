@@ -111,7 +111,10 @@ const converse = async (session: Session, model: string, options: RunOptions): P
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('[model]', 'name of a model, name:variant, a path, hf:org/model or ollama:name (default: SERVICE_MODEL)')
+    .argument(
+      '[model]',
+      'a model of this machine or of the catalog (name@version), a path, hf:org/model or ollama:name (default: SERVICE_MODEL)',
+    )
     .argument('[prompt]', 'the prompt; - reads it from standard input; without one, a chat on a terminal')
     .addOption(engineOption())
     .addOption(maxTokensOption(256))

@@ -9,7 +9,10 @@ const MAX_MEGABYTES = 4 * 1024 * 1024
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('[model]', 'name of a model, name:variant, a path, hf:org/model or ollama:name (default: SERVICE_MODEL)')
+    .argument(
+      '[model]',
+      'a model of this machine or of the catalog (name@version), a path, hf:org/model or ollama:name (default: SERVICE_MODEL)',
+    )
     .addOption(
       new Option('-p, --port <port>', 'port to listen on; 0 picks a free one')
         .argParser(numberFrom({ min: 0, max: 65_535 }))

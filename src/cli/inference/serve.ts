@@ -138,8 +138,8 @@ export const serve = async (session: Session, model: string, options: ServeOptio
   const { io, out } = session
   assertConsistent(model, options)
   const others: string[] = []
-  const first = await localName(model, session)
-  for (const name of options.models ?? []) others.push(await localName(name, session))
+  const first = await localName(model, session, options.engine)
+  for (const name of options.models ?? []) others.push(await localName(name, session, options.engine))
   const settings = settingsOf(session, [first, ...others], options)
   const shared = await shareTo(session, options.share)
   const server = await createInferenceServer(settings).catch((error: unknown) => {

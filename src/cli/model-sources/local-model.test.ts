@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
+import { formOf, startWorld } from '../../../test/world.ts'
 import { addModel } from '../../inference/models/change-models.ts'
 import { sha256Of, startHub, startRegistry } from '../../inference/sources/loopback-hub.fixture.ts'
 import { runInProcess } from '../in-process.fixture.ts'
@@ -49,4 +50,34 @@ it('a name that belongs to a model of another place is not taken', async () => {
   expect(ran).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('svc add <name> hf:org/tiny') })
   const added = await runInProcess(['models', 'add', 'other', STARTER], { env: { SERVICE_HOME } })
   expect(added.stdout).toContain('Added other:default (gguf')
+})
+
+it('run and serve take names of the catalog: pulled once, and anew when an alias moves', async () => {
+  const world = await startWorld()
+  const { key } = await world.register('operator')
+  const net = '/api/v1/models/net'
+  await world.request('POST', '/api/v1/models', { key, body: { name: 'net' } })
+  const upload = (fileName: string, bytes: Buffer, version_label: string) =>
+    world.request('POST', `${net}/versions/upload`, { key, body: formOf(bytes, { version_label }, fileName) })
+  await upload('a.gguf', await readFile(STARTER), '1.0.0')
+  await upload('w.onnx', Buffer.from('not a language model'), '2.0.0')
+  await world.request('PUT', `${net}/aliases/production`, { key, body: { version: '1.0.0' } })
+  const env = { SERVICE_HOME: await emptyFolder(), SERVICE_API_KEY: key, SERVICE_API_BASE: world.baseUrl }
+  const run = (name: string, more = {}) =>
+    runInProcess(['run', name, FRANCE, '--temperature', '0'], { env: { ...env, ...more } })
+  const pulled = { exitCode: 0, stdout: PARIS, stderr: 'net@1.0.0 is now here as net:1.0.0.\n' }
+  expect(await run('net@production')).toEqual(pulled)
+  const quiet = { ...pulled, stderr: '' }
+  expect([await run('net@1'), await run('net@1.0.0'), await run('net:1.0.0')]).toEqual([quiet, quiet, quiet])
+  // What is named without a version is the latest, whatever is here.
+  expect(await run('net')).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('net@2.0.0 is a .onnx file') })
+  expect(await run('net@9')).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('It has 1.0.0') })
+  expect(await run('neither')).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("no model 'neither'") })
+
+  await upload('b.gguf', await readFile(STARTER), '3.0.0')
+  expect(await run('net')).toEqual({ ...pulled, stderr: 'net@3.0.0 is now here as net:3.0.0.\n' })
+  const offline = await run('net', { SERVICE_API_BASE: 'http://127.0.0.1:1' })
+  expect(offline).toMatchObject({ stdout: PARIS, stderr: expect.stringContaining('This is net:3.0.0') })
+  const signedOut = await run('net', { SERVICE_API_KEY: '' })
+  expect(signedOut).toEqual(quiet)
 })

@@ -1,9 +1,14 @@
+import { addressOf, serverNamed } from '../../inference/engines/proxied/servers.ts'
+import { InferenceError } from '../../inference/errors.ts'
 import { addModel } from '../../inference/models/change-models.ts'
 import type { ModelFile } from '../../inference/models/model-file.ts'
-import { listModels } from '../../inference/models/model-folder.ts'
+import { findModel, listModels, readyModels } from '../../inference/models/model-folder.ts'
+import { looksLikePath } from '../../inference/models/model-name.ts'
 import { isModelSource, parseModelSource, plainNameOf } from '../../inference/sources/model-source.ts'
+import { Unreachable } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
+import { ensureFromCatalog, isOfCatalog } from './catalog-model.ts'
 import { fetchToAdd } from './fetch-to-add.ts'
 
 /** Whether two names are of one repository; what was added by hand is of none. */
@@ -19,9 +24,6 @@ const isOfSamePlace = (one: string, other: string): boolean => {
   )
 }
 
-const ready = async ({ home }: Session): Promise<readonly ModelFile[]> =>
-  (await listModels(home.folder)).flatMap((entry) => (entry.state === 'ready' ? [entry.model] : []))
-
 /**
  * The model that `hf:org/model:quantization` or `ollama:name` stands for, downloaded into the models folder unless it is there:
  * under the last part of its name, with the variant that its file names.
@@ -31,7 +33,7 @@ export const ensureLocal = async (
   source: string,
   session: Session,
 ): Promise<{ readonly model: ModelFile; readonly wasThere: boolean }> => {
-  const known = await ready(session)
+  const known = await readyModels(session.home.folder)
   const there = known.find((model) => model.source === source)
   if (there !== undefined) return { model: there, wasThere: true }
   const name = plainNameOf(parseModelSource(source))
@@ -53,10 +55,50 @@ export const ensureLocal = async (
   return { model, wasThere: false }
 }
 
-/** What a user named, as a name or path of this machine: models of Hugging Face and Ollama are downloaded first. */
-export const localName = async (name: string, session: Session): Promise<string> => {
-  if (!isModelSource(name)) return name
-  const { model, wasThere } = await ensureLocal(name, session)
-  if (!wasThere) session.out.note(`${name} is now here as ${model.name}.`)
-  return model.name
+/** Whether a model is here that nobody pulled from a catalog, or the very version of one that was; any fault is told later. */
+const isHere = async (name: string, { home, io }: Session): Promise<boolean> => {
+  try {
+    const { source } = await findModel(name, home.folder, io.cwd)
+    return !isOfCatalog(source) || name.includes(':')
+  } catch (error) {
+    return !(error instanceof InferenceError && error.code === 'model_not_found')
+  }
+}
+
+/** The version pulled last, for when the service cannot say which one is meant. */
+const lastPulled = async (name: string, { home }: Session): Promise<string | null> => {
+  const pulled = (await listModels(home.folder)).flatMap((entry) =>
+    entry.state === 'ready' && isOfCatalog(entry.model.source) && entry.model.name.split(':')[0] === name
+      ? [entry]
+      : [],
+  )
+  const [latest] = pulled.sort((one, other) => (other.addedAt ?? '').localeCompare(one.addedAt ?? ''))
+  return latest?.model.name ?? null
+}
+
+const fromCatalog = async (name: string, session: Session): Promise<string | null> => {
+  try {
+    return await ensureFromCatalog(name, session)
+  } catch (error) {
+    const last = error instanceof Unreachable ? await lastPulled(name, session) : null
+    if (last === null) throw error
+    session.out.note(`${(error as Unreachable).message} This is ${last}, which was pulled before.`)
+    return last
+  }
+}
+
+/**
+ * What a user named, as a name or path of this machine: models of Hugging Face and Ollama are downloaded first, and those of the
+ * catalog where no other model of that name is here.
+ * @param engine a server's engine has its models itself
+ */
+export const localName = async (name: string, session: Session, engine = 'auto'): Promise<string> => {
+  if (isModelSource(name)) {
+    const { model, wasThere } = await ensureLocal(name, session)
+    if (!wasThere) session.out.note(`${name} is now here as ${model.name}.`)
+    return model.name
+  }
+  const isElsewhere = addressOf(engine) !== null || serverNamed(engine) !== null
+  if (isElsewhere || looksLikePath(name) || (await isHere(name, session))) return name
+  return (await fromCatalog(name, session)) ?? (await lastPulled(name, session)) ?? name
 }

@@ -75,6 +75,10 @@ export const listModels = async (home: string): Promise<readonly ListedModel[]> 
   return [starter, ...kept.flat().sort((one, other) => nameOf(one).localeCompare(nameOf(other), 'en'))]
 }
 
+/** Those that can be opened. */
+export const readyModels = async (home: string): Promise<readonly ModelFile[]> =>
+  (await listModels(home)).flatMap((entry) => (entry.state === 'ready' ? [entry.model] : []))
+
 const notFound = (message: string): InferenceError => new InferenceError('model_not_found', message, { param: 'model' })
 
 const howToGet = (home: string): string =>

@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { addModel } from '../../inference/models/change-models.ts'
+import { readyModels } from '../../inference/models/model-folder.ts'
+import { modelNamed, orNull, referenced, requireVersion } from '../delivery/catalog.ts'
+import { pull } from '../delivery/pull.ts'
+import { Failure } from '../failure.ts'
+import type { Session } from '../session.ts'
+
+const SOURCE = /^https?:\/\/\S+\/api\/v1\/models\/\S+\/versions\/\d+\/download$/
+
+/** Whether a model of this machine was pulled from a catalog. */
+export const isOfCatalog = (source: string): boolean => SOURCE.test(source)
+
+const requireGguf = (fileName: string, name: string): void => {
+  if (/\.gguf$/i.test(fileName)) return
+  const ending = /\.[a-z0-9]+$/i.exec(fileName)?.[0] ?? 'unknown'
+  throw new Failure(
+    `${name} is a ${ending} file, which no engine of this machine runs: of the catalog, GGUF files run.`,
+    {
+      advice: `Fetch the file with: svc pull ${name}. Llama and Qwen folders become GGUF with: svc convert <folder> --formats gguf`,
+    },
+  )
+}
+
+/**
+ * The catalog's model under a name (`my-model`, `my-model@production`), in the models folder as `name:version`; the name there.
+ * What is there already is not pulled again. Null where nobody is signed in, or the catalog has no model of that name.
+ * @throws Failure, also for a version that does not exist and a file that no engine runs
+ */
+export const ensureFromCatalog = async (name: string, session: Session): Promise<string | null> => {
+  if ((await session.apiKey(await session.apiBase(undefined))) === null) return null
+  const connection = await session.signedIn({})
+  const meant = await referenced(connection, name, 'latest')
+  const model = await orNull(modelNamed(connection, meant.name))
+  if (model === null) {
+    session.out.note(`The catalog of ${connection.baseUrl} has no model '${meant.name}'.`)
+    return null
+  }
+  const version = requireVersion(model, meant.name, meant.version)
+  const source = `${connection.baseUrl}/api/v1/models/${model.id}/versions/${version.version}/download`
+  const there = (await readyModels(session.home.folder)).find((known) => known.source === source)
+  if (there !== undefined) return there.name
+  const { io, home } = session
+  const folder = join(home.folder, 'downloads', createHash('sha256').update(source).digest('hex').slice(0, 16))
+  const title = `${model.name ?? model.id}@${version.version_label}`
+  const accept = (fileName: string): void => requireGguf(fileName, title)
+  const { path } = await pull(
+    { connection, modelId: model.id, version, format: undefined, output: `${folder}/`, accept },
+    session,
+  )
+  const variant = version.version_label.replace(/[^A-Za-z0-9._-]/g, '_')
+  const added = await addModel(home.folder, {
+    name: `${model.name ?? model.id}:${variant}`,
+    path,
+    source,
+    ...(io.signal && { signal: io.signal }),
+  })
+  await rm(folder, { recursive: true, force: true })
+  session.out.note(`${title} is now here as ${added.name}.`)
+  return added.name
+}

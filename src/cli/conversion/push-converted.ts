@@ -1,8 +1,8 @@
 import { CONVERTED_FORMATS, type ConvertedFormat } from '../../domain/model.ts'
 import type { Connection } from '../connection.ts'
-import { modelNamed, orNull } from '../delivery/catalog.ts'
 import { push } from '../delivery/push.ts'
 import { requireModelName, whatToPush } from '../delivery/what-to-push.ts'
+import { modelNamed, orNull } from '../model-sources/catalog.ts'
 import type { Session } from '../session.ts'
 
 /** Uploads the file as the next version of the model of its name; the service makes the formats of it itself. */

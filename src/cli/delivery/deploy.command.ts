@@ -112,10 +112,14 @@ export const define = (command: Command, session: Session): void => {
       const json = options.json === true
       const connection = await session.signedIn({ apiBase: options.apiBase })
       const { target: platform } = options
-      const { name, version } = await (await import('./catalog.ts')).referenced(connection, model, options.version)
+      const { name, version } = await (await import('../model-sources/catalog.ts')).referenced(
+        connection,
+        model,
+        options.version,
+      )
       if (options.phone) {
         const { deployToPhone } = await import('./phone.ts')
-        if (!options.allowUnknown) await (await import('./catalog.ts')).knownModel(connection, name)
+        if (!options.allowUnknown) await (await import('../model-sources/catalog.ts')).knownModel(connection, name)
         return deployToPhone(connection, { name, version, platform, json }, session)
       }
       const requested: Requested = {

@@ -1,7 +1,7 @@
 import type { Strategy } from '../../domain/deployment.ts'
 import type { Connection } from '../connection.ts'
 import { wrongUsage } from '../failure.ts'
-import { knownModel, type ModelDetail, modelNamed, orNull } from './catalog.ts'
+import { knownModel, type ModelDetail, modelNamed, orNull } from '../model-sources/catalog.ts'
 
 /** What is to be delivered, and to whom. */
 export interface Requested {

@@ -1,5 +1,5 @@
 import type { Connection } from '../connection.ts'
-import type { ModelDetail } from './catalog.ts'
+import type { ModelDetail } from '../model-sources/catalog.ts'
 
 export type Counts = Readonly<Record<string, number>>
 

@@ -20,7 +20,7 @@ export const define = (command: Command, session: Session): void => {
     .action(async (name: string, { toVersion, json, apiBase }: RollbackOptions) => {
       const { out } = session
       const connection = await session.signedIn({ apiBase })
-      const { modelNamed, orNull, requireVersion } = await import('./catalog.ts')
+      const { modelNamed, orNull, requireVersion } = await import('../model-sources/catalog.ts')
       const { canBeWithdrawn, isOpen, plansOf, withdraw } = await import('./plans.ts')
       const requested = modelNamed(connection, name)
       const model = await orNull(requested)

@@ -1,6 +1,6 @@
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
-import { type ModelDetail, modelNamed, orNull } from './catalog.ts'
+import { type ModelDetail, modelNamed, orNull } from '../model-sources/catalog.ts'
 import { type Counts, countsOf, failuresOf, isOpen, type Plan, type PlanDevice, plansOf } from './plans.ts'
 
 export interface ShownPlan extends Plan {

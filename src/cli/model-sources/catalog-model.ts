@@ -3,10 +3,10 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { addModel } from '../../inference/models/change-models.ts'
 import { readyModels } from '../../inference/models/model-folder.ts'
-import { modelNamed, orNull, referenced, requireVersion } from '../delivery/catalog.ts'
-import { pull } from '../delivery/pull.ts'
 import { Failure } from '../failure.ts'
 import type { Session } from '../session.ts'
+import { modelNamed, orNull, referenced, requireVersion } from './catalog.ts'
+import { pull } from './pull.ts'
 
 const SOURCE = /^https?:\/\/\S+\/api\/v1\/models\/\S+\/versions\/\d+\/download$/
 

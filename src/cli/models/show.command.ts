@@ -13,7 +13,7 @@ export const define = (command: Command, session: Session): void => {
     .action(async (text: string, asked: string | undefined, { json, apiBase }: DataOptions) => {
       const { out } = session
       const connection = await session.signedIn({ apiBase })
-      const { referenced } = await import('../delivery/catalog.ts')
+      const { referenced } = await import('../model-sources/catalog.ts')
       const { name, version } =
         splitReference(text) === null
           ? { name: text, version: asked ?? 'latest' }

@@ -1,7 +1,7 @@
 import type { operations } from '../../client/api.gen.ts'
 import type { Connection } from '../connection.ts'
-import { orNull } from '../delivery/catalog.ts'
 import { Failure } from '../failure.ts'
+import { orNull } from '../model-sources/catalog.ts'
 import type { Output } from '../output.ts'
 
 export type JobDetail = operations['getTrainingJob']['responses'][200]['content']['application/json']

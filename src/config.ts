@@ -49,6 +49,8 @@ export interface Config {
   readonly region: 'us' | 'eu' | 'ap' | null
   /** The mail server, and who its mail is from; null for no mail. */
   readonly smtp: { readonly url: string; readonly from: string } | null
+  /** The identity provider that people may sign in by (OpenID Connect); null for none. */
+  readonly oidc: { readonly issuer: string; readonly clientId: string; readonly clientSecret: string } | null
   /** An OpenAI-style inference server (`svc serve`) for the playground, without /v1 at its end; null for none. */
   readonly inferenceUrl: string | null
   /** The key that the inference server wants; null for none. */
@@ -160,6 +162,7 @@ export const readConfig = (environment: Environment): Config => {
     publicUrl: publicUrlOf(text('SERVICE_PUBLIC_URL')),
     region: text('SERVICE_REGION') === undefined ? null : oneOf('SERVICE_REGION', REGIONS, 'us'),
     smtp: smtpOf(text('SERVICE_SMTP_URL'), text('SERVICE_SMTP_FROM')),
+    oidc: oidcOf(text('SERVICE_OIDC_ISSUER'), text('SERVICE_OIDC_CLIENT_ID'), text('SERVICE_OIDC_CLIENT_SECRET')),
     inferenceUrl: inferenceUrlOf(text('SERVICE_INFERENCE_URL')),
     inferenceKey: text('SERVICE_SERVER_KEY') ?? null,
     integrationsPrivate: oneOf(
@@ -237,6 +240,27 @@ const smtpOf = (url: string | undefined, from: string | undefined): Config['smtp
     )
   }
   return { url, from: from ?? `tributary@${parsed.hostname}` }
+}
+
+const oidcOf = (
+  issuer: string | undefined,
+  clientId: string | undefined,
+  clientSecret: string | undefined,
+): Config['oidc'] => {
+  if (issuer === undefined && clientId === undefined && clientSecret === undefined) return null
+  if (issuer === undefined || clientId === undefined || clientSecret === undefined) {
+    const missing = issuer === undefined ? 'ISSUER' : clientId === undefined ? 'CLIENT_ID' : 'CLIENT_SECRET'
+    throw new ConfigError(
+      `SERVICE_OIDC_${missing} is missing: SERVICE_OIDC_ISSUER goes with SERVICE_OIDC_CLIENT_ID and SERVICE_OIDC_CLIENT_SECRET.`,
+    )
+  }
+  const url = parsePublicUrl(issuer) === null ? null : new URL(issuer)
+  if (url === null || (url.protocol === 'http:' && !LOOPBACK.has(url.hostname.replace(/^\[|\]$/g, '')))) {
+    throw new ConfigError(
+      `SERVICE_OIDC_ISSUER must be the https address of the issuer, such as https://login.example.org, got '${issuer}'.`,
+    )
+  }
+  return { issuer, clientId, clientSecret }
 }
 
 const inferenceUrlOf = (value: string | undefined): string | null => {

@@ -12,6 +12,7 @@ const CHANGING = Object.values(readPaths<{ readonly operationId: string }>()).fl
 const ELSEWHERE = new Set([
   'openSession',
   'showSecondFactor',
+  'finishProviderSignIn',
   'confirmSession',
   'changePassword',
   'revokeOwnSession',

@@ -32,6 +32,8 @@ const PUBLIC: Readonly<Record<string, string>> = {
   openSession: 'signing in',
   closeSession: 'signing out',
   showSecondFactor: 'signing in',
+  beginProviderSignIn: 'signing in',
+  finishProviderSignIn: 'signing in',
   authorizeLogin: 'a key of no more than the own role, which the test below looks at',
   exchangeLoginCode: 'the code stands for the key',
   startDeviceLogin: 'a code that counts for nothing before somebody approves it',

@@ -286,6 +286,24 @@ export interface paths {
          */
         post: operations["confirmSession"];
     };
+    "/api/v1/session/oidc": {
+        parameters: {
+        };
+        /**
+         * Begin to sign in by the identity provider
+         * @description Answers where to send the browser. Who is signed in has to show again there who they are. The provider sends the browser back to /sign-in/callback, whose page sends what was appended to it to /session/oidc/callback.
+         */
+        post: operations["beginProviderSignIn"];
+    };
+    "/api/v1/session/oidc/callback": {
+        parameters: {
+        };
+        /**
+         * Finish a sign-in by the identity provider
+         * @description In the browser that began it, within 5 minutes, once. Answers 200 where a second factor is due: nothing is signed in before.
+         */
+        post: operations["finishProviderSignIn"];
+    };
     "/api/v1/login/authorize": {
         parameters: {
         };
@@ -1498,6 +1516,7 @@ export interface components {
          *       "name": "Ada",
          *       "role": "admin",
          *       "password": true,
+         *       "identity_provider": false,
          *       "totp": true,
          *       "passkeys": 0,
          *       "recovery_codes_left": 10
@@ -1513,6 +1532,8 @@ export interface components {
             role: "admin" | "member" | "viewer";
             /** @description Whether they have one */
             password: boolean;
+            /** @description Whether they have signed in by it */
+            identity_provider: boolean;
             /** @description Whether an authenticator app is set up */
             totp: boolean;
             passkeys: number;
@@ -6873,6 +6894,36 @@ export interface components {
             /** @description Higher than the current percentage */
             rollout_percentage: number;
         };
+        /**
+         * @description Where to send the browser
+         * @example {
+         *       "redirect_to": "https://login.acme.example/authorize?client_id=tributary&response_type=code&scope=openid+email+profile&state=Yk3nQ0aVx8JrT5mW"
+         *     }
+         */
+        ProviderAddress: {
+            /** @description At the identity provider */
+            redirect_to: string;
+        };
+        /**
+         * @description What the identity provider says
+         * @example {
+         *       "query": "code=4fT9sZ2kQmC7&state=Yk3nQ0aVx8JrT5mW&iss=https%3A%2F%2Flogin.acme.example"
+         *     }
+         */
+        ProviderAnswer: {
+            /** @description What it appended to the address of the callback, behind the question mark */
+            query: string;
+        };
+        /**
+         * @description A sign-in by the identity provider
+         * @example {
+         *       "org_id": "acme"
+         *     }
+         */
+        ProviderSignIn: {
+            /** @description Needed where several organizations know you */
+            org_id?: string;
+        };
         /** @description A version that the job added to its model */
         PublishedVersion: {
             version: number;
@@ -7763,6 +7814,7 @@ export interface components {
          *         "training:read"
          *       ],
          *       "inference": true,
+         *       "identity_provider": null,
          *       "person": null
          *     }
          */
@@ -7780,6 +7832,7 @@ export interface components {
             scopes: string[];
             /** @description Whether the service knows an inference server: SERVICE_INFERENCE_URL */
             inference: boolean;
+            identity_provider: string | null;
             person: components["schemas"]["SignedInPerson"] | null;
         };
         /**
@@ -8577,14 +8630,14 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The inference server does not respond, or its response is invalid */
+        /** @description The other server (for inference, or to sign in) does not respond, or its response is invalid */
         UpstreamFailed: {
             headers: { [name: string]: unknown; };
             content: {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The inference server sent nothing for too long */
+        /** @description The other server (for inference, or to sign in) sent nothing for too long */
         UpstreamTimeout: {
             headers: { [name: string]: unknown; };
             content: {
@@ -9491,6 +9544,69 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    beginProviderSignIn: {
+        parameters: {
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ProviderSignIn"];
+            };
+        };
+        responses: {
+            /** @description Where to send the browser */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["ProviderAddress"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["UpstreamFailed"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["UpstreamTimeout"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    finishProviderSignIn: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProviderAnswer"];
+            };
+        };
+        responses: {
+            /** @description A sign-in that waits for a second factor */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["SignInStep"];
+                };
+            };
+            /** @description Who is signed in, and the settings that the dashboard needs to start */
+            201: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["UpstreamFailed"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["UpstreamTimeout"];
             507: components["responses"]["InsufficientStorage"];
         };
     };

@@ -1,9 +1,9 @@
 import { CSPProvider } from '@base-ui/react/csp-provider'
 import { QueryClientProvider } from '@tanstack/react-query'
-import { Suspense, useState } from 'react'
+import { Suspense, useEffect, useState } from 'react'
 import { Route, Switch } from 'wouter'
 import { queries } from './api/client.ts'
-import { useSession } from './api/session.ts'
+import { type SecondFactorStep, type Session, useSession } from './api/session.ts'
 import { Live } from './live/live.tsx'
 import { AREAS } from './pages/areas.ts'
 import { PAGES } from './pages/pages.ts'
@@ -12,6 +12,8 @@ import { Boundary } from './shell/boundary.tsx'
 import { ConfirmSession } from './shell/confirm-session.tsx'
 import { Enroll } from './shell/enroll.tsx'
 import { Invitation, takeInvitation } from './shell/invitation.tsx'
+import { nextPage, takeNextPage } from './shell/next-page.ts'
+import { ProviderAnswer, takeProviderAnswer } from './shell/provider-sign-in.tsx'
 import { Shell } from './shell/shell.tsx'
 import { SignIn } from './shell/sign-in.tsx'
 import { SignInLink, takeLinkCode } from './shell/sign-in-link.tsx'
@@ -40,7 +42,23 @@ const Pages = () => (
   </Switch>
 )
 
-const Gate = ({ email }: { readonly email: string | null }) => (
+/** The page that sent somebody here to sign in, else the dashboard. */
+const SignedIn = ({ session }: { readonly session: Session }) => {
+  const [next] = useState(nextPage)
+  useEffect(() => {
+    if (next !== null) window.location.replace(next)
+  }, [next])
+  if (next !== null) return null
+  return (
+    <Live>
+      <Shell session={session} pages={PAGES}>
+        <Pages />
+      </Shell>
+    </Live>
+  )
+}
+
+const Gate = ({ email, step }: { readonly email: string | null; readonly step: SecondFactorStep | null }) => (
   <Loaded query={useSession()}>
     {(session) =>
       session.person?.restriction === 'confirm' ? (
@@ -48,13 +66,9 @@ const Gate = ({ email }: { readonly email: string | null }) => (
       ) : session.person?.restriction === 'enroll' ? (
         <Enroll />
       ) : session.signed_in ? (
-        <Live>
-          <Shell session={session} pages={PAGES}>
-            <Pages />
-          </Shell>
-        </Live>
+        <SignedIn session={session} />
       ) : (
-        <SignIn email={email} />
+        <SignIn email={email} provider={session.identity_provider} begun={step} />
       )
     }
   </Loaded>
@@ -62,14 +76,22 @@ const Gate = ({ email }: { readonly email: string | null }) => (
 
 const LINK_CODE = takeLinkCode()
 const INVITATION = takeInvitation()
+const PROVIDER_ANSWER = takeProviderAnswer()
+takeNextPage()
 
 export const App = () => {
   const [code, setCode] = useState(LINK_CODE)
   const [invitation, setInvitation] = useState(INVITATION)
+  const [answer, setAnswer] = useState(PROVIDER_ANSWER)
+  const [step, setStep] = useState<SecondFactorStep | null>(null)
   const [joined, setJoined] = useState<string | null>(null)
   const join = (email: string): void => {
     setJoined(email)
     setInvitation(null)
+  }
+  const finish = (due: SecondFactorStep | null): void => {
+    setStep(due)
+    setAnswer(null)
   }
   return (
     <CSPProvider disableStyleElements>
@@ -78,8 +100,10 @@ export const App = () => {
           <Invitation token={invitation} onDone={join} />
         ) : code !== null ? (
           <SignInLink code={code} onDone={() => setCode(null)} />
+        ) : answer !== null ? (
+          <ProviderAnswer query={answer} onDone={finish} />
         ) : (
-          <Gate email={joined} />
+          <Gate email={joined} step={step} />
         )}
       </QueryClientProvider>
     </CSPProvider>

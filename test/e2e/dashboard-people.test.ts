@@ -1,5 +1,6 @@
 import { generateSync } from 'otplib'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { startProvider } from '../../src/control/access/sign-in/provider.fixture.ts'
 import { startWorld } from '../world.ts'
 import { hasBrowser } from './browser.ts'
 import { buildDashboard } from './built-web.ts'
@@ -92,6 +93,33 @@ describe.skipIf(!hasBrowser())('people in the dashboard', () => {
     await page.getByRole('button', { name: 'Use a recovery code' }).click()
     await page.getByLabel('Recovery code').fill(recoveryCode!)
     await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('ada@acme.example · acme').waitFor()
+  })
+
+  it('svc login leads to the identity provider and back, which signs in whoever is invited', async () => {
+    const provider = await startProvider()
+    const world = await startWorld({ webFolder, config: { enrollment: 'token', oidc: provider.settings } })
+    await provider.open(world.baseUrl)
+    provider.setUser({ sub: 'u-1', email: 'ada@acme.example', name: 'Ada' })
+    const asked = `code_challenge=${'x'.repeat(43)}&redirect_uri=http://127.0.0.1:1/callback&state=${'s'.repeat(16)}`
+    const { page } = await openDashboard(world.baseUrl, `/login?${asked}`)
+    await page.getByRole('link', { name: 'sign in' }).click()
+    await page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
+    await expectAccessible(page)
+    const useProvider = page.getByRole('button', { name: 'Use 127.0.0.1:' })
+    await useProvider.click()
+    await page.getByRole('heading', { name: 'Not signed in' }).waitFor()
+    await page.getByText('Nobody has invited ada@acme.example').waitFor()
+    expect(page.url()).toBe(`${world.baseUrl}/`)
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Back' }).click()
+
+    const body = { email: 'ada@acme.example', role: 'viewer', org_id: 'acme' }
+    await world.request('POST', '/api/v1/team', { key: world.service.firstAdminKey!, body })
+    await useProvider.click()
+    await page.getByText('You are signed in as ada@acme.example of acme.').waitFor()
+    expect(page.url()).toBe(`${world.baseUrl}/login?${asked}`)
+    await page.goto(`${world.baseUrl}/?next=https://evil.example/login`)
     await page.getByText('ada@acme.example · acme').waitFor()
   })
 

@@ -179,6 +179,7 @@ export const examples = {
     name: 'Ada',
     role: 'admin',
     password: true,
+    identity_provider: false,
     totp: true,
     passkeys: 0,
     recovery_codes_left: 10,
@@ -191,6 +192,11 @@ export const examples = {
   recoveryCodes: { recovery_codes: ['7kx2m-q4w9t-hz3nb-8pcrf', 'd5vga-2mxk7-t9qhn-w3zpb'] },
   signInStep: { next: 'second_factor', factors: ['totp', 'recovery_code'], expires_in: 300 },
   secondFactor: { code: '492039' },
+  providerSignIn: { org_id: 'acme' },
+  providerAddress: {
+    redirect_to: `https://login.acme.example/authorize?client_id=tributary&response_type=code&scope=openid+email+profile&state=${state}`,
+  },
+  providerAnswer: { query: `code=4fT9sZ2kQmC7&state=${state}&iss=https%3A%2F%2Flogin.acme.example` },
   confirmation: { password: 'correct horse battery staple' },
   deviceLoginDecision: { user_code: userCode, approve: true },
 } as const

@@ -31,6 +31,9 @@ import { createSessionsStore } from './sessions/sessions.store.ts'
 import { accountRoutes, factorRoutes } from './sign-in/account.routes.ts'
 import { createAccountService } from './sign-in/account.service.ts'
 import { createAccountsStore } from './sign-in/accounts.store.ts'
+import { createIdentityProvider } from './sign-in/identity-provider.ts'
+import { oidcRoutes } from './sign-in/oidc.routes.ts'
+import { createOidc } from './sign-in/oidc.service.ts'
 import { signInRoutes } from './sign-in/sign-in.routes.ts'
 import { createSignIn } from './sign-in/sign-in.service.ts'
 import { createSteps } from './sign-in/steps.service.ts'
@@ -74,6 +77,8 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
   const accounts = createAccountsStore()
   const signIn = createSignIn({ database, accounts, sessions, steps, throttle, secrets, now })
   const account = createAccountService({ database, accounts, sessions, throttle, secrets, now })
+  const provider = config.oidc === null ? null : createIdentityProvider(config.oidc)
+  const oidc = createOidc({ database, provider, accounts, people, sessions, signIn, steps, now })
   const auditParts = { database, store: createAuditStore(), signer, now }
   const audit = createAudit(auditParts)
   const auditChains = createAuditChains({ ...auditParts, audit, dataDir: config.dataDir })
@@ -90,6 +95,7 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
     sessions,
     signIn,
     account,
+    oidc,
     steps,
     rateLimits: createRateLimitsStore(),
   }
@@ -126,11 +132,12 @@ export const access: Module<Access, object> = {
   ],
   create,
   routes(app, services, { config, now }) {
-    const { audit, auditChains, keys, login, deviceLogins, orgs, people, settings, sessions, signIn, account } =
+    const { audit, auditChains, keys, login, deviceLogins, orgs, people, settings, sessions, signIn, account, oidc } =
       services
     const { enrollment } = config
     const hasInference = config.inferenceUrl !== null
-    const present = createSessionPresenter({ sessions, keys, enrollment, hasInference })
+    const identityProvider = config.oidc === null ? null : new URL(config.oidc.issuer).host
+    const present = createSessionPresenter({ sessions, keys, enrollment, hasInference, identityProvider })
     auditRoutes(app, audit, auditChains)
     keysRoutes(app, keys, now)
     orgsRoutes(app, orgs)
@@ -142,6 +149,7 @@ export const access: Module<Access, object> = {
     accountRoutes(app, account)
     factorRoutes(app, account)
     signInRoutes(app, { signIn, sessions, login, present })
+    oidcRoutes(app, { oidc, present, publicUrl: config.publicUrl })
     loginRoutes(app, login, enrollment)
     deviceLoginsRoutes(app, {
       deviceLogins,

@@ -19,11 +19,11 @@ const MEANING: Readonly<Record<ErrorCode, string>> = {
   expectation_failed: 'The Expect header asks for something other than 100-continue',
   rate_limited: 'Too many requests; retry after the number of seconds in the Retry-After header',
   internal_error: 'Unexpected server error',
-  upstream_failed: 'The inference server does not respond, or its response is invalid',
+  upstream_failed: 'The other server (for inference, or to sign in) does not respond, or its response is invalid',
   upstream_busy:
     'The queue of the inference server is full; retry after the number of seconds in the Retry-After header',
   unavailable: 'The database does not respond; retry after the number of seconds in the Retry-After header',
-  upstream_timeout: 'The inference server sent nothing for too long',
+  upstream_timeout: 'The other server (for inference, or to sign in) sent nothing for too long',
   insufficient_storage: "The service's disk is full; nothing was stored",
 }
 

@@ -54,6 +54,21 @@ export const showSecondFactor = async (
   body: { readonly code: string } | { readonly recovery_code: string },
 ): Promise<void> => keep(await unwrap(await api.POST('/api/v1/session/second-factor', { body }).catch(unreachable)))
 
+/** Leaves for the identity provider. @throws ApiError when it cannot be asked */
+export const leaveForProvider = async (orgId: string): Promise<void> => {
+  const body = orgId === '' ? {} : { org_id: orgId }
+  const { redirect_to } = await unwrap(await api.POST('/api/v1/session/oidc', { body }).catch(unreachable))
+  window.location.assign(redirect_to)
+}
+
+/** What the identity provider sent back, as `signIn`. */
+export const finishProviderSignIn = async (query: string): Promise<SecondFactorStep | null> => {
+  const answer = await unwrap(await api.POST('/api/v1/session/oidc/callback', { body: { query } }).catch(unreachable))
+  if (isStep(answer)) return answer
+  keep(answer)
+  return null
+}
+
 /** Shows again who is signed in. @throws ApiError when the password is not theirs */
 export const confirmSession = async (password: string): Promise<void> =>
   keep(await unwrap(await api.POST('/api/v1/session/confirm', { body: { password } }).catch(unreachable)))

@@ -2,11 +2,12 @@ import { useState } from 'react'
 import { type SecondFactorStep, signIn } from '../api/session.ts'
 import { Command } from '../parts/copy.tsx'
 import { Button } from '../parts/layout.tsx'
+import { ByProvider } from './provider-sign-in.tsx'
 import { SecondFactor } from './second-factor.tsx'
 import { SignInForm } from './sign-in-form.tsx'
 
 /** Takes a key once, and trades it for a session: the key is kept nowhere. */
-const ByKey = ({ onOther }: { readonly onOther: () => void }) => (
+const ByKey = ({ provider, onOther }: { readonly provider: string | null; readonly onOther: () => void }) => (
   <SignInForm
     title="Sign in to Tributary"
     verb="Sign in"
@@ -14,6 +15,7 @@ const ByKey = ({ onOther }: { readonly onOther: () => void }) => (
     after={
       <>
         <Button onClick={onOther}>Use email and password</Button>
+        <ByProvider provider={provider} />
         <p>The key is sent once and not kept in this browser. Where svc is signed in, it opens this page signed in:</p>
         <Command>svc dashboard</Command>
         <p>No key yet? An administrator makes one with:</p>
@@ -38,10 +40,12 @@ const ByKey = ({ onOther }: { readonly onOther: () => void }) => (
 
 const ByPassword = ({
   email,
+  provider,
   onStep,
   onOther,
 }: {
   readonly email: string
+  readonly provider: string | null
   readonly onStep: (step: SecondFactorStep | null) => void
   readonly onOther: () => void
 }) => (
@@ -53,7 +57,12 @@ const ByPassword = ({
       const person = { email: String(fields.get('email')), password: String(fields.get('password')) }
       onStep(await signIn({ ...person, ...(orgId !== '' && { org_id: orgId }) }))
     }}
-    after={<Button onClick={onOther}>Use an API key</Button>}
+    after={
+      <>
+        <ByProvider provider={provider} />
+        <Button onClick={onOther}>Use an API key</Button>
+      </>
+    }
   >
     <label>
       Email
@@ -70,11 +79,20 @@ const ByPassword = ({
   </SignInForm>
 )
 
-/** By a key, or by email and password with a second factor where one is due; with `email` at once, of somebody who has just joined. */
-export const SignIn = ({ email }: { readonly email: string | null }) => {
-  const [byKey, setByKey] = useState(email === null)
-  const [step, setStep] = useState<SecondFactorStep | null>(null)
+/** By a key, by email and password, or by the `provider`; with `email` at once, of somebody who has just joined. */
+export const SignIn = ({
+  email,
+  provider,
+  begun,
+}: {
+  readonly email: string | null
+  readonly provider: string | null
+  /** By the provider, which is one factor. */
+  readonly begun: SecondFactorStep | null
+}) => {
+  const [byKey, setByKey] = useState(email === null && provider === null)
+  const [step, setStep] = useState(begun)
   if (step !== null) return <SecondFactor step={step} onBack={() => setStep(null)} />
-  if (byKey) return <ByKey onOther={() => setByKey(false)} />
-  return <ByPassword email={email ?? ''} onStep={setStep} onOther={() => setByKey(true)} />
+  if (byKey) return <ByKey provider={provider} onOther={() => setByKey(false)} />
+  return <ByPassword email={email ?? ''} provider={provider} onStep={setStep} onOther={() => setByKey(true)} />
 }

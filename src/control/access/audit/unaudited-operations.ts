@@ -21,6 +21,7 @@ export const UNAUDITED_OPERATIONS: Readonly<Record<string, string>> = {
   testIntegration: READS,
   verifyAudit: READS,
   readInvitation: READS,
+  beginProviderSignIn: 'a way to the identity provider, which counts for nothing before it answers, which is audited',
   startDeviceLogin: 'a code that counts for nothing before somebody approves it, which is audited',
   getDeviceLogin: READS,
   describeVariable: 'a query; federations keep a record of their own of them',

@@ -13,7 +13,8 @@ const DEVICE_SCRIPT = `
   const code = one('code')
   const problem = one('problem')
   // Out of the address at once: it is the code of one sign-in.
-  code.value = new URLSearchParams(location.search).get('user_code') ?? ''
+  const query = location.search
+  code.value = new URLSearchParams(query).get('user_code') ?? ''
   history.replaceState(null, '', location.pathname)
   ${FIND_SESSION}
   const send = async (path, body) => {

@@ -3,14 +3,19 @@ import { hashOf, STYLE } from '../../../platform/http/page-style.ts'
 // The pattern keeps out what no header can hold, such as the ellipsis of a shortened key.
 export const KEY_FIELD = `<div id="with-key"><label for="key">Your API key</label>
     <input id="key" type="password" autocomplete="off" required
-      pattern="\\s*sk_live_[0-9A-Za-z]{32}\\s*" title="A whole key: sk_live_ and 32 letters or digits."></div>`
+      pattern="\\s*sk_live_[0-9A-Za-z]{32}\\s*" title="A whole key: sk_live_ and 32 letters or digits.">
+    <p>Or <a id="sign-in" href="/">sign in</a> first, in another way.</p></div>`
 
-/** Fills in who is signed in, whose session approves by one click; `asked` has then been awaited. */
+/** Fills in who is signed in, whose session approves by one click; `asked` has then been awaited. `query` comes back after a sign-in. */
 export const FIND_SESSION = `
   let session = null
+  const offer = () => {
+    const link = document.getElementById('sign-in')
+    if (link) link.href = '/?next=' + encodeURIComponent(location.pathname + query)
+  }
   const asked = fetch('/api/v1/session').then((answer) => answer.json()).then((found) => {
     const name = found.person?.email ?? (found.key_name === null ? null : 'the key "' + found.key_name + '"')
-    if (!found.signed_in || name === null) return
+    if (!found.signed_in || name === null) return offer()
     session = found
     const who = document.getElementById('who')
     who.textContent = 'You are signed in ' + (found.person ? 'as ' : 'with ') + name + (found.org_id === null ? '.' : ' of ' + found.org_id + '.')
@@ -20,7 +25,8 @@ export const FIND_SESSION = `
 `
 
 const SCRIPT = `
-  const query = new URLSearchParams(location.search)
+  const query = location.search
+  const asks = new URLSearchParams(query)
   const button = document.querySelector('button')
   const problem = document.getElementById('problem')
   ${FIND_SESSION}
@@ -31,9 +37,9 @@ const SCRIPT = `
       credentials: session === null ? 'omit' : 'same-origin',
       headers: { 'content-type': 'application/json', ...(key ? { authorization: 'Bearer ' + key } : {}) },
       body: JSON.stringify({
-        code_challenge: query.get('code_challenge') ?? '',
-        redirect_uri: query.get('redirect_uri') ?? '',
-        state: query.get('state') ?? '',
+        code_challenge: asks.get('code_challenge') ?? '',
+        redirect_uri: asks.get('redirect_uri') ?? '',
+        state: asks.get('state') ?? '',
       }),
     })
     return { ok: answer.ok, body: await answer.json() }

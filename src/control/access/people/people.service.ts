@@ -87,6 +87,21 @@ export const createPeopleService = (parts: {
     )
   }
 
+  /** The account of who was invited. @throws unauthorized when the invitation ended meanwhile; conflict for a member */
+  const join = async (
+    tx: Executor,
+    hash: string,
+    { name, passwordHash }: { readonly name: string | null; readonly passwordHash: string | null },
+  ): Promise<Person> => {
+    const invitation = await store.accept(tx, hash, now())
+    if (invitation === null) throw unauthorized('This invitation was used, replaced or revoked meanwhile.')
+    const { orgId, role, email } = invitation
+    const person = { id: newId(), orgId, email, name, role, passwordHash, createdAt: now() }
+    if (!(await store.insert(tx, person))) throw conflict(`${email} is already a member of '${orgId}'.`)
+    auditNote({ kind: 'person', id: person.id, orgId, name: email, after: { role, invitation: invitation.id } })
+    return { ...person, mfa: false, signedInAt: null }
+  }
+
   return {
     readInvitation,
 
@@ -142,22 +157,16 @@ export const createPeopleService = (parts: {
       const { email } = await readInvitation(token)
       requireGoodPassword(password, email)
       const passwordHash = await hashPassword(password)
-      return database.transaction(async (tx) => {
-        const invitation = await store.accept(tx, hashOf(token), now())
-        if (invitation === null) throw unauthorized('This invitation was used, replaced or revoked meanwhile.')
-        const { orgId, role } = invitation
-        const person = { id: newId(), orgId, email: invitation.email, name, role, passwordHash, createdAt: now() }
-        if (!(await store.insert(tx, person))) throw conflict(`${email} is already a member of '${orgId}'.`)
-        auditNote({
-          kind: 'person',
-          id: person.id,
-          orgId,
-          name: person.email,
-          after: { role, invitation: invitation.id },
-        })
-        return { ...person, mfa: false, signedInAt: null }
-      })
+      return database.transaction((tx) => join(tx, hashOf(token), { name, passwordHash }))
     },
+
+    /** Those that count, of this address of mail: in the organization where one is named, else in all. */
+    openInvitationsTo: (db: Executor, email: string, orgId: string | null): Promise<Invitation[]> =>
+      store.openInvitationsTo(db, email, orgId, now()),
+
+    /** Makes the account of who was invited, and has shown by the identity provider that the address is theirs. */
+    joinBy: (tx: Executor, { hash }: Invitation, name: string | null): Promise<Person> =>
+      join(tx, hash, { name, passwordHash: null }),
 
     async setRole(caller: Caller, id: string, role: Role): Promise<Member> {
       const changed = await database.transaction(async (tx): Promise<Member> => {

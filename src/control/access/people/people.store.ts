@@ -37,6 +37,7 @@ const hasPasskey = sql<boolean>`exists (select from passkeys where passkeys.pers
 export const createPeopleStore = () => {
   const people = (db: Executor) =>
     db.selectFrom('people').selectAll().select(hasPasskey.as('has_passkey')).where('removed_at', 'is', null)
+  const open = (db: Executor) => db.selectFrom('invitations').selectAll().where('accepted_at', 'is', null)
 
   return {
     async find(db: Executor, id: string): Promise<Person | null> {
@@ -122,31 +123,24 @@ export const createPeopleStore = () => {
     },
 
     async openInvitations(db: Executor, orgId: string): Promise<Invitation[]> {
-      const rows = await db
-        .selectFrom('invitations')
-        .selectAll()
-        .where('org_id', '=', orgId)
-        .where('accepted_at', 'is', null)
-        .orderBy('created_at')
-        .orderBy('id')
-        .execute()
-      return rows.map(invitationFrom)
+      return (await open(db).where('org_id', '=', orgId).orderBy('created_at').orderBy('id').execute()).map(
+        invitationFrom,
+      )
+    },
+
+    async openInvitationsTo(db: Executor, email: string, orgId: string | null, now: Date): Promise<Invitation[]> {
+      let query = open(db).where(sql`lower(email)`, '=', sql`lower(${email}::text)`).where('expires_at', '>', now)
+      if (orgId !== null) query = query.where('org_id', '=', orgId)
+      return (await query.limit(2).execute()).map(invitationFrom)
     },
 
     async openInvitation(db: Executor, id: string): Promise<Invitation | null> {
-      const query = db.selectFrom('invitations').selectAll().where('id', '=', id).where('accepted_at', 'is', null)
-      const row = await query.executeTakeFirst()
+      const row = await open(db).where('id', '=', id).executeTakeFirst()
       return row === undefined ? null : invitationFrom(row)
     },
 
     async findInvitation(db: Executor, hash: string, now: Date): Promise<Invitation | null> {
-      const row = await db
-        .selectFrom('invitations')
-        .selectAll()
-        .where('hash', '=', hash)
-        .where('accepted_at', 'is', null)
-        .where('expires_at', '>', now)
-        .executeTakeFirst()
+      const row = await open(db).where('hash', '=', hash).where('expires_at', '>', now).executeTakeFirst()
       return row === undefined ? null : invitationFrom(row)
     },
 

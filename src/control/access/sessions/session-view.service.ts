@@ -10,12 +10,15 @@ export const createSessionPresenter =
     keys,
     enrollment,
     hasInference,
+    identityProvider,
   }: {
     readonly sessions: SessionsService
     readonly keys: KeysService
     readonly enrollment: EnrollmentMode
     /** Whether there is a server for the playground. */
     readonly hasInference: boolean
+    /** Its host; null where there is none. */
+    readonly identityProvider: string | null
   }) =>
   async (caller: Caller | null) => {
     const session = caller === null ? null : await sessions.ofPerson(caller)
@@ -28,6 +31,7 @@ export const createSessionPresenter =
       org_id: caller?.orgId ?? null,
       scopes: [...(caller?.grants ?? [])],
       inference: hasInference,
+      identity_provider: identityProvider,
       person: session && {
         id: session.person.id,
         email: session.person.email ?? '',

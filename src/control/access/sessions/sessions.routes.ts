@@ -12,7 +12,7 @@ import { Session, SessionList, SessionParams, SignInLink } from './sessions.sche
 import type { SessionsService } from './sessions.service.ts'
 
 /** A session that has ended is no session; what a page asks first must say so instead of failing. */
-const knownOrNobody = async (request: FastifyRequest): Promise<Caller | null> => {
+export const knownOrNobody = async (request: FastifyRequest): Promise<Caller | null> => {
   try {
     return await optionalCallerOf(request)
   } catch (error) {

@@ -66,6 +66,7 @@ export const Session = Body(
     org_id: 'acme',
     scopes: ['devices:read', 'training:read'],
     inference: true,
+    identity_provider: null,
     person: null,
   },
   {
@@ -76,6 +77,9 @@ export const Session = Body(
     org_id: Nullable(Type.String({ description: 'Of that key; null sees every organization' })),
     scopes: Type.Array(Type.String()),
     inference: Type.Boolean({ description: 'Whether the service knows an inference server: SERVICE_INFERENCE_URL' }),
+    identity_provider: Nullable(
+      Type.String({ description: 'The host of the identity provider that people sign in by: SERVICE_OIDC_ISSUER' }),
+    ),
     person: Nullable(SignedInPerson),
   },
 )

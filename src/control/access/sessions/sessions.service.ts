@@ -33,6 +33,14 @@ export interface OpenedSession {
   readonly caller: Caller
 }
 
+interface SignedIn {
+  readonly browser: string
+  /** By two factors. */
+  readonly mfa: boolean
+  /** When they showed who they are: now when absent; null where nobody knows. */
+  readonly authenticatedAt?: Date | null
+}
+
 const lifetimeOf = ({ person }: PersonalSession): number =>
   person === null ? LIFETIME_MS : person.sessionHours * HOUR_MS
 
@@ -135,16 +143,16 @@ const createSessionOpening = ({ database, store, keys, enrollment, now, newId }:
     },
 
     /**
-     * Opens a session for a person who has just shown who they are, `mfa` by two factors, in the transaction `tx`
+     * Opens a session for a person who has shown who they are, in the transaction `tx`
      * where there is one. The one that the browser had is ended. @throws unauthorized when they were removed meanwhile
      */
     async openFor(
       person: { readonly id: string },
-      { browser, mfa }: { readonly browser: string; readonly mfa: boolean },
+      { browser, mfa, authenticatedAt = now() }: SignedIn,
       former: string | null,
       tx?: Executor,
     ): Promise<OpenedSession> {
-      const of = { keyId: null, personId: person.id, authenticatedAt: now(), mfa, browser }
+      const of = { keyId: null, personId: person.id, authenticatedAt, mfa, browser }
       const openIn = async (db: Executor): Promise<OpenedSession> => {
         const { token, session } = await insert(db, of, former)
         const made = await opened(token, session)
@@ -156,7 +164,7 @@ const createSessionOpening = ({ database, store, keys, enrollment, now, newId }:
     },
 
     /**
-     * A person has shown again who they are, or by one factor more: their session goes on under another token.
+     * A person has shown again who they are, `mfa` by two factors: their session goes on under another token.
      * @throws unauthorized when it has ended meanwhile
      */
     async renew(tx: Executor, id: string, { mfa }: { readonly mfa: boolean }): Promise<OpenedSession> {

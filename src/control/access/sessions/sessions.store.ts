@@ -98,7 +98,7 @@ export const createSessionsStore = () => ({
     const { hash, mfa, at } = renewed
     await db
       .updateTable('sessions')
-      .set({ hash, mfa, authenticated_at: at, used_at: at })
+      .set({ hash, authenticated_at: at, used_at: at, ...(mfa && { mfa }) })
       .where('id', '=', id)
       .execute()
   },

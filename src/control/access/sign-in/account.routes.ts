@@ -29,11 +29,15 @@ export const accountRoutes = (app: App, account: AccountService): void => {
       config: ENROLLING,
     },
     async (request) => {
-      const { id, orgId, email, name, role, passwordHash, totp, passkeys, recoveryCodesLeft } = (
-        await account.own(callerOf(request))
-      ).account
-      const shown = { id, org_id: orgId, email, name, role, password: passwordHash !== null }
-      return { ...shown, totp, passkeys, recovery_codes_left: recoveryCodesLeft }
+      const { account: own } = await account.own(callerOf(request))
+      const { id, orgId, email, name, role, totp, passkeys, recoveryCodesLeft } = own
+      const shows = {
+        password: own.passwordHash !== null,
+        identity_provider: own.oidcIdentity !== null,
+        totp,
+        passkeys,
+      }
+      return { id, org_id: orgId, email, name, role, ...shows, recovery_codes_left: recoveryCodesLeft }
     },
   )
 

@@ -11,6 +11,7 @@ export const Account = Body('Account', 'Who is signed in, and what they sign in 
   name: Nullable(Type.String()),
   role: OneOf(ROLES),
   password: Type.Boolean({ description: 'Whether they have one' }),
+  identity_provider: Type.Boolean({ description: 'Whether they have signed in by it' }),
   totp: Type.Boolean({ description: 'Whether an authenticator app is set up' }),
   passkeys: Type.Integer(),
   recovery_codes_left: Type.Integer(),

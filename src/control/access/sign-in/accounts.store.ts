@@ -11,6 +11,8 @@ export interface Account {
   readonly name: string | null
   readonly role: Role
   readonly passwordHash: string | null
+  /** Who they are to the identity provider; null where they are not linked. */
+  readonly oidcIdentity: string | null
   /** Sealed. */
   readonly totpSecret: string | null
   /** Whether it counts: they have shown a code of it. */
@@ -40,12 +42,28 @@ export const createAccountsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** The account of this address of mail: in the organization where one is named, else the only one. */
-  async findByEmail(db: Executor, email: string, orgId: string | undefined): Promise<Account | null> {
+  /** Those of this address of mail, up to two: in the organization where one is named, else in all. */
+  async allByEmail(db: Executor, email: string, orgId: string | null): Promise<Account[]> {
     let query = selectFrom(db).where(sql`lower(email)`, '=', sql`lower(${email}::text)`)
-    if (orgId !== undefined) query = query.where('org_id', '=', orgId)
-    const rows = await query.limit(2).execute()
-    return rows.length === 1 ? fromRow(rows[0]!) : null
+    if (orgId !== null) query = query.where('org_id', '=', orgId)
+    return (await query.limit(2).execute()).map(fromRow)
+  },
+
+  /** Those of somebody whom the identity provider knows, as `allByEmail`. */
+  async allByIdentity(db: Executor, identity: string, orgId: string | null): Promise<Account[]> {
+    let query = selectFrom(db).where('oidc_identity', '=', identity)
+    if (orgId !== null) query = query.where('org_id', '=', orgId)
+    return (await query.limit(2).execute()).map(fromRow)
+  },
+
+  /** Whom the identity provider means by them from now on; false where that is somebody else already. */
+  async linkIdentity(tx: Executor, id: string, identity: string): Promise<boolean> {
+    const query = tx
+      .updateTable('people')
+      .set({ oidc_identity: identity })
+      .where('id', '=', id)
+      .where('oidc_identity', 'is', null)
+    return (await query.returning('id').executeTakeFirst()) !== undefined
   },
 
   async setSignedIn(tx: Executor, id: string, now: Date): Promise<void> {
@@ -109,8 +127,9 @@ export const createAccountsStore = () => ({
     return (await query.returning('hash').executeTakeFirst()) !== undefined
   },
 
-  /** All they have beside the password. */
+  /** All they have beside the password, and who they are to the identity provider. */
   async removeFactors(tx: Executor, id: string): Promise<void> {
+    await tx.updateTable('people').set({ oidc_identity: null }).where('id', '=', id).execute()
     await this.removeTotp(tx, id)
     await this.setRecoveryCodes(tx, id, [])
     await tx.deleteFrom('passkeys').where('person_id', '=', id).execute()
@@ -126,6 +145,7 @@ const fromRow = (
   name: row.name,
   role: row.role as Role,
   passwordHash: row.password_hash,
+  oidcIdentity: row.oidc_identity,
   totpSecret: row.totp_secret,
   totp: row.totp_confirmed_at !== null,
   totpStep: row.totp_step,

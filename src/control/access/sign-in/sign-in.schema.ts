@@ -14,6 +14,21 @@ export const SecondFactor = Body('SecondFactor', 'The second factor: one of the 
   code: Type.Optional(Code),
   recovery_code: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Each works once' })),
 })
+export const ProviderSignIn = Body('ProviderSignIn', 'A sign-in by the identity provider', examples.providerSignIn, {
+  org_id: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 128, description: 'Needed where several organizations know you' }),
+  ),
+})
+export const ProviderAddress = Body('ProviderAddress', 'Where to send the browser', examples.providerAddress, {
+  redirect_to: Type.String({ description: 'At the identity provider' }),
+})
+export const ProviderAnswer = Body('ProviderAnswer', 'What the identity provider says', examples.providerAnswer, {
+  query: Type.String({
+    minLength: 1,
+    maxLength: 8192,
+    description: 'What it appended to the address of the callback, behind the question mark',
+  }),
+})
 export const Confirmation = Body('Confirmation', 'Who is signed in shows again who they are', examples.confirmation, {
   password: Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH.max }),
 })

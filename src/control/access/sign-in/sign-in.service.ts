@@ -27,6 +27,14 @@ export type Outcome =
   | { readonly kind: 'session'; readonly opened: OpenedSession; readonly known: string }
   | { readonly kind: 'step'; readonly token: string; readonly factors: readonly Factor[] }
 
+interface FirstFactor {
+  readonly browser: Browser
+  /** Attempts that have succeeded. */
+  readonly counted?: readonly string[]
+  /** When they showed who they are: now when absent; null where nobody knows. */
+  readonly authenticatedAt?: Date | null
+}
+
 /** The same whether the account or the password is wrong, and where an address of mail has several accounts. */
 const WRONG =
   'The email address or the password is wrong. If several organizations invited this address, name yours in org_id.'
@@ -51,26 +59,23 @@ export const createSignIn = (parts: {
 }) => {
   const { database, accounts, sessions, steps, throttle, secrets, now } = parts
 
-  /** Opens the session of a person who has shown all that they have to; `counted` attempts have succeeded. */
+  /** Opens the session of a person who has shown all that they have to. */
   const complete = async (
     tx: Executor,
     { id, email }: Pick<Account, 'id' | 'email'>,
-    { browser, mfa, counted = [] }: { browser: Browser; mfa: boolean; counted?: readonly string[] },
+    { browser, mfa, counted = [], authenticatedAt = now() }: FirstFactor & { readonly mfa: boolean },
   ): Promise<Outcome & { readonly kind: 'session' }> => {
     await accounts.setSignedIn(tx, id, now())
     await throttle.forget(tx, counted)
-    const opened = await sessions.openFor({ id }, { browser: browser.name, mfa }, browser.former, tx)
+    const opened = await sessions.openFor({ id }, { browser: browser.name, mfa, authenticatedAt }, browser.former, tx)
     return { kind: 'session', opened, known: await throttle.knownBrowser(email) }
   }
 
   /** One factor was right, a password or the identity provider's word: asks for a second one where the account has one. */
-  const afterFirstFactor = async (
-    tx: Executor,
-    account: Account,
-    { browser, counted = [] }: { browser: Browser; counted?: readonly string[] },
-  ): Promise<Outcome> => {
+  const afterFirstFactor = async (tx: Executor, account: Account, shown: FirstFactor): Promise<Outcome> => {
     const factors = factorsOf(account)
-    if (factors.length === 0) return complete(tx, account, { browser, mfa: false, counted })
+    if (factors.length === 0) return complete(tx, account, { ...shown, mfa: false })
+    const { counted = [] } = shown
     const token = await steps.begin(tx, 'second-factor', account.id, { counted })
     auditNote({ kind: 'person', id: account.id, orgId: account.orgId, name: account.email, after: { factors } })
     return { kind: 'step', token, factors }
@@ -90,6 +95,7 @@ export const createSignIn = (parts: {
   return {
     complete,
     afterFirstFactor,
+    knownBrowser: throttle.knownBrowser,
 
     /** @throws unauthorized when the address or the password is wrong; rate_limited; unavailable */
     async byPassword(
@@ -97,7 +103,8 @@ export const createSignIn = (parts: {
       browser: Browser,
     ): Promise<Outcome> {
       const counted = await throttle.attempt(email, browser)
-      const found = await accounts.findByEmail(database.sql, email, orgId)
+      const accountsOfEmail = await accounts.allByEmail(database.sql, email, orgId ?? null)
+      const found = accountsOfEmail.length === 1 ? accountsOfEmail[0]! : null
       if (!(await isPassword(password, found?.passwordHash ?? null))) throw unauthorized(WRONG)
       return database.transaction(async (tx) => {
         const account = await accounts.find(tx, found!.id)

@@ -1,0 +1,175 @@
+import * as oidc from 'openid-client'
+import type { Config } from '../../../config.ts'
+import { forbidden, ServiceError, unauthorized } from '../../../domain/errors.ts'
+
+/** Discovery, tokens and keys together take at most so long. */
+const TIMEOUT_MS = 5000
+/** The provider says when somebody last showed who they are only if a limit for it is asked for: this one is none. */
+const ANY_AGE_SECONDS = 30 * 24 * 60 * 60
+
+export type ProviderSettings = NonNullable<Config['oidc']>
+
+/** What a browser was sent to the provider with; nothing of it is shown to anybody else. */
+export interface AuthorizationRequest {
+  readonly state: string
+  readonly nonce: string
+  readonly verifier: string
+  readonly redirectUri: string
+  /** They are signed in, and show again who they are. */
+  readonly fresh: boolean
+}
+
+/** Whom the provider vouches for. */
+export interface Vouched {
+  /** Issuer and subject, in one text: an issuer has no space in it. */
+  readonly identity: string
+  /** Null where the provider has not verified that it is theirs. */
+  readonly email: string | null
+  readonly name: string | null
+  /** They showed two factors there: `amr` has `mfa` (RFC 8176). */
+  readonly mfa: boolean
+  /** Since they last showed there who they are; null where the provider does not say. */
+  readonly ageSeconds: number | null
+}
+
+const isTimeout = (error: unknown): boolean =>
+  (error instanceof Error && error.name === 'TimeoutError') ||
+  (error instanceof oidc.ClientError && error.code === 'OAUTH_TIMEOUT')
+
+/** OpenID Connect 1.0: the authorization code flow with PKCE, by openid-client. */
+export const createIdentityProvider = ({ issuer, clientId, clientSecret }: ProviderSettings) => {
+  const url = new URL(issuer)
+  let found: Promise<oidc.Configuration> | null = null
+
+  /** OpenID Connect Core, section 9: client_secret_basic, where the provider does not want it otherwise. */
+  const authenticate: oidc.ClientAuth = (server, ...rest) => {
+    const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
+    const method = methods.includes('client_secret_basic') ? oidc.ClientSecretBasic : oidc.ClientSecretPost
+    return method(clientSecret)(server, ...rest)
+  }
+
+  const unreachable = (error: unknown): ServiceError => {
+    const late = isTimeout(error)
+    const reason = late ? `it took longer than ${TIMEOUT_MS / 1000} s` : reasonOf(error)
+    return new ServiceError(
+      late ? 'upstream_timeout' : 'upstream_failed',
+      `The identity provider ${url.host} cannot be asked now: ${reason}. Try again, or sign in another way.`,
+      { cause: error },
+    )
+  }
+
+  /** What comes of a failure is asked for again by the next sign-in. */
+  const discover = (): Promise<oidc.Configuration> =>
+    (found ??= oidc
+      .discovery(url, clientId, undefined, authenticate, {
+        timeout: TIMEOUT_MS / 1000,
+        execute: url.protocol === 'http:' ? [oidc.allowInsecureRequests] : [],
+      })
+      .catch((error: unknown) => {
+        found = null
+        throw unreachable(error)
+      }))
+
+  /** @throws upstream_timeout after five seconds, whatever the provider does */
+  const inTime = async <T>(work: Promise<T>): Promise<T> => {
+    const limit = AbortSignal.timeout(TIMEOUT_MS)
+    const late = new Promise<never>((_, reject) => {
+      limit.addEventListener('abort', () => reject(unreachable(limit.reason)), { once: true })
+    })
+    return Promise.race([work, late])
+  }
+
+  const claimsOf = async (config: oidc.Configuration, answer: URL, request: AuthorizationRequest) => {
+    const tokens = await oidc.authorizationCodeGrant(config, answer, {
+      expectedState: request.state,
+      expectedNonce: request.nonce,
+      pkceCodeVerifier: request.verifier,
+      idTokenExpected: true,
+      // Some minutes for a page of the provider between its sign-in and the way back.
+      ...(request.fresh && { maxAge: 5 * 60 }),
+    })
+    const claims = tokens.claims()!
+    // Claims of the scope `email` are in the user info, and in the ID token too where the provider likes (Core, 5.4).
+    if (claims.email !== undefined || config.serverMetadata().userinfo_endpoint === undefined) return claims
+    return { ...(await oidc.fetchUserInfo(config, tokens.access_token, claims.sub)), ...claims }
+  }
+
+  const refusalOf = (error: unknown): ServiceError => {
+    if (error instanceof ServiceError) return error
+    if (error instanceof oidc.AuthorizationResponseError) {
+      return forbidden(`The identity provider ${url.host} did not sign you in: ${wordOf(error.error)}.`)
+    }
+    if (error instanceof oidc.ResponseBodyError && error.error === 'invalid_grant') {
+      return unauthorized('This sign-in was used before, or has expired. Begin again.')
+    }
+    const code = error instanceof oidc.ClientError ? error.code : undefined
+    if (
+      error instanceof oidc.ResponseBodyError ||
+      code === undefined ||
+      /TIMEOUT|ABORT|STATUS|CONTENT_TYPE/.test(code)
+    ) {
+      return unreachable(error)
+    }
+    return unauthorized(`What ${url.host} answered is not valid here: ${reasonOf(error)}. Begin again.`)
+  }
+
+  return {
+    /** The provider as people know it: its host. */
+    name: url.host,
+
+    /** Where to send the browser. @throws upstream_failed, upstream_timeout */
+    async begin(
+      redirectUri: string,
+      { fresh, email }: { readonly fresh: boolean; readonly email: string | null },
+    ): Promise<{ address: string; request: AuthorizationRequest }> {
+      const config = await inTime(discover())
+      const verifier = oidc.randomPKCECodeVerifier()
+      const request = { state: oidc.randomState(), nonce: oidc.randomNonce(), verifier, redirectUri, fresh }
+      const address = oidc.buildAuthorizationUrl(config, {
+        redirect_uri: redirectUri,
+        scope: 'openid email profile',
+        state: request.state,
+        nonce: request.nonce,
+        code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+        max_age: fresh ? '0' : String(ANY_AGE_SECONDS),
+        ...(fresh && { prompt: 'login' }),
+        ...(email !== null && { login_hint: email }),
+      })
+      return { address: address.href, request }
+    },
+
+    /**
+     * Whom the provider vouches for; `query` is what it appended to the address.
+     * @throws unauthorized for an answer that is not of this request; forbidden when it says no; upstream_failed, upstream_timeout
+     */
+    async finish(query: string, request: AuthorizationRequest): Promise<Vouched> {
+      const answer = new URL(request.redirectUri)
+      answer.search = query
+      try {
+        const claims = await inTime(discover().then((config) => claimsOf(config, answer, request)))
+        const { iss, sub, email, name, amr, auth_time: at } = claims
+        return {
+          identity: `${iss} ${sub}`,
+          email: typeof email === 'string' && claims.email_verified === true ? email : null,
+          name: typeof name === 'string' && name !== '' ? name.slice(0, 128) : null,
+          mfa: Array.isArray(amr) && amr.includes('mfa'),
+          ageSeconds: typeof at === 'number' ? Math.max(0, Date.now() / 1000 - at) : null,
+        }
+      } catch (error) {
+        throw refusalOf(error)
+      }
+    },
+  }
+}
+
+/** An error's code from the provider, which may be anything. */
+const wordOf = (code: string): string => (/^[a-z_]{1,64}$/.test(code) ? code : 'for a reason of its own')
+
+const reasonOf = (error: unknown): string => {
+  if (error instanceof oidc.ResponseBodyError) return `it refused this service (${wordOf(error.error)})`
+  const message = error instanceof Error ? error.message : String(error)
+  return message.slice(0, 200)
+}
+
+export type IdentityProvider = ReturnType<typeof createIdentityProvider>

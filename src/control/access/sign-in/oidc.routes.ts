@@ -1,0 +1,79 @@
+import { forbidden } from '../../../domain/errors.ts'
+import { isFromOwnPage } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { stepCookie, stepTokenIn } from '../../../platform/http/session-cookie.ts'
+import { optionalBody } from '../../../platform/http/validation.ts'
+import type { PresentSession } from '../sessions/session-view.service.ts'
+import { knownOrNobody } from '../sessions/sessions.routes.ts'
+import { Session } from '../sessions/sessions.schema.ts'
+import { browserOf, cookiesOf, presentStep } from './browser.ts'
+import type { Oidc } from './oidc.service.ts'
+import { ProviderAddress, ProviderAnswer, ProviderSignIn, SignInStep } from './sign-in.schema.ts'
+import { STEP_SECONDS } from './steps.service.ts'
+
+/** The page of the dashboard to which the provider sends the browser back: what is registered there. */
+const CALLBACK = '/sign-in/callback'
+
+interface OidcParts {
+  readonly oidc: Oidc
+  readonly present: PresentSession
+  readonly publicUrl: string | null
+}
+
+/** Signing in by an identity provider (OpenID Connect). */
+export const oidcRoutes = (app: App, { oidc, present, publicUrl }: OidcParts): void => {
+  app.post(
+    '/api/v1/session/oidc',
+    {
+      schema: {
+        operationId: 'beginProviderSignIn',
+        summary: 'Begin to sign in by the identity provider',
+        description:
+          'Answers where to send the browser. Who is signed in has to show again there who they are. The provider sends the browser back to /sign-in/callback, whose page sends what was appended to it to /session/oidc/callback.',
+        'x-extension': true,
+        body: optionalBody(ProviderSignIn),
+        response: { 200: ProviderAddress },
+      },
+      config: {
+        access: 'public',
+        whileRestricted: true,
+        errors: ['unauthorized', 'forbidden', 'conflict', 'upstream_failed', 'upstream_timeout'],
+      } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      if (!isFromOwnPage(request)) throw forbidden('Only a page of this service begins a sign-in.')
+      const caller = await knownOrNobody(request)
+      const redirectUri = `${publicUrl ?? `${request.protocol}://${request.host}`}${CALLBACK}`
+      const { address, token } = await oidc.begin(caller, { redirectUri, orgId: request.body?.org_id ?? null })
+      reply.header('set-cookie', stepCookie(request, token, STEP_SECONDS))
+      return { redirect_to: address }
+    },
+  )
+
+  app.post(
+    '/api/v1/session/oidc/callback',
+    {
+      schema: {
+        operationId: 'finishProviderSignIn',
+        summary: 'Finish a sign-in by the identity provider',
+        description:
+          'In the browser that began it, within 5 minutes, once. Answers 200 where a second factor is due: nothing is signed in before.',
+        'x-extension': true,
+        body: ProviderAnswer,
+        response: { 201: Session, 200: SignInStep },
+      },
+      config: {
+        access: 'public',
+        errors: ['unauthorized', 'forbidden', 'conflict', 'upstream_failed', 'upstream_timeout'],
+      } satisfies RouteConfig,
+    },
+    async (request, reply) => {
+      if (!isFromOwnPage(request)) throw forbidden('Only a page of this service finishes a sign-in.')
+      const outcome = await oidc.finish(stepTokenIn(request), request.body.query, browserOf(request))
+      reply.header('set-cookie', cookiesOf(request, outcome))
+      if (outcome.kind === 'step') return reply.code(200).send(presentStep(outcome))
+      return reply.code(201).send(await present(outcome.opened.caller))
+    },
+  )
+}

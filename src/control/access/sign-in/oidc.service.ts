@@ -1,0 +1,135 @@
+import type { Caller } from '../../../domain/access.ts'
+import { conflict, forbidden, unauthorized } from '../../../domain/errors.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import { auditNote } from '../../audit-note.ts'
+import type { PeopleService } from '../people/people.service.ts'
+import type { SessionsService } from '../sessions/sessions.service.ts'
+import type { Account, AccountsStore } from './accounts.store.ts'
+import type { AuthorizationRequest, IdentityProvider, Vouched } from './identity-provider.ts'
+import type { Browser, Outcome, SignIn } from './sign-in.service.ts'
+import type { Steps } from './steps.service.ts'
+
+const SEVERAL = 'Several organizations know you. Begin again, and name yours.'
+
+/** A sign-in at the identity provider that is under way. */
+interface Waiting {
+  readonly request: AuthorizationRequest
+  readonly orgId: string | null
+  /** The session that goes on, where somebody shows again who they are. */
+  readonly sessionId: string | null
+}
+
+/** Signs people in by the identity provider. It vouches for who they are; whether they may come in, an admin has said. */
+export const createOidc = (parts: {
+  readonly database: Database
+  /** Null where none is set. */
+  readonly provider: IdentityProvider | null
+  readonly accounts: AccountsStore
+  readonly people: PeopleService
+  readonly sessions: SessionsService
+  readonly signIn: SignIn
+  readonly steps: Steps
+  readonly now: () => Date
+}) => {
+  const { database, provider, accounts, people, sessions, signIn, steps, now } = parts
+
+  const requireProvider = (): IdentityProvider => {
+    if (provider !== null) return provider
+    throw conflict('This service has no identity provider: set SERVICE_OIDC_ISSUER. Sign in another way.')
+  }
+
+  /** By the verified address of mail, once: an account that an admin has made, or invited. */
+  const link = async (tx: Executor, vouched: Vouched, orgId: string | null): Promise<Account> => {
+    const { identity, email, name } = vouched
+    if (email === null) {
+      throw forbidden(
+        'The identity provider has not verified your email address, so that it cannot be told which account is yours.',
+      )
+    }
+    const found = await accounts.allByEmail(tx, email, orgId)
+    const invitations = await people.openInvitationsTo(tx, email, orgId)
+    if (found.length + invitations.length > 1) throw unauthorized(SEVERAL)
+    if (found.length + invitations.length === 0) {
+      throw forbidden(`Nobody has invited ${email}${orgId === null ? '' : ` to '${orgId}'`}. Ask an admin to.`)
+    }
+    const id = found[0]?.id ?? (await people.joinBy(tx, invitations[0]!, name)).id
+    if (!(await accounts.linkIdentity(tx, id, identity))) {
+      throw forbidden(
+        'This account is linked to somebody else at the identity provider. An admin unlinks it by: svc team reset-factor <email>',
+      )
+    }
+    const account = (await accounts.find(tx, id))!
+    const after = { identityProvider: identity.split(' ')[0] }
+    auditNote({ kind: 'person', id, orgId: account.orgId, name: email, before: { identityProvider: null }, after })
+    return account
+  }
+
+  const accountOf = async (tx: Executor, vouched: Vouched, orgId: string | null): Promise<Account> => {
+    const known = await accounts.allByIdentity(tx, vouched.identity, orgId)
+    if (known.length > 1) throw unauthorized(SEVERAL)
+    return known[0] ?? (await link(tx, vouched, orgId))
+  }
+
+  /** Their session goes on: they have shown again who they are. */
+  const confirm = async (
+    tx: Executor,
+    { sessionId, personId }: { readonly sessionId: string; readonly personId: string },
+    { identity, mfa }: Vouched,
+  ): Promise<Outcome> => {
+    const account = await accounts.find(tx, personId)
+    if (account === null) throw unauthorized('This account was removed.')
+    if (account.oidcIdentity !== identity) {
+      throw forbidden('The identity provider signed in somebody else, or an account that is not linked to this one.')
+    }
+    const opened = await sessions.renew(tx, sessionId, { mfa })
+    const after = { authenticatedAt: opened.session.authenticatedAt }
+    auditNote({ kind: 'session', id: sessionId, after, actor: opened.caller })
+    return { kind: 'session', opened, known: await signIn.knownBrowser(account.email) }
+  }
+
+  return {
+    /** The provider's host; null where none is set. */
+    name: provider?.name ?? null,
+
+    /**
+     * The address to send the browser to, and the token of its step. Who is signed in as a person shows again who they are.
+     * @throws conflict without a provider; upstream_failed, upstream_timeout
+     */
+    async begin(
+      caller: Caller | null,
+      { redirectUri, orgId }: { readonly redirectUri: string; readonly orgId: string | null },
+    ): Promise<{ address: string; token: string }> {
+      const session = caller === null ? null : await sessions.ofPerson(caller)
+      const fresh = session !== null
+      const { address, request } = await requireProvider().begin(redirectUri, {
+        fresh,
+        email: session?.person.email ?? null,
+      })
+      const waiting: Waiting = { request, orgId, sessionId: session?.id ?? null }
+      const token = await steps.begin(database.sql, 'oidc', session?.person.id ?? null, { ...waiting })
+      return { address, token }
+    },
+
+    /**
+     * What comes of the provider's answer, in the browser that began. @throws unauthorized, forbidden, upstream_failed, upstream_timeout
+     */
+    async finish(token: string | null, query: string, browser: Browser): Promise<Outcome> {
+      const step = await steps.take(database.sql, token, 'oidc')
+      if (step === null) {
+        throw unauthorized('No sign-in of this browser waits for the identity provider: it has expired. Begin again.')
+      }
+      const { request, orgId, sessionId } = step.data as unknown as Waiting
+      const vouched = await requireProvider().finish(query, request)
+      const { mfa, ageSeconds } = vouched
+      const authenticatedAt = ageSeconds === null ? null : new Date(now().getTime() - ageSeconds * 1000)
+      return database.transaction(async (tx) => {
+        if (sessionId !== null) return confirm(tx, { sessionId, personId: step.personId! }, vouched)
+        const account = await accountOf(tx, vouched, orgId)
+        if (mfa) return signIn.complete(tx, account, { browser, mfa, authenticatedAt })
+        return signIn.afterFirstFactor(tx, account, { browser, authenticatedAt })
+      })
+    },
+  }
+}
+
+export type Oidc = ReturnType<typeof createOidc>

@@ -1,0 +1,188 @@
+import { expect, it } from 'vitest'
+import { openBrowser, PASSWORD, startPeople } from './people.fixture.ts'
+import { type ProviderUser, startProvider } from './provider.fixture.ts'
+
+const ADA: ProviderUser = { sub: 'u-1', email: 'ada@acme.example', name: 'Ada L.' }
+
+const start = async (options: Parameters<typeof startPeople>[0] = {}) => {
+  const provider = await startProvider()
+  const people = await startPeople({ ...options, config: { oidc: provider.settings, ...options?.config } })
+  await provider.open(people.world.baseUrl)
+  const invite = (email: string, role = 'viewer', org_id = 'acme') =>
+    people.byKey('POST', '/team', { email, role, org_id })
+  const begin = async (browser: ReturnType<typeof openBrowser>, body: object = {}) => {
+    const begun = await browser.call('POST', '/session/oidc', body)
+    expect([begun.status, begun.status < 300 ? '' : begun.body]).toEqual([200, ''])
+    return begun.body.redirect_to as string
+  }
+  const finish = (browser: ReturnType<typeof openBrowser>, back: URL) =>
+    browser.call('POST', '/session/oidc/callback', { query: back.search.slice(1) })
+  const signIn = async (browser: ReturnType<typeof openBrowser>, who: ProviderUser | null, body: object = {}) =>
+    finish(browser, await provider.visit(await begin(browser, body), who))
+  return { ...people, provider, invite, begin, finish, signIn }
+}
+
+it.each(['embedded', 'postgres'] as const)(
+  'an invited person joins by the identity provider on %s',
+  async (database) => {
+    const { world, invite, begin, finish, signIn, provider, byKey } = await start({ database })
+    await invite('Ada@acme.example')
+    const browser = openBrowser(world)
+    const address = new URL(await begin(browser))
+    expect(Object.fromEntries(address.searchParams)).toMatchObject({
+      response_type: 'code',
+      code_challenge_method: 'S256',
+      redirect_uri: `${world.baseUrl}/sign-in/callback`,
+      scope: 'openid email profile',
+    })
+    const joined = await finish(browser, await provider.visit(address.href, ADA))
+    expect(joined.body).toMatchObject({
+      signed_in: true,
+      org_id: 'acme',
+      identity_provider: new URL(provider.settings.issuer).host,
+      person: { email: 'Ada@acme.example', name: 'Ada L.', role: 'viewer', mfa: false, restriction: null },
+    })
+    expect(browser.cookie('step')).toBe(undefined)
+    expect((await browser.call('GET', '/account')).body).toMatchObject({ password: false, identity_provider: true })
+    expect((await browser.call('GET', '/models')).status).toBe(200)
+
+    // From now on by issuer and subject: another address there is still the same person, the same address no other one.
+    const moved = { sub: 'u-1', email: 'ada@else.example', email_verified: false }
+    expect((await signIn(openBrowser(world), moved)).body).toMatchObject({ person: { email: 'Ada@acme.example' } })
+    const thief = await signIn(openBrowser(world), { ...ADA, sub: 'u-2' })
+    expect([thief.status, thief.body.message]).toEqual([403, expect.stringMatching(/^This account is linked to/)])
+    const { entries } = (await byKey('GET', '/audit?org_id=acme&limit=50')).body as { entries: { action: string }[] }
+    expect(entries.filter(({ action }) => action === 'finishProviderSignIn').length).toBeGreaterThan(1)
+  },
+)
+
+it('nobody joins unasked, or by an address that is not verified, or into another organization', async () => {
+  const { world, invite, signIn } = await start()
+  const refusal = async (who: ProviderUser | null, body: object = {}) => {
+    const browser = openBrowser(world)
+    const { status, body: answer } = await signIn(browser, who, body)
+    expect(browser.token()).toBe(undefined)
+    return [status, answer.message]
+  }
+  expect(await refusal(ADA)).toEqual([403, 'Nobody has invited ada@acme.example. Ask an admin to.'])
+  await invite(ADA.email)
+  expect((await refusal({ ...ADA, email_verified: false }))[1]).toMatch(/has not verified/)
+  expect((await refusal(ADA, { org_id: 'beta' }))[1]).toMatch(/^Nobody has invited ada@acme.example to 'beta'/)
+  expect((await refusal(null))[1]).toMatch(/did not sign you in: access_denied/)
+  await invite(ADA.email, 'admin', 'beta')
+  expect(await refusal(ADA)).toEqual([401, 'Several organizations know you. Begin again, and name yours.'])
+  expect((await signIn(openBrowser(world), ADA, { org_id: 'beta' })).body).toMatchObject({ org_id: 'beta' })
+  expect((await signIn(openBrowser(world), ADA, { org_id: 'acme' })).body).toMatchObject({ org_id: 'acme' })
+  expect((await refusal(ADA))[1]).toMatch(/^Several organizations/)
+  await world.advance(8 * 24 * 3600)
+  await invite('late@acme.example')
+  await world.advance(8 * 24 * 3600)
+  expect((await refusal({ sub: 'u-3', email: 'late@acme.example' }))[1]).toMatch(/^Nobody has invited/)
+})
+
+it('an answer counts once, in the browser that began, for the request that it is of', async () => {
+  const { world, invite, begin, finish, provider } = await start()
+  await invite(ADA.email)
+  const browser = openBrowser(world)
+  const back = await provider.visit(await begin(browser), ADA)
+  // Somebody else's browser is handed the answer (login CSRF), with nothing begun there, or with another request.
+  expect((await finish(openBrowser(world), back)).status).toBe(401)
+  const other = openBrowser(world)
+  await begin(other)
+  expect((await finish(other, back)).body.message).toMatch(/is not valid here/)
+  // Its own state with the code of another request: PKCE does not fit.
+  const mallory = openBrowser(world)
+  const own = new URL(await begin(mallory))
+  const injected = new URL(back)
+  injected.searchParams.set('state', own.searchParams.get('state')!)
+  expect((await finish(mallory, injected)).status).toBe(401)
+  // Another issuer's answer (mix-up), then a page of another site.
+  for (const change of [{ iss: 'https://evil.example' }, { state: 'x' }] as Record<string, string>[]) {
+    const again = openBrowser(world)
+    const changed = await provider.visit(await begin(again), ADA)
+    for (const [name, value] of Object.entries(change)) changed.searchParams.set(name, value)
+    expect((await finish(again, changed)).status).toBe(401)
+    expect(again.token()).toBe(undefined)
+  }
+  const elsewhere = { origin: 'https://evil.example' }
+  expect((await browser.call('POST', '/session/oidc', {}, elsewhere)).status).toBe(403)
+  expect((await browser.call('POST', '/session/oidc/callback', { query: 'code=x' }, elsewhere)).status).toBe(403)
+
+  const late = openBrowser(world)
+  const lateBack = await provider.visit(await begin(late), ADA)
+  await world.advance(301)
+  expect((await finish(late, lateBack)).body.message).toMatch(/it has expired/)
+  const good = await provider.visit(await begin(browser), ADA)
+  const both = await Promise.all([finish(browser, good), finish(browser, good)])
+  expect(both.map(({ status }) => status).sort()).toEqual([201, 401])
+})
+
+it('a second factor is still asked for, but where the provider says that it had two', async () => {
+  const { world, join, byKey, begin, finish, signIn, provider } = await start()
+  await join(ADA.email)
+  await byKey('PATCH', '/team/policy', { org_id: 'acme', require_mfa: 'all', reauthenticate_minutes: 30 })
+  const browser = openBrowser(world)
+  expect((await signIn(browser, ADA)).body).toMatchObject({ person: { mfa: false, restriction: 'enroll' } })
+  expect((await browser.call('GET', '/models')).status).toBe(403)
+  const strong = { ...ADA, amr: ['pwd', 'mfa'] }
+  expect((await signIn(openBrowser(world), strong)).body).toMatchObject({ person: { mfa: true, restriction: null } })
+
+  await world
+    .database!.sql.updateTable('people')
+    .set({ totp_secret: 'sealed', totp_confirmed_at: world.now() })
+    .where('email', '=', ADA.email)
+    .execute()
+  const halfway = openBrowser(world)
+  const step = await signIn(halfway, ADA)
+  expect([step.status, step.body]).toEqual([200, { next: 'second_factor', factors: ['totp'], expires_in: 300 }])
+  expect(halfway.token()).toBe(undefined)
+
+  // After a while without use they confirm at the provider, which must ask them anew, and only as the same person.
+  const idle = openBrowser(world)
+  await signIn(idle, strong)
+  const before = idle.token()
+  await world.advance(31 * 60)
+  expect((await idle.call('GET', '/session')).body).toMatchObject({ person: { restriction: 'confirm' } })
+  const address = new URL(await begin(idle))
+  expect(address.searchParams.get('prompt')).toBe('login')
+  const stranger = await finish(idle, await provider.visit(address.href, { sub: 'u-9', email: ADA.email }))
+  expect(stranger.body.message).toMatch(/signed in somebody else/)
+  expect((await signIn(idle, ADA)).body).toMatchObject({ person: { mfa: true, restriction: null } })
+  expect(idle.token()).not.toBe(before)
+})
+
+it('an admin’s reset unlinks the identity provider', async () => {
+  const { world, join, byKey, signIn } = await start()
+  const id = await join(ADA.email)
+  await signIn(openBrowser(world), ADA)
+  expect((await signIn(openBrowser(world), { ...ADA, sub: 'new' })).status).toBe(403)
+  await byKey('DELETE', `/team/${id}/second-factor`)
+  expect((await signIn(openBrowser(world), { ...ADA, sub: 'new' })).status).toBe(201)
+  expect((await openBrowser(world).signIn(ADA.email, { password: PASSWORD })).status).toBe(201)
+})
+
+it('a provider that stalls or is away is said within seconds, and works when it is back', async () => {
+  const provider = await startProvider()
+  const { world, join } = await startPeople({ config: { oidc: provider.settings } })
+  await join(ADA.email)
+  const browser = openBrowser(world)
+  const begin = () => browser.call('POST', '/session/oidc', {})
+  provider.stall()
+  const stalled = await begin()
+  expect([stalled.status, stalled.body.message]).toEqual([
+    504,
+    expect.stringMatching(
+      /^The identity provider 127.0.0.1:\d+ cannot be asked now: .*5 s.* Try again, or sign in another/,
+    ),
+  ])
+  await provider.open(world.baseUrl)
+  const begun = await begin()
+  expect(begun.status).toBe(200)
+  const back = await provider.visit(begun.body.redirect_to as string, ADA)
+  await provider.stop()
+  const away = await browser.call('POST', '/session/oidc/callback', { query: back.search.slice(1) })
+  expect([away.status, away.body.error]).toEqual([502, 'upstream_failed'])
+  expect((await browser.signIn(ADA.email)).status).toBe(201)
+  const none = await startPeople()
+  expect((await openBrowser(none.world).call('POST', '/session/oidc', {})).status).toBe(409)
+})

@@ -1,0 +1,114 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { exportJWK, generateKeyPair } from 'jose'
+import { onTestFinished } from 'vitest'
+
+const SECRET = 'a secret of the client, long enough'
+
+/** Who sits before the provider's page, and what it knows of them. */
+export interface ProviderUser {
+  readonly sub: string
+  readonly email: string
+  readonly email_verified?: boolean
+  readonly name?: string
+  /** By what they show who they are. */
+  readonly amr?: readonly string[]
+}
+
+interface Interactions {
+  interactionDetails(request: unknown, response: unknown): Promise<InteractionDetails>
+  interactionFinished(request: unknown, response: unknown, result: object): Promise<void>
+  callback(): (request: unknown, response: unknown) => void
+  readonly Grant: new (about: object) => { addOIDCScope(scope: string): void; save(): Promise<string> }
+}
+interface InteractionDetails {
+  readonly prompt: { readonly name: string }
+  readonly params: { readonly client_id: string }
+  readonly session?: { readonly accountId: string }
+}
+
+/** An identity provider (the package oidc-provider) on a port of its own. Whoever is named signs in there at once. */
+export const startProvider = async () => {
+  let handle: (request: { url?: string | undefined }, response: { end(): void }) => void = (_, response) =>
+    response.end()
+  const server = createServer((request, response) => handle(request, response))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const users = new Map<string, ProviderUser>()
+  let user: ProviderUser | null = null
+
+  /** Makes it answer: it must know the service's own address. */
+  const open = async (serviceUrl: string): Promise<void> => {
+    // @ts-expect-error It has no types of its own.
+    const { default: Provider } = await import('oidc-provider')
+    const { privateKey } = await generateKeyPair('RS256', { extractable: true })
+    const provider = new Provider(issuer, {
+      clients: [{ client_id: 'tributary', client_secret: SECRET, redirect_uris: [`${serviceUrl}/sign-in/callback`] }],
+      claims: { openid: ['sub', 'amr'], email: ['email', 'email_verified'], profile: ['name'] },
+      cookies: { keys: ['k'] },
+      features: { devInteractions: { enabled: false } },
+      findAccount: (_: unknown, id: string) => ({ accountId: id, claims: () => ({ ...users.get(id) }) }),
+      interactions: { url: (_: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
+      jwks: { keys: [{ ...(await exportJWK(privateKey)), use: 'sig', alg: 'RS256' }] },
+      ttl: { Session: 600, Grant: 600, Interaction: 600, AccessToken: 600, IdToken: 600 },
+    }) as Interactions
+    const interact = async (request: unknown, response: unknown): Promise<void> => {
+      const { prompt, params, session } = await provider.interactionDetails(request, response)
+      if (user === null) {
+        return provider.interactionFinished(request, response, { error: 'access_denied' })
+      }
+      if (prompt.name === 'login') {
+        const { sub, amr = ['pwd'] } = user
+        return provider.interactionFinished(request, response, { login: { accountId: sub, amr } })
+      }
+      const grant = new provider.Grant({ accountId: session?.accountId, clientId: params.client_id })
+      grant.addOIDCScope('openid email profile')
+      return provider.interactionFinished(request, response, { consent: { grantId: await grant.save() } })
+    }
+    const answer = provider.callback()
+    handle = (request, response) => {
+      if (request.url?.startsWith('/interaction/')) void interact(request, response)
+      else answer(request, response)
+    }
+  }
+
+  /** Follows the provider's pages as a browser does, signed in there as `who` (null says no), to the way back. */
+  const visit = async (address: string, who: ProviderUser | null): Promise<URL> => {
+    user = who
+    if (who !== null) users.set(who.sub, { email_verified: true, ...who })
+    const jar = new Map<string, string>()
+    for (let next = new URL(address), hops = 0; hops < 12; hops++) {
+      const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
+      const answer = await fetch(next, { redirect: 'manual', headers: { cookie } })
+      for (const line of answer.headers.getSetCookie()) {
+        const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!
+        jar.set(name!, value!)
+      }
+      const location = answer.headers.get('location')
+      if (location === null) throw new Error(`the provider answered ${answer.status}: ${await answer.text()}`)
+      next = new URL(location, next)
+      if (next.origin !== issuer) return next
+    }
+    throw new Error('the provider redirects without end')
+  }
+
+  return {
+    settings: { issuer, clientId: 'tributary', clientSecret: SECRET },
+    open,
+    visit,
+    /** Who a browser that goes there by itself signs in as. */
+    setUser: (who: ProviderUser) => {
+      user = who
+      users.set(who.sub, { email_verified: true, ...who })
+    },
+    /** It takes requests, and never answers. */
+    stall: () => {
+      handle = () => undefined
+    },
+    stop: () => server.closeAllConnections() ?? new Promise<void>((resolve) => server.close(() => resolve())),
+  }
+}

@@ -1,0 +1,60 @@
+import { useQuery } from '@tanstack/react-query'
+import { type MouseEvent, useState } from 'react'
+import { finishProviderSignIn, leaveForProvider, type SecondFactorStep } from '../api/session.ts'
+import { Button, Loaded, Problem } from '../parts/layout.tsx'
+import { SignInForm } from './sign-in-form.tsx'
+
+/** Where the identity provider sends the browser back to. */
+const CALLBACK = '/sign-in/callback'
+
+/** What the identity provider appended to the address, which is taken out of it before anything else sees it. */
+export const takeProviderAnswer = (): string | null => {
+  const { pathname, search } = window.location
+  if (pathname !== CALLBACK) return null
+  window.history.replaceState(null, '', '/')
+  return search.slice(1)
+}
+
+/** Leaves for the identity provider; for the organization that the form around it names, where it has such a field. */
+export const ByProvider = ({ provider }: { readonly provider: string | null }) => {
+  const [error, setError] = useState<Error | null>(null)
+  if (provider === null) return null
+  const leave = (event: MouseEvent<HTMLButtonElement>): void => {
+    const { form } = event.currentTarget
+    const orgId = form === null ? '' : String(new FormData(form).get('org') ?? '').trim()
+    setError(null)
+    leaveForProvider(orgId).catch(setError)
+  }
+  return (
+    <>
+      <Button onClick={leave}>Use {provider}</Button>
+      {error && <Problem error={error} />}
+    </>
+  )
+}
+
+/** The way back from the identity provider: signed in, or with a second factor due. */
+export const ProviderAnswer = ({
+  query,
+  onDone,
+}: {
+  readonly query: string
+  readonly onDone: (step: SecondFactorStep | null) => void
+}) => {
+  const finished = useQuery({
+    queryKey: ['provider-answer'],
+    queryFn: async () => {
+      onDone(await finishProviderSignIn(query))
+      return true
+    },
+    retry: false,
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  if (finished.error === null) return <Loaded query={finished}>{() => null}</Loaded>
+  const back = async (): Promise<void> => onDone(null)
+  return (
+    <SignInForm title="Not signed in" verb="Back" act={back}>
+      <Problem error={finished.error} />
+    </SignInForm>
+  )
+}

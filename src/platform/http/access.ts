@@ -200,3 +200,13 @@ export const optionalCallerOf = async (request: FastifyRequest): Promise<Caller 
   calledBy(request)[CALLER] = caller
   return caller
 }
+
+/** As `optionalCallerOf`, where a session that has ended is no session: what a page asks first must say so instead of failing. */
+export const validCallerOf = async (request: FastifyRequest): Promise<Caller | null> => {
+  try {
+    return await optionalCallerOf(request)
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'unauthorized') return null
+    throw error
+  }
+}

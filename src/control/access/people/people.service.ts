@@ -165,7 +165,7 @@ export const createPeopleService = (parts: {
       store.openInvitationsTo(db, email, orgId, now()),
 
     /** Makes the account of who was invited, and has shown by the identity provider that the address is theirs. */
-    joinBy: (tx: Executor, { hash }: Invitation, name: string | null): Promise<Person> =>
+    joinBy: (tx: Executor, { hash }: Pick<Invitation, 'hash'>, name: string | null): Promise<Person> =>
       join(tx, hash, { name, passwordHash: null }),
 
     async setRole(caller: Caller, id: string, role: Role): Promise<Member> {

@@ -1,8 +1,6 @@
-import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import type { Caller } from '../../../domain/access.ts'
-import { forbidden, ServiceError } from '../../../domain/errors.ts'
-import { callerOf, isFromOwnPage, optionalCallerOf } from '../../../platform/http/access.ts'
+import { forbidden } from '../../../domain/errors.ts'
+import { callerOf, isFromOwnPage, validCallerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { sessionCookie, sessionTokenIn } from '../../../platform/http/session-cookie.ts'
@@ -10,16 +8,6 @@ import type { LoginService } from '../login/login.service.ts'
 import { type PresentSession, sessionRow } from './session-view.service.ts'
 import { Session, SessionList, SessionParams, SignInLink } from './sessions.schema.ts'
 import type { SessionsService } from './sessions.service.ts'
-
-/** A session that has ended is no session; what a page asks first must say so instead of failing. */
-export const knownOrNobody = async (request: FastifyRequest): Promise<Caller | null> => {
-  try {
-    return await optionalCallerOf(request)
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === 'unauthorized') return null
-    throw error
-  }
-}
 
 interface SessionParts {
   readonly sessions: SessionsService
@@ -40,7 +28,7 @@ export const sessionsRoutes = (app: App, { sessions, login, present }: SessionPa
       },
       config: { access: 'public', whileRestricted: true } satisfies RouteConfig,
     },
-    async (request) => present(await knownOrNobody(request)),
+    async (request) => present(await validCallerOf(request)),
   )
 
   app.post(

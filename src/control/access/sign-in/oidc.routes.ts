@@ -1,11 +1,10 @@
 import { forbidden } from '../../../domain/errors.ts'
-import { isFromOwnPage } from '../../../platform/http/access.ts'
+import { isFromOwnPage, validCallerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { stepCookie, stepTokenIn } from '../../../platform/http/session-cookie.ts'
 import { optionalBody } from '../../../platform/http/validation.ts'
 import type { PresentSession } from '../sessions/session-view.service.ts'
-import { knownOrNobody } from '../sessions/sessions.routes.ts'
 import { Session } from '../sessions/sessions.schema.ts'
 import { browserOf, cookiesOf, presentStep } from './browser.ts'
 import type { Oidc } from './oidc.service.ts'
@@ -43,7 +42,7 @@ export const oidcRoutes = (app: App, { oidc, present, publicUrl }: OidcParts): v
     },
     async (request, reply) => {
       if (!isFromOwnPage(request)) throw forbidden('Only a page of this service begins a sign-in.')
-      const caller = await knownOrNobody(request)
+      const caller = await validCallerOf(request)
       const redirectUri = `${publicUrl ?? `${request.protocol}://${request.host}`}${CALLBACK}`
       const { address, token } = await oidc.begin(caller, { redirectUri, orgId: request.body?.org_id ?? null })
       reply.header('set-cookie', stepCookie(request, token, STEP_SECONDS))

@@ -2,7 +2,6 @@ import type { Caller } from '../../../domain/access.ts'
 import { conflict, forbidden, unauthorized } from '../../../domain/errors.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
-import type { PeopleService } from '../people/people.service.ts'
 import type { SessionsService } from '../sessions/sessions.service.ts'
 import type { Account, AccountsStore } from './accounts.store.ts'
 import type { AuthorizationRequest, IdentityProvider, Vouched } from './identity-provider.ts'
@@ -10,6 +9,13 @@ import type { Browser, Outcome, SignIn } from './sign-in.service.ts'
 import type { Steps } from './steps.service.ts'
 
 const SEVERAL = 'Several organizations know you. Begin again, and name yours.'
+
+/** Who is invited, and may come in. */
+interface Invitations {
+  openInvitationsTo(db: Executor, email: string, orgId: string | null): Promise<readonly { readonly hash: string }[]>
+  /** Makes their account. @throws unauthorized when the invitation ended meanwhile */
+  joinBy(tx: Executor, invitation: { readonly hash: string }, name: string | null): Promise<{ readonly id: string }>
+}
 
 /** A sign-in at the identity provider that is under way. */
 interface Waiting {
@@ -25,7 +31,7 @@ export const createOidc = (parts: {
   /** Null where none is set. */
   readonly provider: IdentityProvider | null
   readonly accounts: AccountsStore
-  readonly people: PeopleService
+  readonly people: Invitations
   readonly sessions: SessionsService
   readonly signIn: SignIn
   readonly steps: Steps

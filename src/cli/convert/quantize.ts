@@ -103,17 +103,21 @@ export interface Quantized extends Report {
   readonly bytes: number
 }
 
-const cells = (row: Measured): Readonly<Record<string, string | null>> => ({
-  METHOD: row.method,
-  SIZE: row.bytes === undefined ? null : sizeWords(row.bytes),
-  QUALITY: row.quality?.toFixed(4) ?? null,
-  COSINE: row.cosine?.toFixed(4) ?? null,
-  PERPLEXITY: row.perplexity?.toFixed(3) ?? null,
-  DIVERGENCE: row.divergence?.toFixed(5) ?? null,
-  agreement: typeof row.agreement === 'number' ? `${(100 * row.agreement).toFixed(1)} %` : null,
-  TIME: row.milliseconds === undefined ? null : `${row.milliseconds.toFixed(2)} ms`,
-  '': row.reason ?? '',
-})
+const cells = (row: Measured): Readonly<Record<string, string | null>> => {
+  const agreement = typeof row.agreement === 'number' ? `${(100 * row.agreement).toFixed(1)} %` : null
+  return {
+    METHOD: row.method,
+    SIZE: row.bytes === undefined ? null : sizeWords(row.bytes),
+    QUALITY: row.quality?.toFixed(4) ?? null,
+    COSINE: row.cosine?.toFixed(4) ?? null,
+    PERPLEXITY: row.perplexity?.toFixed(3) ?? null,
+    DIVERGENCE: row.divergence?.toFixed(5) ?? null,
+    'SAME CLASS': agreement,
+    'SAME TOKEN': agreement,
+    TIME: row.milliseconds === undefined ? null : `${row.milliseconds.toFixed(2)} ms`,
+    '': row.reason ?? '',
+  }
+}
 
 const SAMPLES_COLUMNS = ['METHOD', 'SIZE', 'QUALITY', 'COSINE', 'SAME CLASS', 'TIME', '']
 const TEXT_COLUMNS = ['METHOD', 'SIZE', 'QUALITY', 'PERPLEXITY', 'DIVERGENCE', 'SAME TOKEN', 'TIME', '']

@@ -153,6 +153,11 @@ it('trees become products of matrices', () => {
   ])
 })
 
+it('a thresholded ReLU leaves out what equals the threshold, as ONNX does', () => {
+  const layers = layersOf(onnxToCoreml(single('ThresholdedRelu', [3], { alpha: float(2) })).bytes)
+  expect(layers.map(kindOf).filter((kind) => kind !== 'loadConstantND')).toEqual(['greaterThan', 'whereBroadcastable'])
+})
+
 it.each([
   [
     single('Einsum', [2, 2], { equation: text('ij->ji') }),
@@ -173,6 +178,7 @@ it.each([
   ],
   [single('Relu', [1, 2, 1, 1, 1, 1]), "The input 'x' has 6 dimensions; Core ML takes up to 5."],
   [single('Relu', [0, 2]), "The input 'x' is empty: [0, 2]."],
+  [single('SpaceToDepth', [1, 4, 4, 4], { blocksize: int(2), mode: text('CRD') }), 'Only the mode DCR is supported.'],
   [single('Elu', [2], { alpha: float(1), beta: float(0) }), null],
 ] as const)('what has no layer is refused with its operator (%#)', (model, message) => {
   if (message === null) expect(onnxToCoreml(model).bytes.length).toBeGreaterThan(50)

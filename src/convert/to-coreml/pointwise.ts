@@ -54,6 +54,13 @@ const prelu: Rule = (step) => {
   step.emit('addBroadcastable', {}, [positive, step.add('multiplyBroadcastable', {}, [slope, negative])])
 }
 
+/** Core ML's own passes on what equals the threshold, too. */
+const thresholdedRelu: Rule = (step) => {
+  const [x, alpha, zero] = [step.value(0), step.context.float('alpha', 1), step.net.constant([1], [0])]
+  const above = step.add('greaterThan', {}, [x, step.net.constant([1], [alpha])])
+  step.emit('whereBroadcastable', {}, [above, x, zero])
+}
+
 const hardSwish: Rule = (step) => {
   const gate = step.add('activation', { sigmoidHard: { alpha: 1 / 6, beta: 0.5 } }, [step.value(0)])
   step.emit('multiplyBroadcastable', {}, [step.value(0), gate])
@@ -99,12 +106,15 @@ export const POINTWISE: Readonly<Record<string, Rule>> = {
   Elu: activation(({ context }) => ({ ELU: { alpha: context.float('alpha', 1) } })),
   Softplus: activation(() => ({ softplus: {} })),
   Softsign: activation(() => ({ softsign: {} })),
-  ThresholdedRelu: activation(({ context }) => ({ thresholdedReLU: { alpha: context.float('alpha', 1) } })),
+  ThresholdedRelu: thresholdedRelu,
   HardSigmoid: activation(({ context }) => ({
     sigmoidHard: { alpha: context.float('alpha', 0.2), beta: context.float('beta', 0.5) },
   })),
   Identity: activation(() => linear(1)),
-  Dropout: activation(() => linear(1)),
+  Dropout: (step) => {
+    if (step.context.has(2)) throw badRequest('Dropout that trains is not supported; export for inference.')
+    step.emit('activation', linear(1), [step.value(0)])
+  },
   Neg: activation(() => linear(-1)),
   Reciprocal: (step) => step.emit('divideBroadcastable', {}, [step.net.constant([1], [1]), step.value(0)]),
   HardSwish: hardSwish,

@@ -167,7 +167,10 @@ export const REARRANGING: Readonly<Record<string, Rule>> = {
   TopK: topK,
   CumSum: cumSum,
   DepthToSpace: depthToSpace(({ context }) => (context.text('mode', 'DCR') === 'CRD' ? 2 : 1)),
-  SpaceToDepth: depthToSpace(() => 0),
+  SpaceToDepth: depthToSpace(({ context }) => {
+    if (context.text('mode', 'DCR') !== 'DCR') throw badRequest('Only the mode DCR is supported.')
+    return 0
+  }),
   ...Object.fromEntries(
     'ReduceL1 ReduceL2 ReduceMax ReduceMin ReduceSum ReduceProd ReduceMean ReduceLogSum ReduceSumSquare ReduceLogSumExp'
       .split(' ')

@@ -7,14 +7,17 @@ import { readTrees } from '../../../tensors/xgboost-trees.ts'
 
 const file = (name: string) => readFileSync(frameworkPath(`boost_${name}.json`))
 
-it('a job with xgb_bagging adds the trees of every device, round after round, and its receipts replay', async () => {
+it.each([
+  ['xgb_bagging', 'every device', 6],
+  ['xgb_cyclic', 'one device', 3],
+])('a job with %s adds the trees of %s, round after round, and its receipts replay', async (strategy, _, trees) => {
   const world = await startWorld()
   const devices = [await world.register('a'), await world.register('b')] as const
   const { key } = devices[0]
   await world.request('POST', '/api/v1/models', { key, body: { name: 'trees', framework: 'xgboost' } })
   const model = formOf(file('model'), {}, 'model.json')
   await world.request('POST', '/api/v1/models/trees/versions/upload', { key, body: model })
-  const job = { model: 'trees', strategy: 'xgb_bagging', rounds: 2, min_devices: 2 }
+  const job = { model: 'trees', strategy, rounds: 2, min_devices: 2 }
   const started = await world.request('POST', '/api/v1/training/jobs', { key, body: job })
   expect(started).toMatchObject({ status: 201 })
   const { id: jobId } = started.body as { id: string }
@@ -42,7 +45,7 @@ it('a job with xgb_bagging adds the trees of every device, round after round, an
   const url = `${world.baseUrl}/api/v1/models/${latest}/versions/1/download`
   const answer = await fetch(url, { headers: { authorization: `Bearer ${key}` } })
   expect(answer.headers.get('content-disposition')).toContain('.json')
-  expect(readTrees(bytesSource(new Uint8Array(await answer.arrayBuffer()))).trees).toHaveLength(2 + 2 * 6)
+  expect(readTrees(bytesSource(new Uint8Array(await answer.arrayBuffer()))).trees).toHaveLength(2 + 2 * trees)
 })
 
 it('trees are refused by other strategies, naming the right ones, and weights by strategies of trees', async () => {

@@ -56,8 +56,8 @@ const prelu: Rule = (step) => {
 
 /** Core ML's own passes on what equals the threshold, too. */
 const thresholdedRelu: Rule = (step) => {
-  const [x, alpha, zero] = [step.value(0), step.context.float('alpha', 1), step.net.constant([1], [0])]
-  const above = step.add('greaterThan', {}, [x, step.net.constant([1], [alpha])])
+  const [x, alpha, zero] = [step.value(0), step.context.float('alpha', 1), step.net.constant([0], [1])]
+  const above = step.add('greaterThan', {}, [x, step.net.constant([alpha], [1])])
   step.emit('whereBroadcastable', {}, [above, x, zero])
 }
 

@@ -1,7 +1,12 @@
+import { readFileSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { deflateSync, gzipSync } from 'node:zlib'
 import { expect, it, onTestFinished } from 'vitest'
+import { frameworkPath } from '../../test/fixtures/frameworks/open.ts'
+import { detectFormat } from '../tensors/detect.ts'
+import { readWeights } from '../tensors/read-weights.ts'
 import { bytesSource } from '../tensors/sources.ts'
 import { convertModel } from './convert.ts'
 import { graphBuilder } from './onnx/graph-builder.ts'
@@ -25,6 +30,21 @@ const fileOf = async (bytes: Uint8Array): Promise<string> => {
   await writeFile(path, bytes)
   return path
 }
+
+it('a joblib file is converted whatever its name, also one that joblib compressed', () => {
+  const bytes = readFileSync(frameworkPath('logistic_a.joblib'))
+  const results = [bytes, deflateSync(bytes), gzipSync(bytes)].map((file) => {
+    const source = bytesSource(file)
+    expect(detectFormat(source)).toBe('joblib')
+    return convertModel(source, { fileName: 'model', formats: ['onnx'] }).files[0]!.bytes
+  })
+  expect(results[1]).toEqual(results[0])
+  expect(results[2]).toEqual(results[0])
+  expect(() => readWeights(bytesSource(deflateSync(bytes)))).toThrow('is compressed, so that no result can be written')
+  expect(() =>
+    convertModel(bytesSource(deflateSync(bytes).subarray(0, 300)), { fileName: 'm', formats: ['onnx'] }),
+  ).toThrow('The compressed joblib file is damaged')
+})
 
 it('a model is converted in a thread, and described', async () => {
   const steps: string[] = []

@@ -2,7 +2,6 @@
 import { badRequest, type ServiceError } from '../domain/errors.ts'
 import { type DetectedFormat, detectFormat } from '../tensors/detect.ts'
 import { isWeightFormat, titleOf } from '../tensors/formats.ts'
-import { isZlibOrGzip } from '../tensors/sklearn-objects.ts'
 import type { ByteSource } from '../tensors/weight-file.ts'
 import { readZip, startsLikeZip } from '../tensors/zip.ts'
 import { isHdf5Model } from './from-keras/keras-file.ts'
@@ -63,10 +62,6 @@ export interface TargetFormat {
   ): { readonly bytes: Uint8Array; readonly notes: readonly string[] }
 }
 
-/** joblib compresses with zlib or gzip: what is in such a file, only its name tells before it is read. */
-const isCompressedPickle = (source: ByteSource, fileName: string): boolean =>
-  /\.(pkl|pickle|joblib)(\.(z|gz))?$/i.test(fileName) && isZlibOrGzip(source.read(0, Math.min(2, source.size)))
-
 /** In the order of the checks. */
 export const SOURCES: readonly SourceFormat[] = [
   {
@@ -105,7 +100,7 @@ export const SOURCES: readonly SourceFormat[] = [
     name: 'sklearn',
     title: 'a scikit-learn model',
     endings: ['pkl', 'joblib'],
-    recognize: ({ source, detected, fileName }) => detected === 'pickle' || isCompressedPickle(source, fileName),
+    recognize: ({ detected }) => detected === 'pickle' || detected === 'joblib',
     toOnnx: sklearnToOnnx,
   },
 ]

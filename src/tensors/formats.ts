@@ -1,6 +1,7 @@
 import type { VersionFormat } from '../domain/model.ts'
 import type { ContainerPlan } from './container-plan.ts'
 import { readHdf5, readKeras } from './hdf5.ts'
+import { plainPickle, startOfCompressed } from './joblib-compression.ts'
 import type { Layout } from './layout.ts'
 import type { ReadLimits } from './limits.ts'
 import { readNpy, startsLikeNpy } from './npy.ts'
@@ -178,6 +179,21 @@ export const FORMATS = {
     // An object whose first key is the learner: the key's length, as a number of some width, stands before it.
     sniff: ({ head }) => /^\{[UilLI][^a-z]{1,8}learner/.test(String.fromCharCode(...head.subarray(0, 24))),
   },
+  joblib: {
+    title: 'a joblib file',
+    extensions: ['joblib'],
+    read: readSklearn,
+    mayBeOpaque: true,
+    check: (source) => walkPickle(plainPickle(source)),
+    versions: ['sklearn', 'xgboost'],
+    decides: true,
+    // pickle.load does not open it, so that it keeps its ending. Arrays without objects come behind a name of joblib's.
+    sniff: ({ head }) => {
+      const compressed = startOfCompressed(head)
+      if (compressed !== null) return startsLikePickle(compressed)
+      return startsLikePickle(head) && /joblib\.numpy_pickle/.test(String.fromCharCode(...head))
+    },
+  },
   gzip: {
     title: 'a gzip file',
     extensions: ['gz'],
@@ -206,17 +222,6 @@ export const FORMATS = {
     versions: [],
     decides: false,
     sniff: (sample) => startsWith('GIF87a')(sample) || startsWith('GIF89a')(sample),
-  },
-  joblib: {
-    title: 'a joblib file',
-    extensions: ['joblib'],
-    read: readSklearn,
-    mayBeOpaque: true,
-    check: walkPickle,
-    versions: ['sklearn', 'xgboost'],
-    decides: true,
-    // pickle.load does not open it, so that it keeps its ending. Arrays without objects come behind a name of joblib's.
-    sniff: ({ head }) => startsLikePickle(head) && /joblib\.numpy_pickle/.test(String.fromCharCode(...head)),
   },
   pickle: {
     title: 'a plain Python pickle',

@@ -1,7 +1,7 @@
 // scikit-learn's pickles and joblib files as plain data. Nothing that they name is imported, called or evaluated.
-import { Decompress } from 'fflate'
 import { badRequest } from '../domain/errors.ts'
 import { ByteCursor } from './byte-cursor.ts'
+import { plainPickle } from './joblib-compression.ts'
 import {
   emptyArray,
   fillArray,
@@ -18,7 +18,6 @@ import {
 import { unpickle } from './pickle.ts'
 import type { PickleHost, PickleObject, PickleValue } from './pickle-value.ts'
 import { showName } from './shape.ts'
-import { bytesSource } from './sources.ts'
 import type { ByteSource } from './weight-file.ts'
 
 /** An instance of a Python class: its full name, what it was made from, and its state, most often its attributes. */
@@ -42,9 +41,6 @@ export interface PickledFile {
   /** Arrays of a compressed file cannot be patched in place. */
   readonly compressed: boolean
 }
-
-const MAX_INFLATED = 256 * 1024 * 1024
-const INFLATE_STEP = 64 * 1024
 
 export const isObject = (value: unknown): value is PickledObject =>
   typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'object'
@@ -188,59 +184,14 @@ const hostOf = (run: Run, depth: number): PickleHost => {
   }
 }
 
-const inflated = (source: ByteSource): ByteSource => {
-  const parts: Uint8Array[] = []
-  let size = 0
-  const stream = new Decompress((chunk) => {
-    size += chunk.length
-    if (size > MAX_INFLATED)
-      throw badRequest(`The file inflates to more than ${MAX_INFLATED} bytes. Save it with compress=0.`)
-    parts.push(chunk)
-  })
-  try {
-    for (let at = 0; at < source.size; at += INFLATE_STEP) {
-      const length = Math.min(INFLATE_STEP, source.size - at)
-      stream.push(new Uint8Array(source.read(at, length)), at + length === source.size)
-    }
-  } catch (cause) {
-    if (!(cause instanceof Error) || !('code' in cause) || typeof cause.code !== 'number') throw cause
-    throw badRequest('The compressed joblib file is damaged. Send the whole file again.')
-  }
-  const bytes = new Uint8Array(size)
-  let at = 0
-  for (const part of parts) {
-    bytes.set(part, at)
-    at += part.length
-  }
-  return bytesSource(bytes)
-}
-
-const COMPRESSIONS: readonly (readonly [string, readonly number[]])[] = [
-  ['bz2', [0x42, 0x5a, 0x68]],
-  ['xz', [0xfd, 0x37, 0x7a, 0x58]],
-  ['lzma', [0x5d, 0x00, 0x00]],
-  ['lz4', [0x04, 0x22, 0x4d, 0x18]],
-]
-
-/** Whether the bytes begin like a file that joblib compressed with zlib or gzip. */
-export const isZlibOrGzip = (head: Uint8Array): boolean =>
-  (head[0] === 0x78 && ((head[0] << 8) | head[1]!) % 31 === 0) || (head[0] === 0x1f && head[1] === 0x8b)
-
 /**
  * The object in a file of pickle (protocols 2 to 5) or joblib (also compressed with zlib or gzip): estimators as
  * `PickledObject`, NumPy arrays as the places of their bytes. Memory is bounded by a multiple of the file's size, but
  * objects may be referred to many times: who walks them must count. Throws bad_request.
  */
 export const readPickledFile = (source: ByteSource, scalars: Scalars = 'values'): PickledFile => {
-  const head = source.read(0, Math.min(source.size, 4))
-  const other = COMPRESSIONS.find(([, sign]) => sign.every((byte, at) => head[at] === byte))
-  if (other !== undefined)
-    throw badRequest(
-      `The joblib file is compressed with ${other[0]}. Save it with joblib.dump(model, path, compress=0).`,
-    )
-  const compressed = isZlibOrGzip(head)
-  const plain = compressed ? inflated(source) : source
+  const plain = plainPickle(source)
   const cursor = new ByteCursor(plain, 0, plain.size, 'The pickle')
   const run: Run = { source: plain, cursor, latin1: latin1Reader(plain.size), scalars }
-  return { value: unpickle(cursor, hostOf(run, 0), plain.size), source: plain, compressed }
+  return { value: unpickle(cursor, hostOf(run, 0), plain.size), source: plain, compressed: plain !== source }
 }

@@ -183,7 +183,11 @@ const addEstimator = (found: Found, prefix: string, value: PickleValue | undefin
  * naming the estimator or the attribute.
  */
 export const readSklearn = (source: ByteSource): TensorPlaces => {
-  const { value: root } = readPickledFile(source, 'arrays')
+  const { value: root, compressed } = readPickledFile(source, 'arrays')
+  if (compressed)
+    throw badRequest(
+      'The joblib file is compressed, so that no result can be written in its place. Save it with joblib.dump(model, path).',
+    )
   const found: Found = { source, tensors: [], constants: [], statistics: [], needsModel: null }
   addEstimator(found, '', root, 0)
   const { tensors, constants, statistics, needsModel } = found

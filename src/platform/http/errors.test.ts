@@ -31,6 +31,9 @@ const routes = (app: App): void => {
   app.get('/database', { config: PUBLIC }, async () => {
     throw Object.assign(new Error('terminating connection'), { code: '57P01', statusCode: 404 })
   })
+  app.get('/database-reset', { config: PUBLIC }, async () => {
+    throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' })
+  })
   app.get('/nothing', { config: PUBLIC }, async () => {
     throw undefined
   })
@@ -183,20 +186,23 @@ test('a service error travels under its own code, with Retry-After where it has 
   ])
 })
 
-test('a database that does not respond is 503 with a time to wait, and a log line', async () => {
-  const { app, lines } = await start()
-  const answer = await app.inject({ url: '/database' })
-  expect([answer.statusCode, answer.headers['retry-after'], answer.json()]).toEqual([
-    503,
-    '2',
-    {
-      error: 'unavailable',
-      message: 'The database of the service does not respond. Try again in a moment.',
-      status_code: 503,
-    },
-  ])
-  expect(lines().join('\n')).toContain('the database or the file storage does not respond')
-})
+test.each(['/database', '/database-reset'])(
+  '%s, which does not respond, is 503 with a time to wait, and a log line',
+  async (url) => {
+    const { app, lines } = await start()
+    const answer = await app.inject({ url })
+    expect([answer.statusCode, answer.headers['retry-after'], answer.json()]).toEqual([
+      503,
+      '2',
+      {
+        error: 'unavailable',
+        message: 'The database of the service does not respond. Try again in a moment.',
+        status_code: 503,
+      },
+    ])
+    expect(lines().join('\n')).toContain('the database or the file storage does not respond')
+  },
+)
 
 test.each(['/crash', '/nothing'])('an unexpected error (%s) is 500, tells nothing and is logged', async (url) => {
   const { app, lines } = await start()

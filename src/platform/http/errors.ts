@@ -31,6 +31,8 @@ const inOurWords = (error: FastifyError, request: FastifyRequest): ServiceError 
     case 'FST_ERR_MAX_PARAM_LENGTH':
       return badRequest('A part of the path is too long.')
     case 'ECONNRESET':
+      // Or it was the connection to the database.
+      if (!request.raw.destroyed || request.raw.complete) return undefined
       return badRequest('The connection was closed before the body had arrived.')
     default:
       // Static files outside their folder: there is nothing there to forbid.

@@ -1,0 +1,51 @@
+// `npm run chaos -- --seed 7 --kills 60 --minutes 10`: see docs/operations.md.
+import { parseArgs } from 'node:util'
+import { runChaos } from './run.ts'
+import { createSoak } from './soak.ts'
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    seeds: { type: 'string', default: '1' },
+    kills: { type: 'string' },
+    minutes: { type: 'string', default: '60' },
+    processes: { type: 'string', default: '3' },
+    agents: { type: 'string', default: '100' },
+    soak: { type: 'boolean', default: false },
+  },
+})
+
+let violations = 0
+let kills = 0
+for (let seed = Number(values.seed); seed < Number(values.seed) + Number(values.seeds); seed++) {
+  const soak = createSoak()
+  const began = performance.now()
+  const result = await runChaos({
+    seed,
+    processes: Number(values.processes),
+    agents: Number(values.agents),
+    kills: Number(values.kills ?? (values.soak ? Number.POSITIVE_INFINITY : 60)),
+    minutes: Number(values.minutes),
+    replays: 10,
+    isQuiet: values.soak,
+    log: (line) => console.log(line),
+    onTick: soak.measure,
+  })
+  const list = (counts: ReadonlyMap<string, number>): string =>
+    [...counts]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([what, times]) => `${what} ${times}`)
+      .join(', ')
+  console.log(
+    `seed ${seed}: ${result.kills} kills, ${result.violations.length} violations, ${result.exits} other exits`,
+  )
+  console.log(`  faults: ${list(result.faults)}`)
+  console.log(`  acknowledged: ${list(result.counts)}`)
+  console.log(`  took ${Math.round((performance.now() - began) / 1000)} s`)
+  for (const line of soak.report()) console.log(`  ${line}`)
+  if (result.violations.length > 0) console.log(`  again: npm run chaos -- --seed ${seed}`)
+  violations += result.violations.length
+  kills += result.kills
+}
+console.log(`${kills} kills, ${violations} violations`)
+process.exit(violations === 0 ? 0 : 1)

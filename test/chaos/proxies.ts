@@ -1,0 +1,98 @@
+import { createServer as createHttpServer, request as httpRequest, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import type { Random } from '../../src/sdk/trainers/random.ts'
+
+const listening = async (server: Server): Promise<number> => {
+  server.listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  return (server.address() as AddressInfo).port
+}
+
+export interface ResettingProxy {
+  readonly port: number
+  /** Ends every connection through it with a reset, in the middle of whatever it carries. */
+  reset(): void
+  close(): void
+}
+
+/** Passes connections on to a port of this machine. */
+export const startTcpProxy = async (target: number): Promise<ResettingProxy> => {
+  const sockets = new Set<Socket>()
+  const server = createServer({ noDelay: true }, (near) => {
+    const far = connect({ port: target, host: '127.0.0.1', noDelay: true })
+    for (const socket of [near, far]) {
+      sockets.add(socket)
+      socket.on('error', () => undefined)
+      socket.on('close', () => {
+        sockets.delete(socket)
+        near.destroy()
+        far.destroy()
+      })
+    }
+    near.pipe(far).pipe(near)
+  })
+  const reset = (): void => {
+    for (const socket of sockets) socket.resetAndDestroy()
+  }
+  return {
+    port: await listening(server),
+    reset,
+    close: () => {
+      reset()
+      server.close()
+    },
+  }
+}
+
+export type StoreTrouble = 'none' | 'away' | 'slow' | 'errors' | 'torn'
+
+/** Before an object store: passes requests on, or is what `trouble` says. */
+export const startStoreProxy = async (target: number, random: Random) => {
+  const proxy = { port: 0, trouble: 'none' as StoreTrouble, close: (): void => undefined }
+  const waiting = new Set<NodeJS.Timeout>()
+
+  /** Half of the answer, and no more. */
+  const tear = (response: ServerResponse, bytes: Buffer): void => {
+    response.write(bytes.subarray(0, bytes.length >> 1), () => response.destroy())
+  }
+
+  const server = createHttpServer((request, response) => {
+    const { method, headers, url } = request
+    const { trouble } = proxy
+    const isHit = random.uniform() < 0.5
+    if (trouble === 'away') return request.socket.destroy()
+    if (trouble === 'errors' && isHit) return void response.writeHead(500).end()
+    const pass = (): void => {
+      const onward = httpRequest({ port: target, host: '127.0.0.1', method, headers, path: url }, (answer) => {
+        response.writeHead(answer.statusCode!, answer.headers)
+        if (method === 'HEAD') return void response.end()
+        if (trouble === 'torn' && isHit) return void answer.once('data', (bytes) => tear(response, bytes))
+        answer.on('error', () => response.destroy())
+        answer.pipe(response)
+      })
+      onward.on('error', () => response.destroy())
+      // Of a request that is torn the store gets a part.
+      if (trouble === 'torn' && isHit && method === 'PUT') {
+        request.once('data', (bytes: Buffer) => {
+          onward.write(bytes.subarray(0, bytes.length >> 1), () => onward.destroy())
+          request.socket.destroy()
+        })
+      } else request.pipe(onward)
+    }
+    if (trouble !== 'slow') return pass()
+    const timer = setTimeout(pass, 200 + 2000 * random.uniform())
+    waiting.add(timer)
+    timer.unref()
+    response.on('close', () => waiting.delete(timer))
+  })
+  server.on('clientError', (_error, socket) => socket.destroy())
+  proxy.port = await listening(server)
+  proxy.close = () => {
+    for (const timer of waiting) clearTimeout(timer)
+    server.closeAllConnections()
+    server.close()
+  }
+  return proxy
+}
+
+export type StoreProxy = Awaited<ReturnType<typeof startStoreProxy>>

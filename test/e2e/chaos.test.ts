@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest'
+import { runChaos } from '../chaos/run.ts'
+import { freshPostgresUrl, hasPostgres } from '../databases.ts'
+
+// The short form of `npm run chaos`, on the tests' own PostgreSQL server, which is not killed.
+
+it.skipIf(!hasPostgres())(
+  'nothing that was acknowledged is lost when two processes are killed a dozen times',
+  async () => {
+    const said: string[] = []
+    const result = await runChaos({
+      seed: 15,
+      processes: 2,
+      agents: 8,
+      kills: 12,
+      minutes: 5,
+      replays: 2,
+      maxHoldMs: 1000,
+      databaseUrl: await freshPostgresUrl(),
+      log: (line) => said.push(line),
+    })
+    expect({ violations: result.violations, kills: result.kills }, said.join('\n')).toEqual({
+      violations: [],
+      kills: 12,
+    })
+  },
+)

@@ -712,6 +712,15 @@ export interface paths {
          */
         put: operations["sendHeartbeat"];
     };
+    "/api/v1/devices/{device_id}/heartbeats": {
+        parameters: {
+        };
+        /**
+         * Get a device's heartbeats of the last day
+         * @description How many heartbeats came in each quarter of an hour.
+         */
+        get: operations["getHeartbeatHistory"];
+    };
     "/api/v1/devices/{device_id}/assignments": {
         parameters: {
         };
@@ -4303,6 +4312,31 @@ export interface components {
             /** @description When to send the next heartbeat; random, so that a large fleet does not send all at once */
             next_heartbeat_seconds?: number;
             message: string;
+        };
+        /**
+         * @description A device's heartbeats of the last day
+         * @example {
+         *       "device_id": "pixel-8-0042",
+         *       "from": "2026-03-02T09:00:00.000Z",
+         *       "slot_seconds": 900,
+         *       "counts": [
+         *         15,
+         *         0,
+         *         14
+         *       ]
+         *     }
+         */
+        HeartbeatHistory: {
+            device_id: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            from: string;
+            /** @description How long each slot is */
+            slot_seconds: number;
+            /** @description Heartbeats in each slot from then on, the current one last */
+            counts: number[];
         };
         /**
          * @description A receiver of metrics or logs
@@ -11115,6 +11149,35 @@ export interface operations {
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
             507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    getHeartbeatHistory: {
+        parameters: {
+            query?: {
+                /** @description The device's organization, for keys bound to none where several have this device_id */
+                org_id?: components["parameters"]["DeviceOrgId"];
+            };
+            path: {
+                /** @description The id that the device chose for itself */
+                device_id: components["parameters"]["DeviceId"];
+            };
+        };
+        responses: {
+            /** @description A device's heartbeats of the last day */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["HeartbeatHistory"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listAssignments: {

@@ -42,12 +42,31 @@ describe.skipIf(!hasBrowser())('signing in', () => {
     await expectAccessible(page)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('mine · acme').waitFor()
+    await page.getByText('Nothing runs').waitFor()
     expect(wrong()).toEqual([])
     const again = await openDashboard(link, '')
     await again.page.getByRole('button', { name: 'Sign in' }).click()
     await again.page.getByText('This link is unknown, used or expired.').waitFor()
     await again.page.getByRole('button', { name: 'Not now' }).click()
     await again.page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
+  })
+
+  it('asks for nothing that the key may not see', async () => {
+    const { world } = await start()
+    for (const [scope, shown, refused] of [
+      ['models:read', 'Nothing needs you', /v1\/(training|federations|fleet|status)/],
+      ['training:read', 'Nothing runs', /v1\/(models|rollouts|experiments|fleet|status)/],
+      ['devices:read', 'Active in the last 5 min', /v1\/(models|rollouts|experiments|training|federations)/],
+    ] as const) {
+      const body = { name: 'one', org_id: 'acme', scopes: [scope] }
+      const made = await world.request('POST', '/api/v1/keys', { key: world.service.firstAdminKey!, body })
+      const { page, wrong } = await openDashboard(await linkOf(world, (made.body as { api_key: string }).api_key), '')
+      const asked: string[] = []
+      page.on('request', (request) => asked.push(request.url()))
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByText(shown).waitFor()
+      expect({ refused: asked.filter((url) => refused.test(url)), wrong: wrong() }).toEqual({ refused: [], wrong: [] })
+    }
   })
 
   it('a signed-in browser approves svc login with one click', async () => {

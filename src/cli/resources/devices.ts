@@ -34,6 +34,10 @@ export const devices: Resource = {
       args: [deviceArgument],
       options: [option('--org <org_id>', 'organization of the device, if several have this device id', 'org_id')],
     }),
+    action('heartbeats', 'show when a device sent heartbeats', 'GET /api/v1/devices/{device_id}/heartbeats', {
+      args: [deviceArgument],
+      options: [option('--org <org_id>', 'organization of the device, if several have this device id', 'org_id')],
+    }),
     action('summary', 'count devices by status and platform', 'GET /api/v1/fleet/summary'),
     action('assignments', 'list the versions assigned to a device', 'GET /api/v1/devices/{device_id}/assignments', {
       args: [deviceArgument],

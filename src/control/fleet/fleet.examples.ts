@@ -64,6 +64,7 @@ export const examples = {
     updated_at: times.reported,
   },
   heartbeat: { status: 'active', metrics: { battery_level: 87, charging: true } },
+  heartbeatHistory: { device_id: 'pixel-8-0042', from: times.created, slot_seconds: 900, counts: [15, 0, 14] },
   heartbeatAnswer: {
     status: 'active',
     last_heartbeat: times.reported,

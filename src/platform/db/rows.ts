@@ -29,6 +29,9 @@ export interface DeviceRow {
   trains: Generated<boolean>
   heartbeat_seconds: number | null
   missed_at: Date | null
+  /** Added by 0037-heartbeat-counts, with the next one. */
+  heartbeat_counts: number[] | null
+  heartbeat_slot: number | null
   metrics: Json<Record<string, unknown>> | null
   last_heartbeat: Date
   created_at: Date

@@ -1,5 +1,6 @@
 import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { ApiError, type components, unwrap } from '../../client/client.ts'
+import type { Scope } from '../../domain/access.ts'
 import { api, queries, Unreachable } from './client.ts'
 import type { AnswerOf } from './paths.ts'
 
@@ -39,6 +40,12 @@ export const useSession = (): UseQueryResult<Session> =>
 
 const keep = (session: Session): void => {
   queries.setQueryData(KEY, session)
+}
+
+/** Whether who is signed in may do what a scope allows: a page does not ask for what it would be refused. */
+export const useMay = (): ((scope: Scope) => boolean) => {
+  const scopes = useSession().data?.scopes ?? []
+  return (scope) => scopes.includes(scope)
 }
 
 /** Null when the browser is signed in; else what it must show before. @throws ApiError when the credentials are not valid */

@@ -1,4 +1,5 @@
 import { tagOfAll } from '../../../domain/assignment.ts'
+import { SLOT_SECONDS } from '../../../domain/heartbeat-counts.ts'
 import { outsideWarning, reportedValues } from '../../../domain/reported-number.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
@@ -8,7 +9,14 @@ import { optionalBody } from '../../../platform/http/validation.ts'
 import { warn } from '../../../platform/http/warnings.ts'
 import type { DevicesService } from '../devices/devices.service.ts'
 import { presentAssignment } from './assignment.schema.ts'
-import { DeviceParams, HeartbeatBody, HeartbeatQuery, HeartbeatResult } from './heartbeats.schema.ts'
+import {
+  DeviceParams,
+  HeartbeatBody,
+  HeartbeatHistory,
+  HeartbeatQuery,
+  HeartbeatResult,
+  OrgQuery,
+} from './heartbeats.schema.ts'
 import type { HeartbeatsService } from './heartbeats.service.ts'
 
 export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, devices: DevicesService): void => {
@@ -61,6 +69,27 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
         message:
           received.pendingRoundId === null ? 'Heartbeat recorded.' : 'Heartbeat recorded. A round awaits this device.',
       }
+    },
+  )
+
+  app.get(
+    '/api/v1/devices/:device_id/heartbeats',
+    {
+      schema: {
+        operationId: 'getHeartbeatHistory',
+        summary: "Get a device's heartbeats of the last day",
+        description: 'How many heartbeats came in each quarter of an hour.',
+        params: DeviceParams,
+        querystring: OrgQuery,
+        response: { 200: HeartbeatHistory },
+      },
+      config: { access: 'devices:read', errors: ['not_found', 'conflict'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { device_id } = request.params
+      const device = await devices.get(callerOf(request), device_id, { orgId: request.query.org_id })
+      const { from, counts } = await heartbeats.history(device)
+      return { device_id, from: from.toISOString(), slot_seconds: SLOT_SECONDS, counts: [...counts] }
     },
   )
 }

@@ -1,16 +1,28 @@
 import { Type } from 'typebox'
-import { Body, ReportedValues, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { Body, Count, ReportedValues, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
 import { DeviceParams, OrgQuery, Status, Trains } from '../devices/devices.schema.ts'
 import { examples } from '../fleet.examples.ts'
 import { Assignment } from './assignment.schema.ts'
 
-export { DeviceParams }
+export { DeviceParams, OrgQuery }
 
 export const HeartbeatBody = Body('Heartbeat', "A device's report about itself", examples.heartbeat, {
   status: Type.Optional(Status),
   metrics: Type.Optional(ReportedValues),
   trains: Type.Optional(Trains),
 })
+
+export const HeartbeatHistory = Body(
+  'HeartbeatHistory',
+  "A device's heartbeats of the last day",
+  examples.heartbeatHistory,
+  {
+    device_id: Type.String(),
+    from: Timestamp,
+    slot_seconds: Type.Integer({ description: 'How long each slot is' }),
+    counts: Type.Array(Count, { description: 'Heartbeats in each slot from then on, the current one last' }),
+  },
+)
 
 export const HeartbeatQuery = Type.Object({
   ...OrgQuery.properties,

@@ -2,6 +2,7 @@ import { type Caller, holds, sees } from '../../../domain/access.ts'
 import { type Assignment, tagOfAll } from '../../../domain/assignment.ts'
 import type { DeviceStatus } from '../../../domain/device.ts'
 import { forbidden, notFound } from '../../../domain/errors.ts'
+import { lastDay, MAX_SLOTS, SLOT_SECONDS, slotAt } from '../../../domain/heartbeat-counts.ts'
 import { nextHeartbeatSeconds } from '../../../domain/pace.ts'
 import type { Random } from '../../../domain/sampling.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
@@ -136,6 +137,16 @@ export const createHeartbeatsService = (parts: {
     /** Later modules add to the answers this way, when they are created. */
     contribute(added: Partial<HeartbeatContributors>): void {
       Object.assign(contributors, added)
+    },
+
+    /** The device's heartbeats of the last day: when the first slot began, and how many came in each. */
+    async history(device: {
+      readonly id: string
+    }): Promise<{ readonly from: Date; readonly counts: readonly number[] }> {
+      const slot = slotAt(now())
+      const found = await store.counts(database.sql, device.id)
+      const from = new Date((slot - MAX_SLOTS + 1) * SLOT_SECONDS * 1000)
+      return { from, counts: lastDay(found?.counts ?? [], found?.slot ?? slot, slot) }
     },
 
     /** In the transaction of what devices are to be told of; `announcedTo` is then asked what that means to them. */

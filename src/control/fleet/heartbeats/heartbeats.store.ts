@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { DeviceStatus } from '../../../domain/device.ts'
+import { MAX_SLOTS, slotAt } from '../../../domain/heartbeat-counts.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
 export interface Beat {
@@ -41,7 +42,21 @@ interface HeardRow {
   is_announced: boolean
 }
 
+/** Of a smallint. */
+const MAX_COUNT = 32_767
+
 export const createHeartbeatsStore = () => ({
+  /** The latest counts of the device's heartbeats, and the slot of the last of them; null before the first. */
+  async counts(
+    db: Executor,
+    id: string,
+  ): Promise<{ readonly counts: readonly number[]; readonly slot: number } | null> {
+    const { rows } = await sql<{ counts: readonly number[]; slot: number }>`
+      select to_jsonb(heartbeat_counts) as counts, heartbeat_slot as slot from devices
+      where id = ${id} and heartbeat_slot is not null`.execute(db)
+    return rows[0] ?? null
+  },
+
   /**
    * Writes many heartbeats in one statement, which also says whether there is anything to announce. Null is a beat of no
    * device, or of several. Ids come sorted, so that batches of several processes lock rows in the same order.
@@ -74,15 +89,24 @@ const write = async (db: Executor, beats: readonly Beat[]): Promise<HeardRow[]> 
       -- As long as the last one, and not much shorter than those before: rounds make heartbeats come in bursts.
       heartbeat_seconds = least(${MAX_INTERVAL_SECONDS}::real, greatest(b.wait_seconds,
         extract(epoch from b.at - d.last_heartbeat)::real, coalesce(d.heartbeat_seconds, 0) / 2)),
-      metrics = coalesce(b.metrics::jsonb, d.metrics)
+      metrics = coalesce(b.metrics::jsonb, d.metrics),
+      heartbeat_slot = greatest(b.slot, d.heartbeat_slot),
+      heartbeat_counts = case
+        when d.heartbeat_slot is null then array[1]::smallint[]
+        when b.slot <= d.heartbeat_slot then d.heartbeat_counts[:cardinality(d.heartbeat_counts) - 1]
+          || least(d.heartbeat_counts[cardinality(d.heartbeat_counts)] + 1, ${MAX_COUNT})::smallint
+        else d.heartbeat_counts[greatest(1, cardinality(d.heartbeat_counts) + b.slot - d.heartbeat_slot - ${MAX_SLOTS - 1}):]
+          || array_fill(0::smallint, array[least(b.slot - d.heartbeat_slot, ${MAX_SLOTS}) - 1]) || 1::smallint
+      end
     from (
       select * from unnest(
         ${beats.map((b) => b.deviceId)}::text[], ${beats.map((b) => b.status)}::text[],
         ${beats.map((b) => (b.metrics === null ? null : JSON.stringify(b.metrics)))}::text[],
         ${beats.map((b) => b.at)}::timestamptz[],
         ${beats.map((b) => b.onlyId)}::uuid[], ${beats.map((b) => b.onlyOrg)}::text[],
-        ${beats.map((b) => b.trains)}::boolean[], ${beats.map((b) => b.waitSeconds)}::real[]
-      ) with ordinality as u (device_id, status, metrics, at, only_id, only_org, trains, wait_seconds, n)
+        ${beats.map((b) => b.trains)}::boolean[], ${beats.map((b) => b.waitSeconds)}::real[],
+        ${beats.map((b) => slotAt(b.at))}::integer[]
+      ) with ordinality as u (device_id, status, metrics, at, only_id, only_org, trains, wait_seconds, slot, n)
     ) as b
     -- Nearly every beat is of the device that owns the key. Else it is of the only one of that name that the key sees.
     where d.id = coalesce(b.only_id, (

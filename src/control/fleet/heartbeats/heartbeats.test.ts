@@ -22,6 +22,48 @@ describe('a heartbeat', () => {
     })
   })
 
+  it('is counted in its quarter of an hour, for a day', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('phone')
+    const history = async () => {
+      const { body } = await world.request('GET', '/api/v1/devices/phone/heartbeats', { key })
+      const { counts, ...rest } = body as { counts: readonly number[] }
+      return {
+        ...rest,
+        counts: counts.flatMap((beats, slot) => (beats === 0 ? [] : [[slot, beats]])),
+        slots: counts.length,
+      }
+    }
+    const beat = async (...minutes: readonly number[]) => {
+      for (const after of minutes) {
+        await world.advance(after * 60)
+        await world.request('PUT', '/api/v1/devices/phone/heartbeat', { key })
+      }
+    }
+    const shape = { device_id: 'phone', slot_seconds: 900, slots: 96 }
+    expect(await history()).toEqual({ ...shape, from: '2025-12-31T00:15:00.000Z', counts: [] })
+    await beat(0, 5, 5, 5, 75)
+    // 00:00, 00:05 and 00:10, then 00:15, then 01:30.
+    const counts = [
+      [89, 3],
+      [90, 1],
+      [95, 1],
+    ]
+    expect(await history()).toEqual({ ...shape, from: '2025-12-31T01:45:00.000Z', counts })
+    await world.advance(23 * 3600)
+    expect(await history()).toMatchObject({ counts: [[3, 1]] })
+    await beat(15, 0)
+    expect(await history()).toMatchObject({
+      counts: [
+        [2, 1],
+        [95, 2],
+      ],
+    })
+    await beat(2 * 24 * 60)
+    expect(await history()).toMatchObject({ counts: [[95, 1]], slots: 96 })
+    expect((await world.request('GET', '/api/v1/devices/tablet/heartbeats', { key })).status).toBe(404)
+  })
+
   it('keeps its metrics within the range of numbers, and says which became null', async () => {
     const world = await startWorld()
     const { key } = await world.register('phone', { capabilities: { memory_gb: 1e300, cores: 8 } })

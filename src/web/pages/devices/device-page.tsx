@@ -11,6 +11,7 @@ import { measure } from '../../text/format.ts'
 import { deviceHref } from '../../url/device-href.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import { DeviceGroups } from './device-groups.tsx'
+import { DeviceHeartbeats } from './device-heartbeats.tsx'
 import { DeviceRounds } from './device-rounds.tsx'
 import { DeviceVersions } from './device-versions.tsx'
 import { momentsOf } from './moments.ts'
@@ -151,6 +152,7 @@ export const DevicePage = ({ deviceId }: { readonly deviceId: string }) => {
                 <Values title="Metrics" values={device.metrics} none="Its heartbeats have reported none." />
                 <Values title="Capabilities" values={device.capabilities} none="It has described none." />
               </Columns>
+              <DeviceHeartbeats device={device} />
               <Assignments device={device} />
               <Past device={device} />
             </>

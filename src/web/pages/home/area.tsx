@@ -1,3 +1,4 @@
+import { useMay } from '../../api/session.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Columns, Figures, Loaded, PageHeader, Panel, Quiet } from '../../parts/layout.tsx'
 import { Sparkline } from '../../parts/meter.tsx'
@@ -60,14 +61,29 @@ const Fleet = () => {
 }
 
 /** The fleet now, what runs, what needs a person, and what changed lately. */
-export const Area = () => (
-  <>
-    <PageHeader title="Home" />
-    <Fleet />
-    <Columns>
-      <Attention />
-      <Running />
-    </Columns>
-    <Recent />
-  </>
-)
+export const Area = () => {
+  const may = useMay()
+  const training = may('training:read')
+  const models = may('models:read')
+  return (
+    <>
+      <PageHeader title="Home" />
+      {may('devices:read') ? (
+        <Fleet />
+      ) : (
+        <Panel title="Fleet">
+          <Quiet>Who is signed in here may not see devices: that takes the scope devices:read.</Quiet>
+        </Panel>
+      )}
+      {(training || models) && (
+        <>
+          <Columns>
+            <Attention training={training} models={models} />
+            <Running training={training} models={models} />
+          </Columns>
+          <Recent training={training} models={models} />
+        </>
+      )}
+    </>
+  )
+}

@@ -6,6 +6,7 @@ import { Empty, Loaded, Panel, Quiet } from '../../parts/layout.tsx'
 import { Ago } from '../../parts/now.tsx'
 import { measure } from '../../text/format.ts'
 import styles from './home.module.css'
+import type { Seen } from './seen.ts'
 
 interface Item {
   readonly key: string
@@ -23,8 +24,9 @@ const isRecent = (time: string | null): boolean => time !== null && Date.now() -
 const MAX_FEDERATIONS = 20
 
 /** Federations whose privacy budget is spent: no private round of theirs can start. */
-const useSpentBudgets = (): readonly Item[] => {
-  const federations = useApi('/api/v1/federations', { query: { limit: MAX_FEDERATIONS } }).data?.federations ?? []
+const useSpentBudgets = (enabled: boolean): readonly Item[] => {
+  const query = useApi('/api/v1/federations', { query: { limit: MAX_FEDERATIONS } }, { enabled })
+  const federations = query.data?.federations ?? []
   const budgets = useQueries({
     queries: federations.map(({ id }) => {
       const params = { path: { federation_id: id } }
@@ -44,12 +46,12 @@ const useSpentBudgets = (): readonly Item[] => {
 }
 
 /** What failed or waits for a person, each with its reason: jobs, rounds, paused rollouts and spent privacy budgets. */
-export const Attention = () => {
-  const jobs = useApi('/api/v1/training/jobs', { query: { limit: 50 } })
-  const rounds = useApi('/api/v1/training/rounds', { query: { limit: 50 } })
-  const paused = useApi('/api/v1/rollouts', { query: { status: 'paused', limit: 20 } })
+export const Attention = ({ training, models }: Seen) => {
+  const jobs = useApi('/api/v1/training/jobs', { query: { limit: 50 } }, { enabled: training })
+  const rounds = useApi('/api/v1/training/rounds', { query: { limit: 50 } }, { enabled: training })
+  const paused = useApi('/api/v1/rollouts', { query: { status: 'paused', limit: 20 } }, { enabled: models })
   const waiting = (jobs.data?.jobs ?? []).filter((job) => job.status === 'running' && job.waiting_for !== null)
-  const budgets = useSpentBudgets()
+  const budgets = useSpentBudgets(training)
   const items: readonly Item[] = [
     ...budgets,
     ...(paused.data?.rollouts ?? []).map((rollout) => ({
@@ -92,7 +94,7 @@ export const Attention = () => {
   ]
   return (
     <Panel title="Needs attention" aside="the last 24 h">
-      <Loaded query={jobs}>
+      <Loaded<unknown> query={training ? jobs : paused}>
         {() =>
           items.length === 0 ? (
             <Empty title="Nothing needs you">

@@ -4,14 +4,16 @@ import { toneOf } from '../../parts/badge.tsx'
 import { Empty, Loaded, Panel } from '../../parts/layout.tsx'
 import { type Moment, Timeline } from '../../parts/timeline.tsx'
 import { measure, words } from '../../text/format.ts'
+import type { Seen } from './seen.ts'
 
 const MOST = 12
 
 /** What changed lately: jobs, rounds and models, newest first. */
-export const Recent = () => {
-  const rounds = useApi('/api/v1/training/rounds', { query: { limit: 10 } })
-  const jobs = useApi('/api/v1/training/jobs', { query: { limit: 10 } })
-  const models = useApi('/api/v1/models', { query: { limit: 10 } })
+export const Recent = ({ training, models: seesModels }: Seen) => {
+  // As many as other parts of the page ask for: one request serves them all.
+  const rounds = useApi('/api/v1/training/rounds', { query: { limit: 50 } }, { enabled: training })
+  const jobs = useApi('/api/v1/training/jobs', { query: { limit: 50 } }, { enabled: training })
+  const models = useApi('/api/v1/models', { query: { limit: 10, round_models: false } }, { enabled: seesModels })
   const moments: Moment[] = [
     ...(rounds.data?.rounds ?? []).map((round) => ({
       key: round.id,
@@ -35,19 +37,17 @@ export const Recent = () => {
       ),
       time: job.ended_at ?? job.started_at ?? job.created_at,
     })),
-    ...(models.data?.models ?? [])
-      .filter((model) => model.round_id === null)
-      .map((model) => ({
-        key: model.id,
-        tone: 'idle' as const,
-        text: <>Model {model.name ?? model.id} added</>,
-        time: model.created_at,
-      })),
+    ...(models.data?.models ?? []).map((model) => ({
+      key: model.id,
+      tone: 'idle' as const,
+      text: <>Model {model.name ?? model.id} added</>,
+      time: model.created_at,
+    })),
   ]
   const latest = moments.sort((a, b) => Date.parse(b.time ?? '') - Date.parse(a.time ?? '')).slice(0, MOST)
   return (
     <Panel title="Lately">
-      <Loaded query={rounds}>
+      <Loaded<unknown> query={training ? rounds : models}>
         {() =>
           latest.length === 0 ? (
             <Empty title="Nothing has happened yet" command="npm run demo -- --keep">

@@ -1,14 +1,15 @@
 import { Link } from 'wouter'
+import type { AnswerOf } from '../../api/paths.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Empty, Loaded, Panel, Quiet } from '../../parts/layout.tsx'
 import { Meter } from '../../parts/meter.tsx'
 import { plural } from '../../text/format.ts'
 import styles from './home.module.css'
+import type { Seen } from './seen.ts'
 
-const Jobs = () => {
-  const running = useApi('/api/v1/training/jobs', { query: { status: 'running', limit: 20 } })
-  return (running.data?.jobs ?? []).map((job) => (
+const Jobs = ({ jobs }: { readonly jobs: AnswerOf<'/api/v1/training/jobs'>['jobs'] }) =>
+  jobs.map((job) => (
     <li key={job.id}>
       <span className={styles.line}>
         <Badge state={job.status} /> <Link href={`/training/jobs/${job.id}`}>{job.name ?? 'Training job'}</Link>
@@ -22,30 +23,30 @@ const Jobs = () => {
       />
     </li>
   ))
-}
 
 /** Training that goes on, and versions on their way to devices. */
-export const Running = () => {
-  const jobs = useApi('/api/v1/training/jobs', { query: { status: 'running', limit: 20 } })
-  const rounds = useApi('/api/v1/training/rounds', { query: { limit: 50 } })
-  const rollouts = useApi('/api/v1/rollouts/active', {})
-  const experiments = useApi('/api/v1/experiments', { query: { status: 'running', limit: 20 } })
+export const Running = ({ training, models }: Seen) => {
+  const jobs = useApi('/api/v1/training/jobs', { query: { status: 'running', limit: 20 } }, { enabled: training })
+  const rounds = useApi('/api/v1/training/rounds', { query: { limit: 50 } }, { enabled: training })
+  const rollouts = useApi('/api/v1/rollouts/active', {}, { enabled: models })
+  const experiments = useApi('/api/v1/experiments', { query: { status: 'running', limit: 20 } }, { enabled: models })
   const alone = (rounds.data?.rounds ?? []).filter(
     ({ status, job_id }) => job_id === undefined && (status === 'active' || status === 'aggregating'),
   )
+  const running = jobs.data?.jobs ?? []
   const active = rollouts.data?.rollouts ?? []
   const compared = experiments.data?.experiments ?? []
   return (
     <Panel title="Running now">
-      <Loaded query={jobs}>
-        {(data) =>
-          data.jobs.length + alone.length + active.length + compared.length === 0 ? (
+      <Loaded<unknown> query={training ? jobs : rollouts}>
+        {() =>
+          running.length + alone.length + active.length + compared.length === 0 ? (
             <Empty title="Nothing runs" command="svc train start my-model --rounds 10">
               Start a training job:
             </Empty>
           ) : (
             <ul className={styles.items}>
-              <Jobs />
+              <Jobs jobs={running} />
               {alone.map((round) => (
                 <li key={round.id}>
                   <span className={styles.line}>

@@ -220,3 +220,37 @@ def test_evaluate_measures_the_received_model_and_the_next_heartbeat_says_it(cli
     first = client.request("GET", f"/training/rounds/{job.history[0].round_id}/status")
     assert {name: each["mean"] for name, each in first["metrics"].items()} == {"accuracy": 0.5, "f1": 0.75}
     assert {name: each["mean"] for name, each in first["evaluation"]["metrics"].items()} == {"accuracy": 0.25, "loss": 1}
+
+
+def test_devices_evaluate_the_last_model_of_a_job(client: Client, fleet: Fleet) -> None:
+    client.push("evaluated", {"w": START}, "1.0.0")
+
+    def evaluate(weights: Any) -> dict[str, float]:
+        if weights["w"][0] == 3:
+            raise RuntimeError("the camera is off")
+        return {"first": float(weights["w"][0]), "num_samples": 10}
+
+    for name, wrong in (("evaluates", False), ("fails-to-evaluate", True)):
+        fleet.add(
+            name,
+            lambda weights, plan: ({"w": weights["w"] + 1}, 5, {}),
+            evaluate=(lambda weights, wrong=wrong: evaluate({"w": weights["w"] + (1 if wrong else 0)})),
+        )
+    until(lambda: len([d for d in client.devices() if "evaluate" in d.device_identifier]) == 2, "devices")
+    client.create_group("evaluating", ["evaluates", "fails-to-evaluate"])
+    job = client.train("evaluated", rounds=2, group="evaluating").wait(timeout=PATIENCE)
+    np.testing.assert_array_equal(job.weights()["w"], START + 2)
+    found = client.connection.call("GET", f"/training/rounds/{job.history[-1].round_id}/status")["evaluation"]
+    # One of both told it, before the deadline of the step.
+    assert (found["metrics"]["first"]["mean"], found["devices"]) == (2.0, 1), found
+
+
+def test_a_round_with_secure_aggregation_is_refused_with_what_to_use(client: Client, fleet: Fleet) -> None:
+    client.push("secret", {"w": START}, "1.0.0")
+    names = [f"secure-{number}" for number in range(3)]
+    for name in names:
+        fleet.add(name, lambda weights, plan: (weights, 1, {}))
+    until(lambda: len([d for d in client.devices() if d.device_identifier in names]) == 3, "devices")
+    client.create_group("secure", names)
+    job = client.train("secret", rounds=1, min_devices=3, group="secure", secure_aggregation=True)
+    assert "svc agent --trainer" in failure_of(client, job, "secure-1")

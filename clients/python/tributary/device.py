@@ -37,6 +37,8 @@ class Heartbeat:
     next_heartbeat_seconds: float | None
     #: What this device is to run; None when that is what it knows.
     assignments: list[Json] | None
+    #: The round whose new model this device, which offered it, is asked to evaluate.
+    pending_evaluation_round_id: str | None = None
 
 
 class Device:
@@ -90,7 +92,12 @@ class Device:
         self._clock_lead = _surely_ahead(timestamp(answer["last_heartbeat"]), sent_at, time.time())
         known, self._assignments_tag = self._assignments_tag, answer.get("assignments_tag", self._assignments_tag)
         assignments = None if known and known == self._assignments_tag else answer.get("assignments", [])
-        return Heartbeat(answer.get("pending_round_id"), answer.get("next_heartbeat_seconds"), assignments)
+        return Heartbeat(
+            answer.get("pending_round_id"),
+            answer.get("next_heartbeat_seconds"),
+            assignments,
+            answer.get("pending_evaluation_round_id"),
+        )
 
     def unstoppable(self) -> Device:
         """The same device with a connection of its own, which goes on when this one is stopped."""
@@ -119,11 +126,13 @@ class Device:
         control: bytes | None = None,
         metrics: Mapping[str, float] | None = None,
         evaluation: tuple[int, Mapping[str, float]] | None = None,
+        final_model: bool = False,
     ) -> str | None:
         """Submits an update; its id, or None when the service had it already and only its answer was lost.
 
         `metrics` are of the trained model, beside loss and accuracy; `evaluation` is the number of samples and the metrics of
-        the received model on held-out data. A private round is told neither, because its noise does not cover them.
+        the received model on held-out data; with `final_model` this device also offers to evaluate the job's last model,
+        which a heartbeat's `pending_evaluation_round_id` then asks for. A private round is told neither, because its noise does not cover them.
         """
         fields = {"num_samples": str(num_samples)}
         if loss is not None:
@@ -136,7 +145,8 @@ class Device:
             if metrics:
                 fields["metrics"] = json.dumps(dict(metrics))
             if evaluation is not None and evaluation[1]:
-                fields["evaluation"] = json.dumps({"num_samples": evaluation[0], "metrics": dict(evaluation[1])})
+                told = {"num_samples": evaluation[0], "metrics": dict(evaluation[1]), "final_model": final_model}
+                fields["evaluation"] = json.dumps(told)
         files = {"control": ("control", control)} if control is not None else {}
         # The ending declares a bare vector.
         files["file"] = (f"update.{'f32' if plan.raw_vector else 'safetensors'}", weights)
@@ -150,6 +160,25 @@ class Device:
             if error.status in (0, 409) and self._has_delivered(f"{path}/selection"):
                 return None
             raise
+
+    def evaluation_plan(self, round_id: str) -> Plan:
+        """What `pending_evaluation_round_id` asks for: a plan without training, whose `strategy` is "evaluation"."""
+        body = self.connection.call("GET", f"/training/rounds/{round_id}/evaluation")
+        return plan_of({"strategy": "evaluation", **body}, self._clock_lead)
+
+    def submit_evaluation(
+        self,
+        plan: Plan,
+        num_samples: int = 1,
+        metrics: Mapping[str, float] | None = None,
+        *,
+        failure_reason: str | None = None,
+    ) -> None:
+        """How the new model does on this device's held-out data, or why that cannot be told."""
+        body: Json = {"num_samples": num_samples, "metrics": dict(metrics or {})}
+        if failure_reason is not None:
+            body = {"failure_reason": failure_reason.strip()[:MAX_REASON] or "no reason given"}
+        self.connection.call("POST", f"/training/rounds/{plan.round_id}/evaluation", body, until=plan.timeout_at)
 
     def report_failure(self, round_id: str, reason: str, until: float | None = None) -> bool:
         """Says that this device will not deliver. False when the round no longer cares."""
@@ -170,7 +199,8 @@ class Device:
         file = plan.model if what == "model" else plan.control
         if file is None:
             return False
-        path = f"/training/rounds/{plan.round_id}/{what}"
+        step = "evaluation/" if plan.strategy == "evaluation" else ""
+        path = f"/training/rounds/{plan.round_id}/{step}{what}"
         self.connection.download(path, target, file.size_bytes, file.sha256, plan.timeout_at)
         return True
 

@@ -8,6 +8,7 @@ import math
 import numbers
 import re
 import shutil
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -92,6 +93,30 @@ class RoundWork:
         log.info("%s", result)
         return result
 
+    def evaluate_last(self, device: Device, round_id: str) -> None:
+        """Evaluates a job's last model, and tells the service, or why not. Raises what is passing: it may be tried again."""
+        plan = device.evaluation_plan(round_id)
+        try:
+            with tempfile.TemporaryDirectory(dir=self.state.rounds) as folder:
+                weights, types = self._model_of(device, plan, Path(folder))
+            given: Any = to_torch(weights, types) if self.torch else weights
+            metrics = _numbers(self.evaluate(given), "evaluate") if self.evaluate is not None else {}
+            sent = _sendable(metrics, without=frozenset({"num_samples"}))
+            if not sent:
+                raise ValueError("This device has no metric of the model.")
+            device.submit_evaluation(plan, max(1, int(metrics.get("num_samples", 1))), sent)
+        except Exception as error:
+            if isinstance(error, (Stopped, TributaryError)):
+                raise
+            device.submit_evaluation(plan, failure_reason=reason_of(error))
+            raise
+        log.info("Evaluated the model of round %d: %s.", plan.round_number, _told(metrics))
+
+    def _model_of(self, device: Device, plan: Plan, folder: Path) -> tuple[Weights | None, Types]:
+        if not device.download_model(plan, folder / "global"):
+            return None, {}
+        return read_weights(folder / "global", plan.raw_vector)
+
     def _train_and_submit(self, device: Device, plan: Plan, folder: Path) -> RoundResult:
         if "secure_aggregation" in plan.raw:
             raise ValueError("Python devices take no part in rounds with secure aggregation: use svc agent --trainer.")
@@ -112,6 +137,7 @@ class RoundWork:
             training_time_seconds=result.seconds,
             metrics=_sendable(result.metrics, without=OWN_FIELDS),
             evaluation=_evaluation(result),
+            final_model=self.evaluate is not None,
             control=control.read_bytes() if control.exists() else None,
         )
         if (folder / "memory").exists():
@@ -122,10 +148,7 @@ class RoundWork:
 
     def _train(self, device: Device, plan: Plan, folder: Path) -> Json:
         """Writes `update` and, where the strategy has them, `control-change` and `memory`; the fields of the result."""
-        weights: Weights | None = None
-        types: Types = {}
-        if device.download_model(plan, folder / "global"):
-            weights, types = read_weights(folder / "global", plan.raw_vector)
+        weights, types = self._model_of(device, plan, folder)
         memory = _read_if_there(self._memory_of(plan)) if plan.job_id is not None else None
         control = read_weights(folder / "control")[0] if device.download_control(plan, folder / "control") else None
         # Training may change in place what it is given.

@@ -51,7 +51,8 @@ def run(
     where the round has no model) and returns new weights (arrays or tensors), the number of samples they were trained
     on, and metrics: all of them are shown by the service, but "steps" and "learning_rate", which are what SCAFFOLD
     needs. What it raises is told to the service as the reason. `evaluate(weights)` gives the metrics of the received
-    model on held-out data, which go with the update; its "num_samples", or else that of `train`, is their weight.
+    model on held-out data, which go with the update; its "num_samples", or else that of `train`, is their weight. It also
+    evaluates a job's last model, which no update follows.
 
     Registers once and keeps the key in `state_dir` (SERVICE_HOME, else ~/.svc). `enrollment_token` is a key with
     devices:write for services that ask for one, that of `svc login` when absent; `api_key` is the key of a device that
@@ -124,6 +125,9 @@ class _Loop:
             if answer.pending_round_id is not None:
                 self._take_part(device, answer.pending_round_id)
                 continue
+            if answer.pending_evaluation_round_id is not None:
+                self._evaluate(device, answer.pending_evaluation_round_id)
+                continue
             asked = answer.next_heartbeat_seconds if self._is_paced_by_service else None
             device.connection.pause(self.interval - (time.monotonic() - began) if asked is None else asked)
 
@@ -144,6 +148,17 @@ class _Loop:
             self._left -= 1
         if self._on_round is not None:
             self._on_round(self._latest)
+
+    def _evaluate(self, device: Device, round_id: str) -> None:
+        try:
+            self._work.evaluate_last(device, round_id)
+        except Exception as error:
+            if isinstance(error, Stopped) or (
+                isinstance(error, TributaryError) and (error.is_passing or error.status == 401)
+            ):
+                raise
+            log.warning("Evaluation of round %s: %s", round_id, reason_of(error))
+            device.connection.pause(self.interval * (0.5 + random.random() / 2))
 
     def _metrics(self) -> dict[str, Any]:
         if self._latest is None or self._latest.global_metrics is None:

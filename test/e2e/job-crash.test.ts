@@ -95,3 +95,64 @@ it('a service that is killed during a job goes on with it, and every round has t
     undisturbed,
   )
 })
+
+/** A job of one round whose devices offer to evaluate its model, killed at the marked places of that step; what they found. */
+const playEvaluation = async (killedAt: readonly string[]) => {
+  const dataDir = await freshDataDir()
+  let service = await runService(dataDir)
+  const pass = async (place: string): Promise<void> => {
+    if (!killedAt.includes(place)) return
+    await service.kill()
+    service = await runService(dataDir)
+  }
+  const keys: string[] = []
+  for (let device = 0; device < DEVICES; device++) keys.push(await register(service, `device-${device}`))
+  const [key] = keys as [string]
+  const post = async (path: string, own: string, body: FormData | object) => {
+    const isForm = body instanceof FormData
+    const response = await fetch(`${service.baseUrl}/api/v1${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${own}`, ...(!isForm && { 'content-type': 'application/json' }) },
+      body: isForm ? body : JSON.stringify(body),
+    })
+    const answer = (await response.json()) as { readonly id: string }
+    expect([response.status, answer]).toEqual([201, expect.anything()])
+    return answer
+  }
+  await post('/models', key, { name: 'm', framework: 'pytorch' })
+  await post('/models/m/versions/upload', key, formOf(weights(0)))
+  const { id } = await post('/training/jobs', key, {
+    model: 'm',
+    rounds: 1,
+    min_devices: DEVICES,
+    evaluation_seconds: 3600,
+  })
+  const look = () =>
+    unwrap(clientOf(service, key).GET('/api/v1/training/jobs/{job_id}', { params: { path: { job_id: id } } }))
+  const evaluation = JSON.stringify({ num_samples: 2, metrics: { f1: 0.1 }, final_model: true })
+  const { history } = await until(look, (job) => job.history[0]?.status === 'active')
+  const round = `/training/rounds/${history[0]!.round_id}`
+  for (const [device, own] of keys.entries())
+    await post(`${round}/updates`, own, formOf(weights(device), { num_samples: 1, evaluation }))
+  const asked = await until(look, ({ waiting_until }) => waiting_until !== null)
+  for (const [device, own] of keys.entries()) {
+    await pass(`before device ${device}`)
+    expect(await look()).toMatchObject({ status: 'running', waiting_until: asked.waiting_until })
+    const name = `device-${device}`
+    const beat = await unwrap(
+      clientOf(service, own).PUT('/api/v1/devices/{device_id}/heartbeat', { params: { path: { device_id: name } } }),
+    )
+    expect(beat.pending_evaluation_round_id).toBe(history[0]!.round_id)
+    await post(`${round}/evaluation`, own, { num_samples: 1 + device, metrics: { f1: 0.2 * (device + 1) } })
+  }
+  await pass('after the last')
+  const done = await until(look, ({ ended_by }) => ended_by !== null)
+  expect(await service.terminate()).toBe(0)
+  return { status: done.status, ended_by: done.ended_by, evaluation: done.history[0]!.evaluation }
+}
+
+it('a service that is killed while devices evaluate keeps the deadline and what they found', async () => {
+  const undisturbed = await playEvaluation([])
+  expect(undisturbed).toMatchObject({ status: 'completed', evaluation: { devices: DEVICES, num_samples: 6 } })
+  expect(await playEvaluation(['before device 0', 'before device 1', 'after the last'])).toEqual(undisturbed)
+})

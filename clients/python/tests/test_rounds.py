@@ -252,5 +252,5 @@ def test_a_round_with_secure_aggregation_is_refused_with_what_to_use(client: Cli
         fleet.add(name, lambda weights, plan: (weights, 1, {}))
     until(lambda: len([d for d in client.devices() if d.device_identifier in names]) == 3, "devices")
     client.create_group("secure", names)
-    job = client.train("secret", rounds=1, min_devices=3, group="secure", secure_aggregation=True)
+    job = client.train("secret", rounds=1, min_devices=3, group="secure", secure_aggregation={})
     assert "svc agent --trainer" in failure_of(client, job, "secure-1")

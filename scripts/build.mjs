@@ -17,7 +17,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { buildWeb } from './web.mjs'
@@ -72,12 +72,14 @@ const stamps = () => {
   }
 }
 
-const compile = (project) =>
+const run = (...args) =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [tsc, '-p', project, '--outDir', next], { cwd: root, stdio: 'inherit' })
+    const child = spawn(process.execPath, args, { cwd: root, stdio: 'inherit' })
     child.on('error', reject)
-    child.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`tsc -p ${project} failed`))))
+    child.on('exit', (code) => (code === 0 ? resolve() : reject(new Error(`node ${args.join(' ')} failed`))))
   })
+
+const compile = (project) => run(tsc, '-p', project, '--outDir', next)
 
 /** TypeScript rewrites the endings of imports in .js files only. */
 const nameBuiltFiles = () => {
@@ -97,6 +99,43 @@ const bundleSdk = () =>
     platform: 'browser',
     target: 'es2022',
     logLevel: 'warning',
+  })
+
+/** Loaded when first needed, or not without the files beside them. */
+const UNBUNDLED = ['@aws-sdk/*', '@electric-sql/pglite', '@node-rs/argon2', 'nodemailer', 'pg-native', 'esbuild']
+
+/**
+ * The service as one file: Node takes longer to find, read and link its 600 files and the packages' 900 than for all else at its start.
+ * What finds other files by its own place still does.
+ */
+const bundleService = () =>
+  build({
+    entryPoints: [join(next, 'main.js')],
+    outdir: next,
+    chunkNames: 'service-[hash]',
+    bundle: true,
+    splitting: true,
+    allowOverwrite: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    external: UNBUNDLED,
+    logLevel: 'warning',
+    // Packages in CommonJS call it for Node's own modules.
+    banner: {
+      js: "import { createRequire as requireOf } from 'node:module';const require = requireOf(import.meta.url);",
+    },
+    plugins: [
+      {
+        name: 'places',
+        setup: (bundle) =>
+          bundle.onLoad({ filter: /\.js$/ }, ({ path }) => {
+            if (!path.startsWith(`${next}/`)) return undefined
+            const place = `new URL(${JSON.stringify(`./${relative(next, path)}`)}, import.meta.url).href`
+            return { contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', place) }
+          }),
+      },
+    ],
   })
 
 /** Two builds at once both end here: the later one wins. */
@@ -120,6 +159,8 @@ const buildProgram = async () => {
   nameBuiltFiles()
   await bundleSdk()
   for (const name of ASSETS) copyFileSync(join(root, 'src', name), join(next, name))
+  await run(join(next, 'platform/db/write-migrated-template.js'), join(next, ASSETS[0]))
+  await bundleService()
   chmodSync(join(next, 'cli/main.js'), 0o755)
 }
 

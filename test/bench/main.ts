@@ -9,6 +9,7 @@ import { benchFedproxSynthetic } from './fedprox-synthetic.ts'
 import { benchFleetSearch } from './fleet-search.ts'
 import { benchFleetSize } from './fleet-size.ts'
 import { benchHeartbeats } from './heartbeats.ts'
+import { benchIdle } from './idle.ts'
 import { benchInference } from './inference.ts'
 import { benchRobustAggregation } from './robust-aggregation.ts'
 import { benchRolloutFleet } from './rollout-fleet.ts'
@@ -21,6 +22,7 @@ import { benchTrainingJob } from './training-job.ts'
 import { benchTransfers } from './transfers.ts'
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
+  idle: benchIdle,
   heartbeats: benchHeartbeats,
   aggregation: benchAggregation,
   'robust-aggregation': benchRobustAggregation,

@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8'
 import { PGlite } from '@electric-sql/pglite'
 import { DurableFs } from './durable-fs.ts'
 
@@ -9,6 +10,11 @@ const START_PARAMETERS = [
     setting,
   ]),
 ]
+
+// V8 takes 45 MB for optimizing each of PostgreSQL's largest functions: one at a time, and only those that a load calls
+// often (the budget is in bytes executed). The second one is V8's own budget, for the kernels of aggregation.
+const LATE_OPTIMIZING = ['--wasm-num-compilation-tasks=1', '--wasm-tiering-budget=1000000000']
+const EARLY_OPTIMIZING = '--wasm-tiering-budget=1800000'
 
 /** How Emscripten's exit looks when PostgreSQL reports an ordinary error (its siglongjmp). */
 const ORDINARY_ERROR = 100
@@ -22,6 +28,7 @@ let lastWords = ''
  */
 export class StoppablePGlite extends PGlite {
   constructor(folder: string, onSync: () => void) {
+    for (const flag of LATE_OPTIMIZING) setFlagsFromString(flag)
     super({
       fs: new DurableFs(folder, onSync),
       startParams: START_PARAMETERS,
@@ -38,6 +45,7 @@ export class StoppablePGlite extends PGlite {
   /** Waits until the database is open. `stop` is called, and must not return, when it cannot go on. */
   async open(stop: (why: string) => never): Promise<void> {
     await this.waitReady.catch((error: unknown) => stop(lastWords || String(error)))
+    setFlagsFromString(EARLY_OPTIMIZING)
     const module = this.Module
     const loopOnce = module._PostgresMainLoopOnce
     module._PostgresMainLoopOnce = () => {

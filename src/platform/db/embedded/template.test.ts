@@ -53,7 +53,7 @@ test('a folder unpacks to what was packed', async () => {
   await writeFile(join(folder, 'b', 'nothing'), '')
   await writeFile(join(folder, 'b', 'c'), Uint8Array.of(0, 10, 255))
   const unpacked = join(await emptyFolder(), 'copy')
-  await unpackFolder(await packFolder(folder), unpacked)
+  await unpackFolder(await packFolder(folder, 1), unpacked)
   expect((await readdir(unpacked, { recursive: true })).sort()).toEqual(['a', 'b', 'b/c', 'b/empty', 'b/nothing'])
   expect(await readFile(join(unpacked, 'a'), 'utf8')).toBe('first\nsecond\n')
   expect(new Uint8Array(await readFile(join(unpacked, 'b', 'c')))).toEqual(Uint8Array.of(0, 10, 255))

@@ -1,7 +1,8 @@
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
 import { promisify } from 'node:util'
-import { brotliCompress, brotliDecompress, constants } from 'node:zlib'
+import { brotliCompress, constants, createBrotliDecompress } from 'node:zlib'
 import { startThread } from '../../threads/start-thread.ts'
 
 // An empty database folder takes initdb several seconds and 800 MB to make. The template is one that was made before
@@ -24,37 +25,57 @@ const listFolder = async (folder: string, inside = ''): Promise<Entry[]> => {
   for (const entry of found.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const path = join(inside, entry.name)
     if (entry.isDirectory()) entries.push({ path, size: null }, ...(await listFolder(folder, path)))
-    else entries.push({ path, size: (await readFile(join(folder, path))).length })
+    else entries.push({ path, size: (await stat(join(folder, path))).size })
   }
   return entries
 }
 
-/** A folder as one compressed file: a line of JSON that lists the entries, then the files' bytes in that order. */
-export const packFolder = async (folder: string): Promise<Buffer> => {
+/**
+ * A folder as one compressed file: a line of JSON that lists the entries, then the files' bytes in that order.
+ * `quality` is Brotli's, to 11.
+ */
+export const packFolder = async (folder: string, quality: number): Promise<Buffer> => {
   const entries = await listFolder(folder)
   const parts = [Buffer.from(`${JSON.stringify(entries)}\n`)]
   for (const { path, size } of entries) if (size !== null) parts.push(await readFile(join(folder, path)))
   const bytes = Buffer.concat(parts)
-  const window = { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length }
-  return promisify(brotliCompress)(bytes, { params: window })
+  const params = {
+    [constants.BROTLI_PARAM_LGWIN]: 22,
+    [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+    [constants.BROTLI_PARAM_QUALITY]: quality,
+  }
+  return promisify(brotliCompress)(bytes, { params })
 }
 
 /** The reverse of `packFolder`, into a folder that does not exist yet. Only the owner may read what it writes. */
 export const unpackFolder = async (packed: Uint8Array, folder: string): Promise<void> => {
-  const bytes = await promisify(brotliDecompress)(packed)
-  const firstFile = bytes.indexOf('\n') + 1
-  const entries = JSON.parse(bytes.toString('utf8', 0, firstFile)) as Entry[]
+  const chunks: AsyncIterator<Buffer> = Readable.from([packed]).pipe(createBrotliDecompress())[Symbol.asyncIterator]()
+  const nextChunk = async (): Promise<Buffer> => {
+    const { done, value } = await chunks.next()
+    if (done) throw new Error('The packed folder is cut off.')
+    return value
+  }
+  // Never the whole folder in memory, which an idle service would keep.
+  let rest = await nextChunk()
+  while (!rest.includes('\n')) rest = Buffer.concat([rest, await nextChunk()])
+  const firstFile = rest.indexOf('\n') + 1
+  const entries = JSON.parse(rest.toString('utf8', 0, firstFile)) as Entry[]
+  rest = rest.subarray(firstFile)
   await mkdir(folder, { mode: 0o700 })
-  let offset = firstFile
   for (const { path, size } of entries) {
     if (size === null) {
       await mkdir(join(folder, path), { mode: 0o700 })
-    } else {
-      const file = await open(join(folder, path), 'wx', 0o600)
-      await file.writeFile(bytes.subarray(offset, offset + size))
-      await file.close()
-      offset += size
+      continue
     }
+    const file = await open(join(folder, path), 'wx', 0o600)
+    for (let missing = size; missing > 0; ) {
+      if (rest.length === 0) rest = await nextChunk()
+      const part = rest.subarray(0, missing)
+      await file.writeFile(part)
+      rest = rest.subarray(part.length)
+      missing -= part.length
+    }
+    await file.close()
   }
 }
 

@@ -7,7 +7,7 @@ import { packFolder, runInitdb } from './template.ts'
 const folder = await mkdtemp(join(tmpdir(), 'tributary-template-'))
 try {
   await runInitdb(folder)
-  const packed = await packFolder(folder)
+  const packed = await packFolder(folder, 11)
   await writeFile(new URL('./template.bin', import.meta.url), packed)
   console.log(`template.bin: ${packed.length} bytes`)
 } finally {

@@ -1,0 +1,37 @@
+// Processor time and memory of the built service (npm run build) until it is ready, and of the idle one.
+
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { withCleanUps } from './clean-ups.ts'
+import { median, printTable } from './figures.ts'
+import { startProgram } from './service-under-test.ts'
+
+const PROGRAM = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
+const ROUNDS = 5
+const IDLE_MS = 10_000
+
+/** Prints what a start takes on a new data folder and on an existing one, in turns. */
+export const benchIdle = (): Promise<void> =>
+  withCleanUps(async (data) => {
+    const measured: Record<string, number[][]> = { 'new folder': [], 'existing folder': [] }
+    for (let round = 0; round < ROUNDS; round++) {
+      const settings = { SERVICE_DATA_DIR: join(data.folder('data'), 'data') }
+      for (const [name, rows] of Object.entries(measured)) {
+        await withCleanUps(async (cleanUps) => {
+          const began = performance.now()
+          const service = await startProgram(cleanUps, { name, program: PROGRAM, settings })
+          const ready = [performance.now() - began, service.cpuSeconds(), service.residentBytes() / 1e6]
+          await sleep(IDLE_MS)
+          rows.push([...ready, service.residentBytes() / 1e6])
+        })
+      }
+    }
+    printTable(
+      ['medians', 'ready ms', 'CPU s', 'resident MB when ready', 'idle'],
+      Object.entries(measured).map(([name, rows]) => [
+        name,
+        ...[0, 2, 0, 0].map((digits, at) => median(rows.map((row) => row[at]!)).toFixed(digits)),
+      ]),
+    )
+  })

@@ -1,10 +1,12 @@
 import { badRequest } from '../domain/errors.ts'
+import { ExpandedHdf5 } from './hdf5-chunks.ts'
 import { damagedHdf5, Hdf5File, type Hdf5Message } from './hdf5-file.ts'
 import { type Hdf5Link, linksIn } from './hdf5-links.ts'
 import { MAX_DIMENSIONS, MAX_NESTING, MAX_TENSORS } from './limits.ts'
 import { requireShape, showName, showShape } from './shape.ts'
 import { readU64, viewOf } from './sources.ts'
 import {
+  BYTES_OF,
   type ByteSource,
   byteLength,
   type DType,
@@ -19,6 +21,7 @@ const DATASPACE = 0x01
 const DATATYPE = 0x03
 const EXTERNAL = 0x07
 const LAYOUT = 0x08
+const FILTERS = 0x0b
 const CONTIGUOUS = 1
 const UNALLOCATED = 2n ** 64n - 1n
 /** Keras: what an optimizer or a random generator remembers is not a weight; it stays as it is in the result. */
@@ -91,8 +94,15 @@ const placeOf = ({ bytes }: Hdf5Message, size: number, name: string): number => 
   return Number(address)
 }
 
-const datasetOf = (messages: readonly Hdf5Message[], name: string, fileSize: number): Tensor | null => {
-  const [space, type, layout] = [DATASPACE, DATATYPE, LAYOUT].map((kind) => messages.find((one) => one.type === kind))
+const datasetOf = (
+  file: Hdf5File,
+  source: ByteSource,
+  messages: readonly Hdf5Message[],
+  name: string,
+): Tensor | null => {
+  const [space, type, layout, filters] = [DATASPACE, DATATYPE, LAYOUT, FILTERS].map((kind) =>
+    messages.find((one) => one.type === kind),
+  )
   if (!space || !type || !layout) return null
   const elements = elementsOf(type, name)
   const shape = elements === null ? null : shapeOf(space, name)
@@ -100,18 +110,23 @@ const datasetOf = (messages: readonly Hdf5Message[], name: string, fileSize: num
   if (messages.some((message) => message.type === EXTERNAL))
     throw badRequest(`Dataset ${showName(name)} has its elements in another file, which is not opened.`)
   const size = byteLength({ dtype: elements.dtype, shape })
-  const byteOffset = placeOf(layout, size, name)
-  if (byteOffset + size > fileSize)
+  const itemBytes = BYTES_OF[elements.dtype]
+  const byteOffset =
+    source instanceof ExpandedHdf5 && ExpandedHdf5.isChunked(layout)
+      ? source.add(file, { name, shape, itemBytes, layout, filters })
+      : placeOf(layout, size, name)
+  if (byteOffset + size > source.size)
     throw badRequest(
       `Dataset ${showName(name)} of shape ${showShape(shape)} reaches byte ${byteOffset + size} of a file that has only ` +
-        `${fileSize}. Send the whole file again.`,
+        `${source.size}. Send the whole file again.`,
     )
   return { name, ...elements, shape, strides: rowMajorStrides(shape), byteOffset, deflated: null }
 }
 
 /**
  * The numeric datasets of an HDF5 file, named by their paths; of a Keras model, its weights. Superblocks 0 to 3, groups of
- * either kind, elements in one piece. Links are followed inside the file only. Throws bad_request naming the dataset.
+ * either kind, elements in one piece; in chunks (also compressed with gzip) where the source is an `ExpandedHdf5`. Links are
+ * followed inside the file only. Throws bad_request naming the dataset.
  */
 export const readHdf5 = (source: ByteSource): TensorPlaces => {
   const file = new Hdf5File(source)
@@ -124,7 +139,7 @@ export const readHdf5 = (source: ByteSource): TensorPlaces => {
     const messages = file.messages(address)
     const links = linksIn(file, messages)
     if (links === null) {
-      const tensor = datasetOf(messages, name, source.size)
+      const tensor = datasetOf(file, source, messages, name)
       if (tensor !== null) tensors.push(tensor)
       return
     }

@@ -51,6 +51,11 @@ describe('Keras models', () => {
     },
   )
 
+  it('takes weights in chunks that are compressed with gzip', () => {
+    const [plain, gzip] = ['keras2.h5', 'keras2-gzip.h5'].map((file) => writeOnnx(kerasToOnnx(sourceOf(file)).model))
+    expect(gzip).toEqual(plain)
+  })
+
   it('takes the batch as a dynamic size, or as the input shape says', () => {
     const shapes = (inputShape?: number[]) =>
       kerasToOnnx(sourceOf('cnn.keras'), inputShape && { inputShape }).model.graph.inputs.map(({ shape }) => shape)
@@ -71,7 +76,7 @@ describe('Keras models', () => {
     )
   })
 
-  it.each(['cnn.keras', 'cnn-h5.h5', 'recurrent-1.keras', 'merging-2.keras'])(
+  it.each(['cnn.keras', 'cnn-h5.h5', 'keras2-gzip.h5', 'recurrent-1.keras', 'merging-2.keras'])(
     '%s with changed bytes is converted or refused',
     (file) => {
       const whole = bytesOf(file)

@@ -1,5 +1,6 @@
 import { badRequest } from '../../domain/errors.ts'
 import { readTensorBytes } from '../../tensors/elements.ts'
+import { ExpandedHdf5 } from '../../tensors/hdf5-chunks.ts'
 import { readWeights } from '../../tensors/read-weights.ts'
 import type { ByteSource, Tensor } from '../../tensors/weight-file.ts'
 import type { OnnxTensor } from '../onnx/model.ts'
@@ -133,7 +134,8 @@ const lookup = (
  * The weights of a Keras file: of Keras 3 by the position of the layer, of `.h5` by its name, of `.npz` (made from
  * model.get_weights()) by their order. Throws bad_request naming the layer where one is missing.
  */
-export const kerasWeights = (source: ByteSource): LayerWeights => {
+export const kerasWeights = (file: ByteSource): LayerWeights => {
+  const source = new ExpandedHdf5(file)
   let find: ReturnType<typeof lookup> | undefined
   return (layer, place) => {
     const weights = new Map<string, OnnxTensor>()

@@ -14,13 +14,20 @@ export interface Reference {
 /** An input of a call: a tensor of another layer, or a number. */
 export type CallInput = Reference | number
 
+export interface KerasCall {
+  readonly inputs: readonly CallInput[]
+  /** Whether it is given a mask: Keras writes out those that its inputs have. */
+  readonly isMasked: boolean
+  readonly isCausal: boolean
+}
+
 export interface KerasLayer {
   readonly className: string
   readonly name: string
   readonly config: JsonObject
   /** Operators of `keras.ops` are calls without weights. */
   readonly isOperator: boolean
-  readonly calls: readonly (readonly CallInput[])[]
+  readonly calls: readonly KerasCall[]
 }
 
 export interface KerasModel {
@@ -79,10 +86,20 @@ const inputsIn = (value: Json, isArgument: boolean, depth = 0): CallInput[] => {
   return Object.values(value).flatMap((item) => inputsIn(item, false, depth + 1))
 }
 
-const callOf = (node: Json): CallInput[] => {
+/** Named arguments in the order in which they can be given without a name. */
+const NAMED = ['query', 'value', 'key']
+
+const callOf = (node: Json): KerasCall => {
   // Keras 2 lists the tensors; Keras 3 the arguments of the call.
-  if (!isObject(node)) return inputsIn(node, false)
-  return [...inputsIn(node.args ?? [], true), ...inputsIn(node.kwargs ?? {}, false)]
+  if (!isObject(node)) return { inputs: inputsIn(node, false), isMasked: false, isCausal: false }
+  const named = Object.entries(isObject(node.kwargs) ? node.kwargs : {})
+  const [masks, others] = [true, false].map((isMask) => named.filter(([name]) => /(^|_)mask$/.test(name) === isMask))
+  const ordered = others!.sort(([one], [other]) => NAMED.indexOf(one) - NAMED.indexOf(other))
+  return {
+    inputs: [...inputsIn(node.args ?? [], true), ...inputsIn(Object.fromEntries(ordered), false)],
+    isMasked: masks!.some(([, mask]) => isObject(mask)),
+    isCausal: masks!.some(([name, value]) => name === 'use_causal_mask' && value === true),
+  }
 }
 
 const layerOf = (value: Json): KerasLayer => {

@@ -3,11 +3,11 @@ import type { ByteSource, DType } from '../../tensors/weight-file.ts'
 import { graphBuilder } from '../onnx/graph-builder.ts'
 import type { OnnxModel } from '../onnx/model.ts'
 import {
-  type CallInput,
   damagedKeras,
   isModel,
   isObject,
   type Json,
+  type KerasCall,
   type KerasLayer,
   type KerasModel,
   modelOf,
@@ -16,8 +16,9 @@ import {
 } from './keras-config.ts'
 import { readKerasTexts } from './keras-file.ts'
 import { kerasWeights, type Place, placesIn, ROOT } from './keras-weights.ts'
-import { functionName, type Layer, LayerCall, type Scope, type Size, type Value } from './layer-call.ts'
+import { functionName, type Layer, LayerCall, MASK, type Scope, type Size, type Value } from './layer-call.ts'
 import { ACTIVATION_LAYERS } from './layers/activations.ts'
+import { ATTENTION_LAYERS } from './layers/attention.ts'
 import { arithmetic, DENSE_LAYERS } from './layers/dense.ts'
 import { RECURRENT_LAYERS } from './layers/recurrent.ts'
 import { SPATIAL_LAYERS } from './layers/spatial.ts'
@@ -36,7 +37,8 @@ const timeDistributed: Layer = (call) => {
   const [result] = lowered(new LayerCall(call.scope, inner, place, [joined]))
   if (result === undefined) throw call.refuse('its layer has no result.')
   const after = call.fixed(result.shape.slice(1), 'the shape of its result')
-  return call.result(call.reshape(call.last(result), [-1, steps!, ...after]), [value.shape[0]!, steps!, ...after])
+  const shape = [value.shape[0]!, steps!, ...after]
+  return call.result(call.reshape(call.last(result), [-1, steps!, ...after]), shape, { mask: value.mask })
 }
 
 const LAYERS: ReadonlyMap<string, Layer> = new Map(
@@ -45,9 +47,16 @@ const LAYERS: ReadonlyMap<string, Layer> = new Map(
     ...SPATIAL_LAYERS,
     ...DENSE_LAYERS,
     ...RECURRENT_LAYERS,
+    ...ATTENTION_LAYERS,
     TimeDistributed: timeDistributed,
   }),
 )
+
+/** The mask of an embedding or a Masking layer, written out, and what follows from it. */
+const masking: Layer = (call) => {
+  if (call.inputs.includes(MASK) || ['NotEqual', 'Any'].includes(call.layer.className)) return MASK
+  throw call.refuse('it is converted where it makes a mask only.')
+}
 
 /** Operators of keras.ops that a functional model writes for `x * 2 + y`. */
 const OPERATORS: ReadonlyMap<string, Layer> = new Map([
@@ -56,6 +65,8 @@ const OPERATORS: ReadonlyMap<string, Layer> = new Map([
   ['Multiply', arithmetic('Mul')],
   ['Divide', arithmetic('Div')],
   ['TrueDivide', arithmetic('Div')],
+  // Of these a file makes masks.
+  ...['NotEqual', 'Any', 'All', 'ExpandDims', 'LogicalAnd', 'LogicalOr'].map((name) => [name, masking] as const),
 ])
 
 /** Files in HDF5 do not say which are operators; those have a number among their inputs, or no layer of their name. */
@@ -64,7 +75,7 @@ const layerFor = ({
   isOperator,
   calls,
 }: Pick<KerasLayer, 'className' | 'isOperator' | 'calls'>): Layer | undefined =>
-  isOperator || !LAYERS.has(className) || calls.flat().some((input) => typeof input === 'number')
+  isOperator || !LAYERS.has(className) || calls.some(({ inputs }) => inputs.some((input) => typeof input === 'number'))
     ? OPERATORS.get(className)
     : LAYERS.get(className)
 
@@ -111,17 +122,30 @@ const keyOf = ({ layer, call }: Pick<Reference, 'layer' | 'call'>): string => `$
 const resultOf = (run: Run, reference: Reference): Value | undefined =>
   run.results.get(keyOf(reference))?.[reference.output]
 
+/** Layers that take masks as Keras does. */
+const SKIP_MASKED: ReadonlySet<string> = new Set([
+  ...['LSTM', 'GRU', 'SimpleRNN', 'Bidirectional', 'TimeDistributed', 'BatchNormalization'],
+  ...['GlobalAveragePooling1D', 'MultiHeadAttention', 'Sequential', 'Functional', 'Model'],
+])
+
 const callLayer = (
   run: Run,
   layer: KerasLayer,
   place: Place,
   inputs: readonly (Value | number)[],
+  call?: KerasCall,
 ): readonly Value[] => {
+  if (inputs.includes(MASK)) return [MASK]
+  const lacksMask = call?.isMasked && inputs.every((input) => typeof input === 'number' || input.mask === null)
+  if (lacksMask || (call?.isMasked && !SKIP_MASKED.has(layer.className)))
+    throw badRequest(
+      `${layer.className} '${layer.name}' cannot be converted: it is called with a mask that is no padding.`,
+    )
   if (isModel(layer)) {
     const values = inputs.filter((input) => typeof input === 'object')
     return runModel(run.scope, modelOf(layer.className, layer.config), { ...place, path: `${place.path}/` }, values)
   }
-  return lowered(new LayerCall(run.scope, layer, place, inputs), layerFor(layer))
+  return lowered(new LayerCall(run.scope, layer, place, inputs, call?.isCausal), layerFor(layer))
 }
 
 const runSequential = (scope: Scope, model: KerasModel, place: Place, inputs: readonly Value[]): readonly Value[] => {
@@ -135,7 +159,7 @@ const runSequential = (scope: Scope, model: KerasModel, place: Place, inputs: re
 
 /** Keras counts the calls of a functional model inside another from one: it was called when it was made. */
 const firstCalls = (model: KerasModel): Map<string, number> => {
-  const references = [...model.layers.flatMap(({ calls }) => calls.flat()), ...model.outputs]
+  const references = [...model.layers.flatMap(({ calls }) => calls.flatMap(({ inputs }) => inputs)), ...model.outputs]
   const highest = new Map<string, number>()
   for (const reference of references) {
     if (typeof reference === 'object') {
@@ -172,10 +196,10 @@ const runFunctional = (scope: Scope, model: KerasModel, place: Place, inputs: re
   )
   for (let left = waiting; left.length > 0; ) {
     const rest = left.filter(({ layer, call, number, place: its }) => {
-      const given = call.map((input: CallInput) => (typeof input === 'number' ? input : resultOf(run, input)))
+      const given = call.inputs.map((input) => (typeof input === 'number' ? input : resultOf(run, input)))
       const known = given.filter((value) => value !== undefined)
       if (known.length < given.length) return true
-      run.results.set(keyOf({ layer: layer.name, call: number }), callLayer(run, layer, its, known))
+      run.results.set(keyOf({ layer: layer.name, call: number }), callLayer(run, layer, its, known, call))
       return false
     })
     // Calls that the outputs do not need may lack their inputs.
@@ -258,7 +282,7 @@ const declaredInput = (scope: Scope, input: Input, at: number, given: readonly n
   const type = TYPES[input.type]
   if (type === undefined)
     throw badRequest(`The input '${input.name}' is of type ${input.type}, which is not converted.`)
-  return { name: scope.builder.input(input.name, type, shape), shape, type, channelsFirst: false, masked: false }
+  return { name: scope.builder.input(input.name, type, shape), shape, type, channelsFirst: false, mask: null }
 }
 
 export interface KerasOptions {

@@ -18,9 +18,12 @@ export interface Value {
   readonly type: DType
   /** Whether the ONNX value has its channels first. */
   readonly channelsFirst: boolean
-  /** Whether some of its steps are padding that later layers are to skip. */
-  readonly masked: boolean
+  /** Booleans [batch, steps] that tell steps from padding, which later layers skip; null: all are steps. */
+  readonly mask: string | null
 }
+
+/** What a file computes of masks: values know their masks, so that it is not needed. */
+export const MASK: Value = { name: '', shape: [], type: 'bool', channelsFirst: false, mask: null }
 
 export interface Scope {
   readonly builder: GraphBuilder
@@ -59,6 +62,8 @@ export class LayerCall {
   readonly layer: Pick<KerasLayer, 'className' | 'name' | 'config'>
   readonly place: Place
   readonly inputs: readonly (Value | number)[]
+  /** Whether its call says `use_causal_mask`. */
+  readonly isCausal: boolean
   private loaded: Map<string, OnnxTensor> | undefined
 
   constructor(
@@ -66,11 +71,13 @@ export class LayerCall {
     layer: Pick<KerasLayer, 'className' | 'name' | 'config'>,
     place: Place,
     inputs: readonly (Value | number)[],
+    isCausal = false,
   ) {
     this.scope = scope
     this.layer = layer
     this.place = place
     this.inputs = inputs
+    this.isCausal = isCausal
   }
 
   refuse(reason: string): Error {
@@ -122,6 +129,7 @@ export class LayerCall {
   input(at = 0): Value {
     const value = this.inputs[at]
     if (typeof value !== 'object') throw this.refuse(`it has no input ${at}.`)
+    if (value === MASK) throw this.refuse('it computes with a mask.')
     return value
   }
 
@@ -170,7 +178,7 @@ export class LayerCall {
   }
 
   result(name: string, shape: readonly Size[], changes: Partial<Value> = {}): Value {
-    return { name, shape, type: 'f32', channelsFirst: false, masked: false, ...changes }
+    return { name, shape, type: 'f32', channelsFirst: false, mask: null, ...changes }
   }
 
   integers(values: readonly number[]): string {

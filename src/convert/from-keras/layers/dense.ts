@@ -1,6 +1,6 @@
 // Layers without spatial axes: products, normalization, embeddings, shapes and merging.
 import { float, int, ints } from '../../onnx/model.ts'
-import { numbersOf, tensorOf } from '../../onnx/tensors.ts'
+import { numbersOf, scalarOf, tensorOf } from '../../onnx/tensors.ts'
 import type { Json } from '../keras-config.ts'
 import type { Layer, LayerCall, Size, Value } from '../layer-call.ts'
 import { activated } from './activations.ts'
@@ -20,7 +20,7 @@ const dense: Layer = (call) => {
       ? call.emit('Gemm', [x, kernel, ...biases])
       : [call.emit('MatMul', [x, kernel]), ...biases].reduce((a, b) => call.emit('Add', [a, b]))
   const shape = [...value.shape.slice(0, -1), weight.shape[1]!]
-  return activated(call, call.result(product, shape, { masked: value.masked }), call.config.activation)
+  return activated(call, call.result(product, shape, { mask: value.mask }), call.config.activation)
 }
 
 const requireLastAxis = (call: LayerCall, value: Value): void => {
@@ -76,7 +76,38 @@ const layerNorm: Layer = (call) => {
   const inputs = [call.last(value), call.vector('gamma', scale)]
   if (beta !== undefined) inputs.push(call.vector('beta', numbersOf(beta)))
   const name = call.emit('LayerNormalization', inputs, { axis: int(-1), epsilon: float(call.number('epsilon', 1e-3)) })
-  return call.result(name, value.shape, { masked: value.masked })
+  return call.result(name, value.shape, { mask: value.mask })
+}
+
+/** Over the channels of each group and all steps, then a scale and an offset for each channel. */
+const groupNorm: Layer = (call) => {
+  const value = call.input()
+  requireLastAxis(call, value)
+  const [channels] = call.fixed(value.shape.slice(-1), 'the last axis')
+  const asked = call.number('groups', 32)
+  const groups = asked === -1 ? channels! : asked
+  if (groups < 1 || channels! % groups !== 0) throw call.refuse(`${channels} channels are not ${groups} groups.`)
+  const x = call.first(value)
+  const grouped = call.emit('Reshape', [x, call.integers([0, groups, -1])])
+  const unit = [call.vector('one', new Float32Array(groups).fill(1)), call.vector('zero', new Float32Array(groups))]
+  const epsilon = float(call.number('epsilon', 1e-3))
+  const even = call.emit('InstanceNormalization', [grouped, ...unit], { epsilon })
+  const result = { ...value, name: call.emit('Reshape', [even, call.emit('Shape', [x])]), channelsFirst: true }
+  const [gamma, beta] = [call.optionalWeight('gamma'), call.optionalWeight('beta')]
+  const all = (absent: number) => new Float32Array(channels!).fill(absent)
+  return scaled(call, result, gamma ? numbersOf(gamma) : all(1), beta ? numbersOf(beta) : all(0))
+}
+
+/** x / √(mean of squares + ε), times a scale for each channel. */
+const rmsNorm: Layer = (call) => {
+  const value = call.input()
+  requireLastAxis(call, value)
+  const x = call.last(value)
+  const mean = call.emit('ReduceMean', [call.emit('Mul', [x, x]), call.integers([-1])])
+  const epsilon = call.scalar(call.number('epsilon', 1e-6))
+  const even = call.emit('Div', [x, call.emit('Sqrt', [call.emit('Add', [mean, epsilon])])])
+  const scale = call.vector('scale', numbersOf(call.weight('scale')))
+  return call.result(call.emit('Mul', [even, scale]), value.shape, { mask: value.mask })
 }
 
 /** All numbers in nested lists. */
@@ -122,7 +153,9 @@ const embedding: Layer = (call) => {
   const value = call.cast(call.input(), 'i64')
   const table = call.weightOfRank('embeddings', 2)
   const name = call.emit('Gather', [call.constant('embeddings', table), value.name], { axis: int(0) })
-  return call.result(name, [...value.shape, table.shape[1]!], { masked: call.flag('mask_zero') })
+  const isZero = () => call.emit('Equal', [value.name, call.scope.builder.constant('zero', scalarOf('i64', 0))])
+  const mask = call.flag('mask_zero') ? call.emit('Not', [isZero()]) : null
+  return call.result(name, [...value.shape, table.shape[1]!], { mask })
 }
 
 const product = (shape: readonly Size[]): Size =>
@@ -183,6 +216,12 @@ const inputsOf = (call: LayerCall): { names: string[]; values: Value[]; channels
   return { names: values.map((value) => (channelsFirst ? value.name : call.last(value))), values, channelsFirst }
 }
 
+/** Steps of all inputs that have a mask. */
+const maskOf = (call: LayerCall, values: readonly Value[]): string | null => {
+  const masks = [...new Set(values.flatMap(({ mask }) => (mask === null ? [] : [mask])))]
+  return masks.length === 0 ? null : masks.reduce((a, b) => call.emit('And', [a, b]))
+}
+
 const merge =
   (make: (call: LayerCall, names: readonly string[]) => string): Layer =>
   (call) => {
@@ -191,7 +230,7 @@ const merge =
     return call.result(make(call, names), shape, {
       channelsFirst,
       type: values[0]!.type,
-      masked: values.some((v) => v.masked),
+      mask: maskOf(call, values),
     })
   }
 
@@ -213,7 +252,7 @@ const concatenate: Layer = (call) => {
   const at = !channelsFirst || axis === 0 ? axis : axis === rank - 1 ? 1 : axis + 1
   const shape = values[0]!.shape.map((size, each) => (each === axis ? length : size))
   const name = call.emit('Concat', names, { axis: int(at) })
-  return call.result(name, shape, { channelsFirst, type: values[0]!.type, masked: values.some((v) => v.masked) })
+  return call.result(name, shape, { channelsFirst, type: values[0]!.type, mask: maskOf(call, values) })
 }
 
 const unit = (call: LayerCall, x: string, axis: number): string => {
@@ -270,6 +309,8 @@ export const DENSE_LAYERS: Readonly<Record<string, Layer>> = {
   Dense: dense,
   BatchNormalization: batchNorm,
   LayerNormalization: layerNorm,
+  GroupNormalization: groupNorm,
+  RMSNormalization: rmsNorm,
   Normalization: normalization,
   Rescaling: rescaling,
   Embedding: embedding,
@@ -281,7 +322,8 @@ export const DENSE_LAYERS: Readonly<Record<string, Layer>> = {
     const value = call.input()
     const kept = call.emit('Not', [call.emit('Equal', [value.name, call.scalar(call.number('mask_value', 0))])])
     const any = call.emit('ReduceMax', [call.emit('Cast', [kept], { to: int(1) }), call.integers([-1])])
-    return call.like(value, call.emit('Mul', [value.name, any]), { masked: true })
+    const mask = call.emit('Cast', [call.emit('Squeeze', [any, call.integers([-1])])], { to: int(9) })
+    return call.like(value, call.emit('Mul', [value.name, any]), { mask })
   },
   Add: merge(inTurn('Add')),
   Subtract: merge(inTurn('Sub')),

@@ -1,8 +1,11 @@
 // LSTM, GRU and SimpleRNN, in one direction or both.
 import { type Attribute, floats, int, ints, text, texts } from '../../onnx/model.ts'
-import { numbersOf, tensorOf } from '../../onnx/tensors.ts'
+import { numbersOf, scalarOf, tensorOf } from '../../onnx/tensors.ts'
 import { isObject } from '../keras-config.ts'
 import { functionName, type Layer, LayerCall, permuted, type Value } from '../layer-call.ts'
+
+// ONNX's numbers of element types.
+const [FLOAT, INT32, INT64] = [1, 6, 7]
 
 interface Kind {
   readonly type: 'LSTM' | 'GRU' | 'RNN'
@@ -89,25 +92,65 @@ interface Run {
   readonly states: readonly string[]
 }
 
+interface Steps {
+  /** The steps that are no padding, in their order, and then the padding. */
+  readonly compact: string
+  /** How many steps there are, [batch]. */
+  readonly lengths: string
+  /** Results of compact steps in their places; padding has that of the step before it, or zeros. */
+  expand(sequence: string): string
+}
+
+/** Skips padding wherever it is, which ONNX knows at the end only. */
+const compactSteps = (call: LayerCall, value: Value, mask: string): Steps => {
+  const one = call.integers([1])
+  const numbers = call.emit('Cast', [mask], { to: int(INT32) })
+  const axis = call.scope.builder.constant('axis', scalarOf('i64', 1))
+  const through = call.emit('CumSum', [numbers, axis])
+  // The earlier a step is, the larger is its key; that of padding is 0.
+  const [steps] = call.fixed([value.shape[1]!], 'the number of its steps')
+  const late = Array.from({ length: steps! }, (_, at) => steps! - at)
+  const places = call.constant('late', tensorOf('f32', [steps!], late))
+  const keys = call.emit('Mul', [call.emit('Cast', [mask], { to: int(FLOAT) }), places])
+  const [, order] = call.emitSeveral('TopK', [keys, call.integers([steps!])], 2, { axis: int(1) })
+  const pick = (data: string, index: string): string =>
+    call.emit('GatherND', [data, call.emit('Unsqueeze', [index, call.integers([2])])], { batch_dims: int(1) })
+  const lengths = call.emit('ReduceSum', [numbers, one], { keepdims: int(0) })
+  return {
+    compact: pick(call.last(value), order!),
+    lengths,
+    expand: (sequence) => {
+      const isBackward = call.flag('go_backwards')
+      const at = call.emit('Sub', [through, isBackward ? numbers : int32(call, 1)])
+      const ends = call.emit('Unsqueeze', [lengths, one])
+      const inside = isBackward ? call.emit('Less', [at, ends]) : call.emit('Greater', [through, int32(call, 0)])
+      const last = call.emit('Sub', [ends, int32(call, 1)])
+      const near = call.emit('Max', [call.emit('Min', [at, last]), int32(call, 0)])
+      const held = pick(sequence, call.emit('Cast', [near], { to: int(INT64) }))
+      const shown = call.flag('zero_output_for_mask') ? call.emit('And', [inside, mask]) : inside
+      const factor = call.emit('Unsqueeze', [call.emit('Cast', [shown], { to: int(FLOAT) }), call.integers([2])])
+      return call.emit('Mul', [held, factor])
+    },
+  }
+}
+
+const int32 = (call: LayerCall, value: number): string => call.constant('number', tensorOf('i32', [1], [value]))
+
 /** Runs the layer on `value`, with initial states if there are any. */
 const run = (call: LayerCall, kind: Kind, value: Value, initial: readonly Value[]): Run => {
-  if (value.masked) {
-    throw call.refuse(
-      'some of its steps are masked (mask_zero or Masking). Build the model without, on whole sequences.',
-    )
-  }
   if (value.shape.length !== 3) throw call.refuse(`its input has ${value.shape.length} axes, not 3.`)
   if (call.flag('stateful'))
     call.scope.notes.add(`${call.layer.className} '${call.layer.name}' is stateful; here every call starts anew.`)
   const units = call.number('units')
   const states = initial.map((state) => call.emit('Unsqueeze', [state.name, call.integers([0])]))
-  const time = call.emit('Transpose', [call.last(value)], { perm: ints([1, 0, 2]) })
+  const steps = value.mask === null ? null : compactSteps(call, value, value.mask)
+  const time = call.emit('Transpose', [steps?.compact ?? call.last(value)], { perm: ints([1, 0, 2]) })
   const inputs = [
     time,
     gateWeights(call, 'kernel', kind, units),
     gateWeights(call, 'recurrent_kernel', kind, units),
     biasOf(call, kind, units),
-    '',
+    steps?.lengths ?? '',
     ...states,
   ]
   const outputs = call.emitSeveral(kind.type, inputs, kind.type === 'LSTM' ? 3 : 2, {
@@ -120,8 +163,9 @@ const run = (call: LayerCall, kind: Kind, value: Value, initial: readonly Value[
   })
   // [steps, 1, batch, units]
   const flat = call.emit('Squeeze', [outputs[0]!, call.integers([1])])
+  const sequence = call.emit('Transpose', [flat], { perm: ints([1, 0, 2]) })
   return {
-    sequence: call.emit('Transpose', [flat], { perm: ints([1, 0, 2]) }),
+    sequence: steps === null ? sequence : steps.expand(sequence),
     states: outputs.slice(1).map((state) => call.emit('Squeeze', [state, call.integers([0])])),
   }
 }
@@ -134,11 +178,11 @@ const recurrent: Layer = (call) => {
   const shape = [value.shape[0]!, call.number('units')]
   const finals = states.map((state) => call.result(state, shape))
   const results = call.flag('return_sequences')
-    ? call.result(call.flag('go_backwards') ? reversed(call, sequence) : sequence, [
-        shape[0]!,
-        value.shape[1]!,
-        shape[1]!,
-      ])
+    ? call.result(
+        call.flag('go_backwards') ? reversed(call, sequence) : sequence,
+        [shape[0]!, value.shape[1]!, shape[1]!],
+        { mask: call.flag('go_backwards') && value.mask !== null ? reversed(call, value.mask) : value.mask },
+      )
     : finals[0]!
   return call.flag('return_state') ? [results, ...finals] : results
 }
@@ -177,7 +221,7 @@ const bidirectional: Layer = (call) => {
   const type = MERGES[functionName(mode ?? 'concat')]
   if (type === undefined) throw call.refuse('its merge_mode is unknown.')
   const name = call.emit(type, both, type === 'Concat' ? { axis: int(-1) } : {})
-  return call.result(name, shape(type === 'Concat' ? 2 * units : units))
+  return call.result(name, shape(type === 'Concat' ? 2 * units : units), { mask: sequences ? value.mask : null })
 }
 
 export const RECURRENT_LAYERS: Readonly<Record<string, Layer>> = {

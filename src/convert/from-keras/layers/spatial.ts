@@ -166,12 +166,21 @@ const pool =
     return spatialResult(call, value, name, sizes, value.shape.at(-1)!)
   }
 
+/** The mean of the steps that are no padding. */
+const maskedMean = (call: LayerCall, value: Value, mask: string): Value => {
+  const weights = call.emit('Unsqueeze', [call.emit('Cast', [mask], { to: int(1) }), call.integers([-1])])
+  const keep = call.flag('keepdims')
+  const sum = (name: string) => call.emit('ReduceSum', [name, call.integers([1])], { keepdims: int(Number(keep)) })
+  const name = call.emit('Div', [sum(call.emit('Mul', [call.last(value), weights])), sum(weights)])
+  return call.result(name, [value.shape[0]!, ...(keep ? [1] : []), value.shape[2]!])
+}
+
 const globalPool =
   (axes: number, type: string): Layer =>
   (call) => {
     call.requireChannelsLast()
     const value = call.inputOfRank(axes + 2)
-    if (value.masked) throw call.refuse('some of its steps are masked (mask_zero or Masking).')
+    if (value.mask !== null && type === 'ReduceMean' && axes === 1) return maskedMean(call, value, value.mask)
     const keep = call.flag('keepdims')
     const over = Array.from({ length: axes }, (_, at) => at + (value.channelsFirst ? 2 : 1))
     const name = call.emit(type, [value.name, call.integers(over)], { keepdims: int(Number(keep)) })

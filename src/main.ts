@@ -3,6 +3,7 @@ import { createControlPlane } from './control/app.ts'
 import { runProgram } from './control/programs/program.ts'
 import { StartError } from './platform/db/start-error.ts'
 import { CertificateError } from './platform/http/certificate.ts'
+import { asDatabaseAway } from './platform/http/database-away.ts'
 
 const IMPATIENCE_MS = 1000
 
@@ -59,6 +60,11 @@ main().catch((error: unknown) => {
   if (error instanceof Error && 'syscall' in error && ['listen', 'getaddrinfo', 'bind'].includes(`${error.syscall}`)) {
     stop(
       `Cannot listen: ${error.message}. Set SERVICE_HOST to an address of this machine, or SERVICE_PORT to a free port.`,
+    )
+  }
+  if (asDatabaseAway(error) !== undefined) {
+    stop(
+      `The database stopped responding while the service was starting (${(error as Error).message}). Start it again.`,
     )
   }
   throw error

@@ -15,6 +15,8 @@ const { values } = parseArgs({
   },
 })
 
+const stop = new AbortController()
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort(new Error(`ended by ${name}`)))
 let violations = 0
 let kills = 0
 for (let seed = Number(values.seed); seed < Number(values.seed) + Number(values.seeds); seed++) {
@@ -28,6 +30,7 @@ for (let seed = Number(values.seed); seed < Number(values.seed) + Number(values.
     minutes: Number(values.minutes),
     replays: 10,
     isQuiet: values.soak,
+    signal: stop.signal,
     log: (line) => console.log(line),
     onTick: soak.measure,
   })

@@ -24,6 +24,8 @@ export interface RunOptions {
   readonly replays: number
   /** No faults: only the workload. */
   readonly isQuiet?: boolean
+  /** Ends the run, without checks. */
+  readonly signal?: AbortSignal
   readonly log: (line: string) => void
   /** Called every ten seconds, as long as faults are injected. */
   readonly onTick?: (installation: Installation) => void
@@ -64,7 +66,7 @@ const errorsIn = (installation: Installation): ReadonlyMap<string, number> => {
 const injectAll = async (
   installation: Installation,
   records: Records,
-  { seed, kills, minutes, maxHoldMs = Number.POSITIVE_INFINITY, isQuiet = false, log, onTick }: RunOptions,
+  { seed, kills, minutes, maxHoldMs = Number.POSITIVE_INFINITY, isQuiet = false, signal, log, onTick }: RunOptions,
 ) => {
   const faults = new Map<string, number>()
   const schedule = scheduleOf(seed)
@@ -81,7 +83,7 @@ const injectAll = async (
     faults.set(fault.kind, (faults.get(fault.kind) ?? 0) + 1)
     if (isKill(fault)) killed++
   }
-  while (killed < kills && Date.now() < deadline) {
+  while (killed < kills && Date.now() < deadline && signal?.aborted !== true) {
     if (Date.now() - ticked >= 10_000) {
       ticked = Date.now()
       onTick?.(installation)
@@ -114,6 +116,7 @@ export const runChaos = async (options: RunOptions): Promise<RunResult> => {
     const { records } = workload
     try {
       const { faults, killed, tell } = await injectAll(installation, records, options)
+      options.signal?.throwIfAborted()
       await installation.ready()
       await workload.settle()
       await checkInvariants(installation, workload, replays)

@@ -1,9 +1,9 @@
 import { ConfigError, readConfig } from './config.ts'
 import { createControlPlane } from './control/app.ts'
 import { runProgram } from './control/programs/program.ts'
+import { asDatabaseAway } from './domain/outages.ts'
 import { StartError } from './platform/db/start-error.ts'
 import { CertificateError } from './platform/http/certificate.ts'
-import { asDatabaseAway } from './platform/http/database-away.ts'
 
 const IMPATIENCE_MS = 1000
 

@@ -104,3 +104,24 @@ it.skipIf(!hasPostgres())(
     expect(await query('select failures, last_error from integrations')).toEqual([{ failures: 0, last_error: null }])
   },
 )
+
+it.skipIf(!hasPostgres())('a round waits for a disk that is full, however often its aggregation is tried', async () => {
+  const { start } = await startShared()
+  let tries = 0
+  class Full extends AggregationWorkers {
+    override async aggregate(...job: Parameters<AggregationWorkers['aggregate']>) {
+      if (++tries <= 7) throw Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' })
+      return super.aggregate(...job)
+    }
+  }
+  const { ask, service } = await start(new Full())
+  const key = (await ask('POST', '/devices/register', undefined, { device_id: 'a' })).api_key!
+  const round = await ask('POST', '/training/rounds/start', key, { target_devices: 1, min_devices: 1 })
+  const update = formOf(new Uint8Array(new Float32Array([1, 1]).buffer), { num_samples: 1 })
+  await ask('POST', `/training/rounds/${round.id}/updates`, key, update)
+  const look = async () => {
+    await service.runDueTasks().catch(() => undefined)
+    return (await ask('GET', `/training/rounds/${round.id}/status`, key)).status
+  }
+  await expect.poll(look).toBe('completed')
+})

@@ -145,6 +145,10 @@ export const checkInvariants = async (
       for (const row of await query(statement)) violation(records, invariant, JSON.stringify(row))
     }
     await checkRecords(query, records)
+    const ends = await query(
+      `select status || coalesce(': ' || failure_reason, '') as what, count(*) as times from rounds group by 1`,
+    )
+    for (const { what, times } of ends) records.counts.set(`rounds ${what}`, Number(times))
     await checkEvents(query, records)
     await checkFiles(query, workload, rounds)
     const { status, body } = await operator.ask('POST', '/audit/verify', {})

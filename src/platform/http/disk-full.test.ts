@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { asDiskFull } from './disk-full.ts'
+import { asDiskFull } from '../../domain/outages.ts'
 import { buildTestServer, openRaw } from './test-server.fixture.ts'
 
 const FULL = {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { runConversion } from '../../../convert/run-conversion.ts'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
+import { isUnavailable } from '../../../domain/outages.ts'
 import type { BlobStore, PathOf, StagedBlob } from '../../../platform/blobs/blob-store.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { FilesService } from '../files/files.service.ts'
@@ -17,9 +18,6 @@ class Stopping extends Error {}
 
 const isTheFilesFault = (error: unknown): error is ServiceError =>
   error instanceof ServiceError && !['internal_error', 'insufficient_storage', 'unavailable'].includes(error.code)
-
-/** The files cannot be reached: the conversion waits for them, however long that takes. */
-const isAway = (error: unknown): boolean => error instanceof ServiceError && error.code === 'unavailable'
 
 const PIECE = 256 * 1024
 
@@ -95,7 +93,9 @@ export const createConversionRuns = (parts: {
         log.info({ model_id, version, format, reason: error.message }, 'version not converted')
         return await store.end(database.sql, conversion, owner, { reason: error.message }, now())
       }
-      await store.release(database.sql, conversion, owner, { counts: !(error instanceof Stopping) && !isAway(error) })
+      await store.release(database.sql, conversion, owner, {
+        counts: !(error instanceof Stopping) && !isUnavailable(error),
+      })
       if (!(error instanceof Stopping)) throw error
     } finally {
       clearInterval(renewal)

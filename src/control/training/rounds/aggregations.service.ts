@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { ServiceError } from '../../../domain/errors.ts'
+import { isUnavailable } from '../../../domain/outages.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { Combinations } from './combinations.service.ts'
 import type { LeasesStore } from './leases.store.ts'
@@ -13,10 +14,7 @@ const RENEW_MS = 4000
 /** A round whose aggregation was started so often and never ended has something that kills us: give up with a reason. */
 const MAX_ATTEMPTS = 5
 
-/** The files or the database cannot be reached: the round waits for them, however long that takes. */
-const isAway = (error: unknown): boolean => error instanceof ServiceError && error.code === 'unavailable'
-
-const isOurs = (error: ServiceError): boolean => error.code === 'internal_error' || isAway(error)
+const isOurs = (error: ServiceError): boolean => error.code === 'internal_error' || isUnavailable(error)
 
 /** Turns the updates of a round that has closed its doors into a new model: once, whichever process does it. */
 export const createAggregationsService = (parts: {
@@ -57,7 +55,7 @@ export const createAggregationsService = (parts: {
         await fail(round, error.message)
       } else {
         log.error({ round_id: round.id, err: error }, 'aggregation was interrupted; it will be retried')
-        await leases.release(database.sql, round.id, owner, { counts: !isAway(error) })
+        await leases.release(database.sql, round.id, owner, { counts: !isUnavailable(error) })
         throw error
       }
     } finally {
@@ -68,7 +66,7 @@ export const createAggregationsService = (parts: {
   /** Never in the way of the round: what cannot be screened fails, if at all, when it is added up. */
   const screen = (round: StoredRound, delivered: readonly DeliveredUpdate[]): Promise<ScreenedUpdate[] | null> =>
     screening.screen(round, delivered).catch((error: unknown) => {
-      if (error instanceof ServiceError && !isAway(error)) return null
+      if (error instanceof ServiceError && !isUnavailable(error)) return null
       throw error
     })
 

@@ -12,7 +12,7 @@ import { startReceiver } from './operations/integrations/receiver.fixture.ts'
 /** Processes on one PostgreSQL server and one folder, and a connection that ends their leases. */
 const startShared = async () => {
   const databaseUrl = await freshPostgresUrl()
-  const settings = { SERVICE_LOG_LEVEL: 'error', SERVICE_RATE_LIMIT_PER_MINUTE: '100000', SERVICE_CONVERSIONS: 'off' }
+  const settings = { SERVICE_LOG_LEVEL: 'fatal', SERVICE_RATE_LIMIT_PER_MINUTE: '100000', SERVICE_CONVERSIONS: 'off' }
   const config = { ...readConfig(settings), databaseUrl, dataDir: await emptyFolder() }
   const database = new pg.Client(databaseUrl)
   await database.connect()

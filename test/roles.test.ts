@@ -32,6 +32,8 @@ const PUBLIC: Readonly<Record<string, string>> = {
   openSession: 'signing in',
   closeSession: 'signing out',
   showSecondFactor: 'signing in',
+  beginPasskeySignIn: 'signing in',
+  finishPasskeySignIn: 'signing in',
   beginProviderSignIn: 'signing in',
   finishProviderSignIn: 'signing in',
   authorizeLogin: 'a key of no more than the own role, which the test below looks at',
@@ -57,6 +59,11 @@ const OWN_SESSION = [
   'confirmTotp',
   'removeTotp',
   'renewRecoveryCodes',
+  'listPasskeys',
+  'beginPasskey',
+  'addPasskey',
+  'renamePasskey',
+  'removePasskey',
 ]
 
 /** What a viewer may call although it is no GET. */

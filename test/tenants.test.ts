@@ -62,6 +62,7 @@ const NOWHERE: References = {
   session_id: NOBODY,
   integration_id: NOBODY,
   member_id: NOBODY,
+  passkey_id: NOBODY,
   entry_id: '1000000',
   backup_id: NOBODY,
   alias: 'nowhere-alias',

@@ -57,7 +57,8 @@ const OF_DEVICES =
 
 /** What the dashboard calls. */
 const OF_DASHBOARD =
-  'getSession openSession showSecondFactor beginProviderSignIn finishProviderSignIn confirmSession closeSession listSessions revokeSession streamEvents getStatus getExperimentEstimates ' +
+  'getSession openSession showSecondFactor beginPasskeySignIn finishPasskeySignIn listPasskeys beginPasskey addPasskey renamePasskey removePasskey ' +
+  'beginProviderSignIn finishProviderSignIn confirmSession closeSession listSessions revokeSession streamEvents getStatus getExperimentEstimates ' +
   'listGroupsOfDevice listDeviceReports ' +
   'readInvitation acceptInvitation ' +
   'getAccount listOwnSessions changePassword revokeOwnSession beginTotp confirmTotp removeTotp renewRecoveryCodes ' +

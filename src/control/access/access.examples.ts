@@ -106,6 +106,20 @@ const orgSettings = {
   violations: [{ setting: 'key_lifetime_days', value: null, preset: 365 }],
 }
 
+const passkey = {
+  id: 'mT5kZ2QmC7fB4Vt0cK8x1g',
+  name: "Ada's laptop",
+  created_at: times.created,
+  last_used_at: times.reported,
+}
+const credential = {
+  id: passkey.id,
+  rawId: passkey.id,
+  type: 'public-key',
+  response: { clientDataJSON: 'eyJ0eXBlIjoi…' },
+  clientExtensionResults: {},
+}
+
 export const examples = {
   orgSettings,
   changeOrgSettings: { key_lifetime_days: 365 },
@@ -183,6 +197,7 @@ export const examples = {
     totp: true,
     passkeys: 0,
     recovery_codes_left: 10,
+    must_confirm: false,
   },
   newPassword: { old_password: 'correct horse battery staple', new_password: 'four unrelated words here' },
   totpSecret: {
@@ -192,6 +207,15 @@ export const examples = {
   recoveryCodes: { recovery_codes: ['7kx2m-q4w9t-hz3nb-8pcrf', 'd5vga-2mxk7-t9qhn-w3zpb'] },
   signInStep: { next: 'second_factor', factors: ['totp', 'recovery_code'], expires_in: 300 },
   secondFactor: { code: '492039' },
+  passkey,
+  passkeyList: { passkeys: [passkey] },
+  passkeyOptions: {
+    public_key: { challenge: 'Yk3nQ0aVx8JrT5mWZ2mB4Vt0cK8x1yq5o3n7p9rUeWd', rpId: 'fleet.acme.example' },
+  },
+  newPasskey: { name: passkey.name, credential },
+  addedPasskey: { ...passkey, last_used_at: null, recovery_codes: ['7kx2m-q4w9t-hz3nb-8pcrf'] },
+  passkeyName: { name: passkey.name },
+  passkeySignIn: { credential },
   providerSignIn: { org_id: 'acme' },
   providerAddress: {
     redirect_to: `https://login.acme.example/authorize?client_id=tributary&response_type=code&scope=openid+email+profile&state=${state}`,

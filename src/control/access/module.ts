@@ -34,6 +34,9 @@ import { createAccountsStore } from './sign-in/accounts.store.ts'
 import { createIdentityProvider } from './sign-in/identity-provider.ts'
 import { oidcRoutes } from './sign-in/oidc.routes.ts'
 import { createOidc } from './sign-in/oidc.service.ts'
+import { passkeySignInRoutes, passkeysRoutes } from './sign-in/passkeys.routes.ts'
+import { createPasskeys } from './sign-in/passkeys.service.ts'
+import { createPasskeysStore } from './sign-in/passkeys.store.ts'
 import { signInRoutes } from './sign-in/sign-in.routes.ts'
 import { createSignIn } from './sign-in/sign-in.service.ts'
 import { createSteps } from './sign-in/steps.service.ts'
@@ -77,6 +80,8 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
   const accounts = createAccountsStore()
   const signIn = createSignIn({ database, accounts, sessions, steps, throttle, secrets, now })
   const account = createAccountService({ database, accounts, sessions, throttle, secrets, now })
+  const passkeysStore = createPasskeysStore()
+  const passkeys = createPasskeys({ database, store: passkeysStore, accounts, account, sessions, signIn, steps, now })
   const provider = config.oidc === null ? null : createIdentityProvider(config.oidc)
   const oidc = createOidc({ database, provider, accounts, people, sessions, signIn, steps, now })
   const auditParts = { database, store: createAuditStore(), signer, now }
@@ -96,6 +101,7 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
     signIn,
     account,
     oidc,
+    passkeys,
     steps,
     rateLimits: createRateLimitsStore(),
   }
@@ -132,8 +138,21 @@ export const access: Module<Access, object> = {
   ],
   create,
   routes(app, services, { config, now }) {
-    const { audit, auditChains, keys, login, deviceLogins, orgs, people, settings, sessions, signIn, account, oidc } =
-      services
+    const {
+      audit,
+      auditChains,
+      keys,
+      login,
+      deviceLogins,
+      orgs,
+      people,
+      settings,
+      sessions,
+      signIn,
+      account,
+      oidc,
+      passkeys,
+    } = services
     const { enrollment } = config
     const hasInference = config.inferenceUrl !== null
     const identityProvider = config.oidc === null ? null : new URL(config.oidc.issuer).host
@@ -148,7 +167,9 @@ export const access: Module<Access, object> = {
     sessionsRoutes(app, { sessions, login, present })
     accountRoutes(app, account)
     factorRoutes(app, account)
-    signInRoutes(app, { signIn, sessions, login, present })
+    passkeysRoutes(app, { passkeys, publicUrl: config.publicUrl })
+    passkeySignInRoutes(app, { passkeys, present, publicUrl: config.publicUrl })
+    signInRoutes(app, { signIn, sessions, login, present, passkeys, publicUrl: config.publicUrl })
     oidcRoutes(app, { oidc, present, publicUrl: config.publicUrl })
     loginRoutes(app, login, enrollment)
     deviceLoginsRoutes(app, {

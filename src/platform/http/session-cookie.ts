@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 
 const SESSION = 'tributary_session'
 const STEP = 'tributary_step'
+const CHALLENGE = 'tributary_challenge'
 const KNOWN = 'tributary_known'
 const YEAR_SECONDS = 365 * 24 * 60 * 60
 
@@ -42,7 +43,7 @@ const tokenIn = (request: FastifyRequest, name: string): string | null => {
 const cookieOf = (
   request: FastifyRequest,
   name: string,
-  { token, seconds, sameSite }: { token: string; seconds: number; sameSite: 'Strict' | 'Lax' },
+  { token, seconds }: { token: string; seconds: number },
 ): string => {
   // The page's own address is what the browser sees, whatever stands in between.
   const secure = request.protocol === 'https' || request.headers.origin?.startsWith('https:') === true
@@ -50,7 +51,7 @@ const cookieOf = (
     `${nameFor(request, name, secure)}=${token}`,
     'Path=/',
     'HttpOnly',
-    `SameSite=${sameSite}`,
+    'SameSite=Strict',
     `Max-Age=${seconds}`,
     ...(secure ? ['Secure'] : []),
   ].join('; ')
@@ -61,25 +62,25 @@ export const sessionTokenIn = (request: FastifyRequest): string | null => tokenI
 
 /** Set-Cookie for a new session; with an empty token and no time, for one that has ended. */
 export const sessionCookie = (request: FastifyRequest, token: string, seconds: number): string =>
-  cookieOf(request, SESSION, { token, seconds, sameSite: 'Strict' })
+  cookieOf(request, SESSION, { token, seconds })
 
 /** The token of a sign-in that waits for its next step. */
 export const stepTokenIn = (request: FastifyRequest): string | null => tokenIn(request, STEP)
 
-/**
- * Set-Cookie for a sign-in that waits for its next step; with an empty token and no time, for one that does not any more.
- * `Lax` where the browser comes back from another site.
- */
-export const stepCookie = (
-  request: FastifyRequest,
-  token: string,
-  seconds: number,
-  sameSite: 'Strict' | 'Lax' = 'Strict',
-): string => cookieOf(request, STEP, { token, seconds, sameSite })
+/** Set-Cookie for a sign-in that waits for its next step; with an empty token and no time, for one that does not any more. */
+export const stepCookie = (request: FastifyRequest, token: string, seconds: number): string =>
+  cookieOf(request, STEP, { token, seconds })
+
+/** The token of a challenge for a passkey: beside a step, whose second factor the passkey may be. */
+export const challengeTokenIn = (request: FastifyRequest): string | null => tokenIn(request, CHALLENGE)
+
+/** Set-Cookie for a challenge that a passkey is to answer. */
+export const challengeCookie = (request: FastifyRequest, token: string, seconds: number): string =>
+  cookieOf(request, CHALLENGE, { token, seconds })
 
 /** What the browser got when somebody last signed in with it. */
 export const knownTokenIn = (request: FastifyRequest): string | null => tokenIn(request, KNOWN)
 
 /** Set-Cookie for a browser with which somebody has signed in. */
 export const knownCookie = (request: FastifyRequest, token: string): string =>
-  cookieOf(request, KNOWN, { token, seconds: YEAR_SECONDS, sameSite: 'Strict' })
+  cookieOf(request, KNOWN, { token, seconds: YEAR_SECONDS })

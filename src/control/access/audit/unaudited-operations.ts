@@ -21,6 +21,8 @@ export const UNAUDITED_OPERATIONS: Readonly<Record<string, string>> = {
   testIntegration: READS,
   verifyAudit: READS,
   readInvitation: READS,
+  beginPasskey: 'a challenge, which counts for nothing before it is answered, which is audited',
+  beginPasskeySignIn: 'a challenge, which counts for nothing before it is answered, which is audited',
   beginProviderSignIn: 'a way to the identity provider, which counts for nothing before it answers, which is audited',
   startDeviceLogin: 'a code that counts for nothing before somebody approves it, which is audited',
   getDeviceLogin: READS,

@@ -9,7 +9,7 @@ import { auditNote } from '../../audit-note.ts'
 import type { KeysService } from '../keys/keys.service.ts'
 import type { PersonalSession, SessionPerson, SessionsStore, StoredSession } from './sessions.store.ts'
 
-export type { PersonalSession, StoredSession } from './sessions.store.ts'
+export type { PersonalSession, SessionPerson, StoredSession } from './sessions.store.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -55,7 +55,8 @@ const hasEnded = (session: PersonalSession, at: Date): boolean =>
 const idleLimitOf = ({ person }: PersonalSession): number =>
   person?.reauthenticateMinutes == null ? Number.POSITIVE_INFINITY : person.reauthenticateMinutes * MINUTE_MS
 
-const requiresMfa = ({ requireMfa, role }: SessionPerson): boolean =>
+/** Whether their organization has them sign in by two factors. */
+export const requiresMfa = ({ requireMfa, role }: SessionPerson): boolean =>
   requireMfa === 'all' || (requireMfa === 'admins' && role === 'admin')
 
 interface SessionParts {

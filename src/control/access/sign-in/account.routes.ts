@@ -29,7 +29,9 @@ export const accountRoutes = (app: App, account: AccountService): void => {
       config: ENROLLING,
     },
     async (request) => {
-      const { account: own } = await account.own(callerOf(request))
+      const caller = callerOf(request)
+      const found = await account.own(caller)
+      const { account: own } = found
       const { id, orgId, email, name, role, totp, passkeys, recoveryCodesLeft } = own
       const shows = {
         password: own.passwordHash !== null,
@@ -37,7 +39,16 @@ export const accountRoutes = (app: App, account: AccountService): void => {
         totp,
         passkeys,
       }
-      return { id, org_id: orgId, email, name, role, ...shows, recovery_codes_left: recoveryCodesLeft }
+      return {
+        id,
+        org_id: orgId,
+        email,
+        name,
+        role,
+        ...shows,
+        recovery_codes_left: recoveryCodesLeft,
+        must_confirm: account.mustConfirm(caller, found),
+      }
     },
   )
 

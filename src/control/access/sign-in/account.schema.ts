@@ -15,6 +15,9 @@ export const Account = Body('Account', 'Who is signed in, and what they sign in 
   totp: Type.Boolean({ description: 'Whether an authenticator app is set up' }),
   passkeys: Type.Integer(),
   recovery_codes_left: Type.Integer(),
+  must_confirm: Type.Boolean({
+    description: 'Whether these are changed only after confirming who you are: POST /session/confirm',
+  }),
 })
 export const NewPassword = Body('NewPassword', 'Another password', examples.newPassword, {
   old_password: Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH.max }),

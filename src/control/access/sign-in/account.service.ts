@@ -4,7 +4,13 @@ import { isUuid } from '../../../domain/model.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { Secrets } from '../../../platform/secrets.ts'
 import { auditNote } from '../../audit-note.ts'
-import type { OpenedSession, PersonalSession, SessionsService } from '../sessions/sessions.service.ts'
+import {
+  type OpenedSession,
+  type PersonalSession,
+  requiresMfa,
+  type SessionPerson,
+  type SessionsService,
+} from '../sessions/sessions.service.ts'
 import type { Account, AccountsStore } from './accounts.store.ts'
 import { hashPassword, isPassword, requireGoodPassword } from './passwords.service.ts'
 import { newRecoveryCodes, newTotpSecret, recoveryHashOf, totpStepOf, totpUri } from './second-factors.ts'
@@ -13,9 +19,11 @@ import type { Throttle } from './throttle.service.ts'
 /** Factors are changed so long after a person has shown who they are; later they confirm it first. */
 const RECENT_MS = 10 * 60 * 1000
 const ISSUER = 'Tributary'
+const CONFIRM =
+  'Confirm who you are first (POST /session/confirm), with your password, a passkey or the identity provider.'
 
 interface Own {
-  readonly session: PersonalSession
+  readonly session: PersonalSession & { readonly person: SessionPerson }
   readonly account: Account
 }
 
@@ -42,20 +50,17 @@ export const createAccountService = (parts: {
     return { session, account } as Own
   }
 
-  /** @throws forbidden when they showed who they are too long ago, or by one factor where they have two */
-  const requireRecent = (caller: Caller, { session, account }: Own): void => {
+  /** They showed who they are too long ago, or by one factor where they have two. */
+  const mustConfirm = (caller: Caller, { session, account }: Own): boolean => {
     const age = now().getTime() - (session.authenticatedAt?.getTime() ?? 0)
     const isWeak = !session.mfa && (account.totp || account.passkeys > 0)
-    if (caller.restriction === 'confirm' || age > RECENT_MS) {
-      throw forbidden('Confirm who you are first (POST /session/confirm), with your password or a passkey.')
-    }
-    if (isWeak) throw forbidden('Sign in again with your second factor first.')
+    return caller.restriction === 'confirm' || age > RECENT_MS || isWeak
   }
 
   const recent = async (caller: Caller): Promise<Own> => {
     const found = await own(caller)
-    requireRecent(caller, found)
-    return found
+    if (!mustConfirm(caller, found)) return found
+    throw forbidden(CONFIRM)
   }
 
   const makeRecoveryCodes = async (tx: Executor, id: string): Promise<string[]> => {
@@ -64,8 +69,21 @@ export const createAccountService = (parts: {
     return codes
   }
 
+  /** A factor was removed: recovery codes go with the last. @throws conflict where the organization requires one */
+  const afterRemoval = async (tx: Executor, { session, account: { id } }: Own): Promise<void> => {
+    const { totp, passkeys } = (await accounts.lock(tx, id))!
+    if (totp || passkeys > 0) return
+    if (requiresMfa(session.person)) {
+      throw conflict('Your organization requires a second factor, and this is your last. Set up another one first.')
+    }
+    await accounts.setRecoveryCodes(tx, id, [])
+  }
+
   return {
     own,
+    makeRecoveryCodes,
+    mustConfirm,
+    afterRemoval,
     /** The account of a session in which they have just shown who they are. @throws forbidden */
     recent,
 
@@ -122,11 +140,12 @@ export const createAccountService = (parts: {
     },
 
     async removeTotp(caller: Caller): Promise<void> {
-      const { account } = await recent(caller)
+      const found = await recent(caller)
+      const { account } = found
       if (account.totpSecret === null) throw conflict('No authenticator app is set up.')
       await database.transaction(async (tx) => {
         await accounts.removeTotp(tx, account.id)
-        if (account.passkeys === 0) await accounts.setRecoveryCodes(tx, account.id, [])
+        await afterRemoval(tx, found)
         note(account, { authenticator: 'set up' }, { authenticator: null })
       })
     },

@@ -42,6 +42,12 @@ export const createAccountsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
+  /** As `find`, and nobody else changes it until the transaction ends. */
+  async lock(tx: Executor, id: string): Promise<Account | null> {
+    await sql`select from people where id = ${id} for update`.execute(tx)
+    return this.find(tx, id)
+  },
+
   /** Those of this address of mail, up to two: in the organization where one is named, else in all. */
   async allByEmail(db: Executor, email: string, orgId: string | null): Promise<Account[]> {
     let query = selectFrom(db).where(sql`lower(email)`, '=', sql`lower(${email}::text)`)

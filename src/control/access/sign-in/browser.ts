@@ -1,4 +1,6 @@
 import type { FastifyRequest } from 'fastify'
+import { forbidden } from '../../../domain/errors.ts'
+import { isFromOwnPage } from '../../../platform/http/access.ts'
 import {
   knownCookie,
   knownTokenIn,
@@ -8,6 +10,11 @@ import {
 } from '../../../platform/http/session-cookie.ts'
 import type { Browser, Outcome } from './sign-in.service.ts'
 import { STEP_SECONDS } from './steps.service.ts'
+
+/** @throws forbidden where a page of somebody else sent it */
+export const requireOwnPage = (request: FastifyRequest): void => {
+  if (!isFromOwnPage(request)) throw forbidden('Only a page of this service opens a session. Use the API key itself.')
+}
 
 export const browserOf = (request: FastifyRequest): Browser => ({
   address: request.ip,

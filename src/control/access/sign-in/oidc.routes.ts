@@ -1,12 +1,11 @@
-import { forbidden } from '../../../domain/errors.ts'
-import { isFromOwnPage, validCallerOf } from '../../../platform/http/access.ts'
+import { validCallerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { stepCookie, stepTokenIn } from '../../../platform/http/session-cookie.ts'
 import { optionalBody } from '../../../platform/http/validation.ts'
 import type { PresentSession } from '../sessions/session-view.service.ts'
 import { Session } from '../sessions/sessions.schema.ts'
-import { browserOf, cookiesOf, presentStep } from './browser.ts'
+import { browserOf, cookiesOf, presentStep, requireOwnPage } from './browser.ts'
 import type { Oidc } from './oidc.service.ts'
 import { ProviderAddress, ProviderAnswer, ProviderSignIn, SignInStep } from './sign-in.schema.ts'
 import { STEP_SECONDS } from './steps.service.ts'
@@ -41,7 +40,7 @@ export const oidcRoutes = (app: App, { oidc, present, publicUrl }: OidcParts): v
       } satisfies RouteConfig,
     },
     async (request, reply) => {
-      if (!isFromOwnPage(request)) throw forbidden('Only a page of this service begins a sign-in.')
+      requireOwnPage(request)
       const caller = await validCallerOf(request)
       const redirectUri = `${publicUrl ?? `${request.protocol}://${request.host}`}${CALLBACK}`
       const { address, token } = await oidc.begin(caller, { redirectUri, orgId: request.body?.org_id ?? null })
@@ -68,7 +67,7 @@ export const oidcRoutes = (app: App, { oidc, present, publicUrl }: OidcParts): v
       } satisfies RouteConfig,
     },
     async (request, reply) => {
-      if (!isFromOwnPage(request)) throw forbidden('Only a page of this service finishes a sign-in.')
+      requireOwnPage(request)
       const outcome = await oidc.finish(stepTokenIn(request), request.body.query, browserOf(request))
       reply.header('set-cookie', cookiesOf(request, outcome))
       if (outcome.kind === 'step') return reply.code(200).send(presentStep(outcome))

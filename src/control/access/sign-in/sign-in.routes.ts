@@ -1,36 +1,39 @@
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from '../../../domain/access.ts'
-import { badRequest, forbidden } from '../../../domain/errors.ts'
-import { callerOf, callerOfKey, isFromOwnPage } from '../../../platform/http/access.ts'
+import { badRequest } from '../../../domain/errors.ts'
+import { callerOf, callerOfKey } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
-import { sessionCookie, sessionTokenIn, stepTokenIn } from '../../../platform/http/session-cookie.ts'
+import { challengeTokenIn, sessionCookie, sessionTokenIn, stepTokenIn } from '../../../platform/http/session-cookie.ts'
 import { optionalBody } from '../../../platform/http/validation.ts'
 import type { LoginService } from '../login/login.service.ts'
 import type { PresentSession } from '../sessions/session-view.service.ts'
 import { OpenSessionBody, Session } from '../sessions/sessions.schema.ts'
 import type { SessionsService } from '../sessions/sessions.service.ts'
-import { browserOf, cookiesOf, presentStep } from './browser.ts'
+import { browserOf, cookiesOf, presentStep, requireOwnPage } from './browser.ts'
+import { pageOf } from './passkeys.routes.ts'
+import type { Passkeys } from './passkeys.service.ts'
 import { Confirmation, SecondFactor, SignInStep } from './sign-in.schema.ts'
 import type { SignIn } from './sign-in.service.ts'
-
-/** @throws forbidden where a page of somebody else sent it */
-export const requireOwnPage = (request: FastifyRequest): void => {
-  if (!isFromOwnPage(request)) throw forbidden('Only a page of this service opens a session. Use the API key itself.')
-}
+import type { Answer } from './web-authn.ts'
 
 interface SignInParts {
   readonly signIn: SignIn
   readonly sessions: SessionsService
   readonly login: LoginService
   readonly present: PresentSession
+  readonly passkeys: Passkeys
+  readonly publicUrl: string | null
 }
 
 const callerOrNobody = async (request: FastifyRequest, key: string | undefined): Promise<Caller | null> =>
   key === undefined ? null : callerOfKey(request, key)
 
 /** Signing in: by a key, a link or a password; the second step of it; and showing again who one is. */
-export const signInRoutes = (app: App, { signIn, sessions, login, present }: SignInParts): void => {
+export const signInRoutes = (
+  app: App,
+  { signIn, sessions, login, present, passkeys, publicUrl }: SignInParts,
+): void => {
   app.post(
     '/api/v1/session',
     {
@@ -100,7 +103,7 @@ export const signInRoutes = (app: App, { signIn, sessions, login, present }: Sig
         operationId: 'confirmSession',
         summary: 'Confirm who is signed in',
         description:
-          'Asked for after a while without use, and before factors are changed. The session goes on under another token.',
+          'By password or passkey. Asked for after a while without use, and before factors are changed. The session goes on under another token.',
         'x-extension': true,
         body: Confirmation,
         response: { 200: Session },
@@ -108,11 +111,22 @@ export const signInRoutes = (app: App, { signIn, sessions, login, present }: Sig
       config: {
         access: 'any-key',
         whileRestricted: true,
-        errors: ['forbidden', 'rate_limited', 'unavailable'],
+        errors: ['unauthorized', 'forbidden', 'conflict', 'rate_limited', 'unavailable'],
       } satisfies RouteConfig,
     },
     async (request, reply) => {
-      const opened = await signIn.confirm(callerOf(request), request.body.password)
+      const { password, credential } = request.body
+      if ((password === undefined) === (credential === undefined)) {
+        throw badRequest('Send either password or credential, of a passkey.')
+      }
+      const opened =
+        password !== undefined
+          ? await signIn.confirm(callerOf(request), password)
+          : await passkeys.confirm(callerOf(request), {
+              token: challengeTokenIn(request),
+              page: pageOf(request, publicUrl),
+              answer: credential as Answer,
+            })
       reply.header('set-cookie', sessionCookie(request, opened.token, opened.seconds))
       return present(opened.caller)
     },

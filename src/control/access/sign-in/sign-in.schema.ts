@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { Body, OneOf } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../access.examples.ts'
+import { Credential } from './passkeys.schema.ts'
 import { PASSWORD_LENGTH } from './passwords.service.ts'
 
 const Code = Type.String({ minLength: 6, maxLength: 12, description: 'The 6 digits that the authenticator app shows' })
@@ -29,6 +30,12 @@ export const ProviderAnswer = Body('ProviderAnswer', 'What the identity provider
     description: 'What it appended to the address of the callback, behind the question mark',
   }),
 })
-export const Confirmation = Body('Confirmation', 'Who is signed in shows again who they are', examples.confirmation, {
-  password: Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH.max }),
-})
+export const Confirmation = Body(
+  'Confirmation',
+  'Who is signed in shows again who they are: one of the two',
+  examples.confirmation,
+  {
+    password: Type.Optional(Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH.max })),
+    credential: Type.Optional(Credential),
+  },
+)

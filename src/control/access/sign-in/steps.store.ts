@@ -3,7 +3,7 @@ import type { Executor } from '../../../platform/db/open.ts'
 import type { SignInStepRow } from '../../../platform/db/people-rows.ts'
 
 /** What a sign-in waits for. */
-export type StepKind = 'second-factor' | 'passkey-sign-in' | 'passkey-second-factor' | 'passkey-enroll' | 'oidc'
+export type StepKind = 'second-factor' | 'passkey-sign-in' | 'passkey-enroll' | 'oidc'
 
 /** A sign-in that waits for its next step, known by the SHA-256 of its token. */
 export interface SignInStep {

@@ -1,0 +1,194 @@
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { challengeCookie, challengeTokenIn, sessionCookie, stepTokenIn } from '../../../platform/http/session-cookie.ts'
+import type { PresentSession } from '../sessions/session-view.service.ts'
+import { Session } from '../sessions/sessions.schema.ts'
+import { browserOf, cookiesOf, requireOwnPage } from './browser.ts'
+import {
+  AddedPasskey,
+  NewPasskey,
+  Passkey,
+  PasskeyList,
+  PasskeyName,
+  PasskeyOptions,
+  PasskeyParams,
+  PasskeySignIn,
+} from './passkeys.schema.ts'
+import type { Passkeys, Passkey as StoredPasskey } from './passkeys.service.ts'
+import { STEP_SECONDS } from './steps.service.ts'
+import { type Answer, type RelyingParty, relyingPartyOf } from './web-authn.ts'
+
+const ENROLLING = {
+  access: 'any-key',
+  whileRestricted: true,
+  errors: ['forbidden', 'conflict'],
+} as const satisfies RouteConfig
+const OF_ONE = { access: 'any-key', errors: ['forbidden', 'not_found', 'conflict'] } as const satisfies RouteConfig
+const SIGNING_IN = {
+  access: 'public',
+  errors: ['unauthorized', 'forbidden', 'conflict'],
+} as const satisfies RouteConfig
+
+const presentPasskey = ({ id, name, createdAt, lastUsedAt }: StoredPasskey) => ({
+  id,
+  name,
+  created_at: createdAt.toISOString(),
+  last_used_at: lastUsedAt?.toISOString() ?? null,
+})
+
+/** The page that a request says it is of. */
+export const pageOf = (request: FastifyRequest, publicUrl: string | null): RelyingParty => {
+  const { protocol, hostname, socket } = request
+  return relyingPartyOf(publicUrl, { protocol, hostname, port: socket.localPort ?? 0 })
+}
+
+interface PasskeyParts {
+  readonly passkeys: Passkeys
+  readonly publicUrl: string | null
+}
+
+/** Passkeys of who is signed in. */
+export const passkeysRoutes = (app: App, { passkeys, publicUrl }: PasskeyParts): void => {
+  app.get(
+    '/api/v1/account/passkeys',
+    {
+      schema: {
+        operationId: 'listPasskeys',
+        summary: 'List your passkeys',
+        'x-extension': true,
+        response: { 200: PasskeyList },
+      },
+      config: { access: 'any-key', whileRestricted: true, errors: ['forbidden'] } satisfies RouteConfig,
+    },
+    async (request) => ({ passkeys: (await passkeys.list(callerOf(request))).map(presentPasskey) }),
+  )
+
+  app.post(
+    '/api/v1/account/passkeys/options',
+    {
+      schema: {
+        operationId: 'beginPasskey',
+        summary: 'Begin to add a passkey',
+        description: 'Options of navigator.credentials.create() for this browser: 5 minutes, one attempt.',
+        'x-extension': true,
+        response: { 200: PasskeyOptions },
+      },
+      config: ENROLLING,
+    },
+    async (request, reply) => {
+      const { options, token } = await passkeys.beginAdding(callerOf(request), pageOf(request, publicUrl))
+      reply.header('set-cookie', challengeCookie(request, token, STEP_SECONDS))
+      return { public_key: options }
+    },
+  )
+
+  app.post(
+    '/api/v1/account/passkeys',
+    {
+      schema: {
+        operationId: 'addPasskey',
+        summary: 'Add a passkey',
+        description: 'Your other sessions end; this one goes on under another token, as one of two factors.',
+        'x-extension': true,
+        body: NewPasskey,
+        response: { 201: AddedPasskey },
+      },
+      config: ENROLLING,
+    },
+    async (request, reply) => {
+      const { name, credential } = request.body
+      const page = pageOf(request, publicUrl)
+      const answered = { token: challengeTokenIn(request), page, answer: credential as Answer }
+      const { passkey, opened, recoveryCodes } = await passkeys.add(callerOf(request), name, answered)
+      reply.header('set-cookie', sessionCookie(request, opened.token, opened.seconds))
+      return reply.code(201).send({ ...presentPasskey(passkey), recovery_codes: recoveryCodes })
+    },
+  )
+
+  app.patch(
+    '/api/v1/account/passkeys/:passkey_id',
+    {
+      schema: {
+        operationId: 'renamePasskey',
+        summary: 'Rename a passkey',
+        'x-extension': true,
+        params: PasskeyParams,
+        body: PasskeyName,
+        response: { 200: Passkey },
+      },
+      config: OF_ONE,
+    },
+    async (request) =>
+      presentPasskey(await passkeys.rename(callerOf(request), request.params.passkey_id, request.body.name)),
+  )
+
+  app.delete(
+    '/api/v1/account/passkeys/:passkey_id',
+    {
+      schema: {
+        operationId: 'removePasskey',
+        summary: 'Remove a passkey',
+        'x-extension': true,
+        params: PasskeyParams,
+        response: { 204: Type.Null() },
+      },
+      config: OF_ONE,
+    },
+    async (request, reply) => {
+      await passkeys.remove(callerOf(request), request.params.passkey_id)
+      return reply.code(204).send(null)
+    },
+  )
+}
+
+/** Signing in by a passkey, which is both factors. */
+export const passkeySignInRoutes = (
+  app: App,
+  { passkeys, publicUrl, present }: PasskeyParts & { readonly present: PresentSession },
+): void => {
+  app.post(
+    '/api/v1/session/passkey/options',
+    {
+      schema: {
+        operationId: 'beginPasskeySignIn',
+        summary: 'Begin to sign in, or to confirm, by a passkey',
+        description: 'Options of navigator.credentials.get() for this browser: 5 minutes, one attempt.',
+        'x-extension': true,
+        response: { 200: PasskeyOptions },
+      },
+      config: SIGNING_IN,
+    },
+    async (request, reply) => {
+      requireOwnPage(request)
+      const { options, token } = await passkeys.beginUse(pageOf(request, publicUrl))
+      reply.header('set-cookie', challengeCookie(request, token, STEP_SECONDS))
+      return { public_key: options }
+    },
+  )
+
+  app.post(
+    '/api/v1/session/passkey',
+    {
+      schema: {
+        operationId: 'finishPasskeySignIn',
+        summary: 'Sign in by a passkey',
+        description: 'It counts as two factors: the device has verified its user.',
+        'x-extension': true,
+        body: PasskeySignIn,
+        response: { 201: Session },
+      },
+      config: SIGNING_IN,
+    },
+    async (request, reply) => {
+      requireOwnPage(request)
+      const page = pageOf(request, publicUrl)
+      const answered = { token: challengeTokenIn(request), page, answer: request.body.credential as Answer }
+      const outcome = await passkeys.signIn(answered, { browser: browserOf(request), waiting: stepTokenIn(request) })
+      reply.header('set-cookie', cookiesOf(request, outcome))
+      return reply.code(201).send(await present(outcome.opened.caller))
+    },
+  )
+}

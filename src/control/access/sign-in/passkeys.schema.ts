@@ -1,0 +1,43 @@
+import { Type } from 'typebox'
+import { Body, FreeObject, Nullable, Timestamp } from '../../../platform/http/wire.schema.ts'
+import { examples } from '../access.examples.ts'
+
+const Name = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  pattern: '^[^\\p{C}]+$',
+  description: 'What you recognize it by',
+})
+const fields = {
+  id: Type.String({ description: "The credential's id, base64url" }),
+  name: Name,
+  created_at: Timestamp,
+  last_used_at: Nullable(Timestamp),
+}
+
+/** As the browser has it: PublicKeyCredential.toJSON(). */
+export const Credential = Type.Record(Type.String(), Type.Unknown(), {
+  description: 'What the browser answers: PublicKeyCredential.toJSON()',
+})
+export const Passkey = Body('Passkey', 'A passkey of who is signed in', examples.passkey, fields)
+export const PasskeyList = Body('PasskeyList', 'Passkeys, oldest first', examples.passkeyList, {
+  passkeys: Type.Array(Passkey),
+})
+export const PasskeyOptions = Body('PasskeyOptions', 'What the browser is told to do', examples.passkeyOptions, {
+  public_key: FreeObject,
+})
+export const NewPasskey = Body('NewPasskey', 'A passkey to add', examples.newPasskey, {
+  name: Name,
+  credential: Credential,
+})
+export const AddedPasskey = Body('AddedPasskey', 'A passkey that was added', examples.addedPasskey, {
+  ...fields,
+  recovery_codes: Type.Array(Type.String(), {
+    description: 'Each works once, shown this once; empty where there are some already',
+  }),
+})
+export const PasskeyName = Body('PasskeyName', 'The name of a passkey', examples.passkeyName, { name: Name })
+export const PasskeySignIn = Body('PasskeySignIn', 'A passkey to sign in by', examples.passkeySignIn, {
+  credential: Credential,
+})
+export const PasskeyParams = Type.Object({ passkey_id: Type.String() })

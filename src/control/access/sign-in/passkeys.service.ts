@@ -1,0 +1,197 @@
+import type { Caller } from '../../../domain/access.ts'
+import { badRequest, conflict, forbidden, notFound, unauthorized } from '../../../domain/errors.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import { auditNote } from '../../audit-note.ts'
+import type { OpenedSession, SessionsService } from '../sessions/sessions.service.ts'
+import type { AccountService } from './account.service.ts'
+import type { Account, AccountsStore } from './accounts.store.ts'
+import type { Passkey, PasskeysStore } from './passkeys.store.ts'
+import type { Browser, Outcome, SignIn } from './sign-in.service.ts'
+import type { Steps } from './steps.service.ts'
+import type { StepKind } from './steps.store.ts'
+import {
+  type Answer,
+  creationOptions,
+  namedIn,
+  newChallenge,
+  type Options,
+  type RelyingParty,
+  requestOptions,
+  verifiedCreation,
+  verifiedUse,
+} from './web-authn.ts'
+
+export type { Passkey } from './passkeys.store.ts'
+
+const MAX_PASSKEYS = 20
+const WRONG = 'This passkey opens nothing here: it is unknown, was removed, or its answer is too old. Try again.'
+
+const note = (
+  { id, name }: Pick<Passkey, 'id' | 'name'>,
+  { orgId }: Account,
+  before: object | null,
+  after: object | null,
+) => auditNote({ kind: 'passkey', id, orgId, name, before, after })
+
+/** What a browser answers to a challenge; `token` is of the challenge, in that browser's cookie. */
+interface Answered {
+  readonly token: string | null
+  readonly page: RelyingParty
+  readonly answer: Answer
+}
+
+/** Options for the browser, and the token of the challenge in them. */
+interface Asked {
+  readonly options: Options
+  readonly token: string
+}
+
+/** Passkeys of people (WebAuthn level 3): discoverable, and with the user verified, so that each is two factors. */
+export const createPasskeys = (parts: {
+  readonly database: Database
+  readonly store: PasskeysStore
+  readonly accounts: AccountsStore
+  readonly account: AccountService
+  readonly sessions: SessionsService
+  readonly signIn: SignIn
+  readonly steps: Steps
+  readonly now: () => Date
+}) => {
+  const { database, store, accounts, account, sessions, signIn, steps, now } = parts
+
+  const ask = async (kind: StepKind, personId: string | null, optionsOf: (challenge: string) => Promise<Options>) => {
+    const challenge = newChallenge()
+    return {
+      options: await optionsOf(challenge),
+      token: await steps.begin(database.sql, kind, personId, { challenge }),
+    }
+  }
+
+  /** The passkey that answers the challenge, which counts once, and how often it was used. @throws unauthorized */
+  const verify = async ({ token, page, answer }: Answered): Promise<{ passkey: Passkey; counter: number }> => {
+    const step = await steps.take(database.sql, token, 'passkey-sign-in')
+    const named = namedIn(answer)
+    const passkey = named && (await store.find(database.sql, named.id))
+    if (step === null || passkey === null || passkey.personId !== named?.personId) throw unauthorized(WRONG)
+    const counter = await verifiedUse(answer, page, { challenge: String(step.data.challenge), passkey })
+    if (counter === null) throw unauthorized(WRONG)
+    return { passkey, counter }
+  }
+
+  /** Whose it is. @throws unauthorized where it was removed meanwhile, or used */
+  const use = async (tx: Executor, { passkey, counter }: { passkey: Passkey; counter: number }): Promise<Account> => {
+    const isNew = await store.use(tx, passkey.id, counter, now())
+    const owner = await accounts.find(tx, passkey.personId)
+    if (!isNew || owner === null) throw unauthorized(WRONG)
+    return owner
+  }
+
+  /** One of the caller's own. @throws not_found */
+  const ownOf = async (tx: Executor, { id: personId }: Account, id: string): Promise<Passkey> => {
+    const found = await store.find(tx, id)
+    if (found?.personId !== personId) throw notFound('Passkey', id)
+    return found
+  }
+
+  return {
+    list: async (caller: Caller): Promise<Passkey[]> =>
+      store.list(database.sql, (await account.own(caller)).account.id),
+
+    /** @throws forbidden; conflict where there are too many */
+    async beginAdding(caller: Caller, page: RelyingParty): Promise<Asked> {
+      const { account: person } = await account.recent(caller)
+      const known = await store.list(database.sql, person.id)
+      if (known.length >= MAX_PASSKEYS) throw conflict(`You have ${MAX_PASSKEYS} passkeys. Remove one first.`)
+      return ask('passkey-enroll', person.id, (challenge) => creationOptions(page, { challenge, person, known }))
+    },
+
+    /**
+     * Their other sessions, which may stand on one factor, end; with their first factor they get recovery codes.
+     * @throws bad_request, conflict, forbidden
+     */
+    async add(
+      caller: Caller,
+      name: string,
+      { token, page, answer }: Answered,
+    ): Promise<{ passkey: Passkey; opened: OpenedSession; recoveryCodes: string[] }> {
+      const { account: person, session } = await account.recent(caller)
+      const step = await steps.take(database.sql, token, 'passkey-enroll')
+      const made =
+        step?.personId === person.id ? await verifiedCreation(answer, page, String(step.data.challenge)) : null
+      if (made === null) {
+        throw badRequest('credential: it does not answer POST /account/passkeys/options of this page. Begin again.')
+      }
+      const passkey: Passkey = {
+        id: made.id,
+        personId: person.id,
+        name,
+        publicKey: made.publicKey,
+        counter: made.counter,
+        transports: made.transports ?? [],
+        createdAt: now(),
+        lastUsedAt: null,
+      }
+      return database.transaction(async (tx) => {
+        if (!(await store.insert(tx, passkey))) throw conflict('This passkey is set up already.')
+        const recoveryCodes = person.recoveryCodesLeft > 0 ? [] : await account.makeRecoveryCodes(tx, person.id)
+        await sessions.endOf(tx, person.id, session.id)
+        note(passkey, person, null, { name })
+        return { passkey, opened: await sessions.renew(tx, session.id, { mfa: true }), recoveryCodes }
+      })
+    },
+
+    async rename(caller: Caller, id: string, name: string): Promise<Passkey> {
+      const { account: person } = await account.own(caller)
+      return database.transaction(async (tx) => {
+        const passkey = await ownOf(tx, person, id)
+        await store.rename(tx, id, name)
+        note(passkey, person, { name: passkey.name }, { name })
+        return { ...passkey, name }
+      })
+    },
+
+    /** @throws conflict for the last factor where the organization requires one */
+    async remove(caller: Caller, id: string): Promise<void> {
+      const own = await account.recent(caller)
+      await database.transaction(async (tx) => {
+        const passkey = await ownOf(tx, own.account, id)
+        await store.delete(tx, id)
+        await account.afterRemoval(tx, own)
+        note(passkey, own.account, { name: passkey.name }, null)
+      })
+    },
+
+    /** To sign in, or to confirm: the same for everybody. */
+    beginUse: (page: RelyingParty): Promise<Asked> =>
+      ask('passkey-sign-in', null, (challenge) => requestOptions(page, challenge)),
+
+    /** By a passkey alone; `waiting` is the sign-in by password that it may be the second factor of. @throws unauthorized */
+    async signIn(
+      answered: Answered,
+      { browser, waiting }: { readonly browser: Browser; readonly waiting: string | null },
+    ): Promise<Outcome & { readonly kind: 'session' }> {
+      const verified = await verify(answered)
+      return database.transaction(async (tx) => {
+        const owner = await use(tx, verified)
+        const step = await steps.take(tx, waiting, 'second-factor')
+        const counted = step?.personId === owner.id ? (step.data.counted as readonly string[]) : []
+        return signIn.complete(tx, owner, { browser, mfa: true, counted })
+      })
+    },
+
+    /** Who is signed in shows again who they are. @throws unauthorized; forbidden for somebody else's */
+    async confirm(caller: Caller, answered: Answered): Promise<OpenedSession> {
+      const { session, account: person } = await account.own(caller)
+      const verified = await verify(answered)
+      if (verified.passkey.personId !== person.id) throw forbidden('This is not a passkey of yours.')
+      return database.transaction(async (tx) => {
+        await use(tx, verified)
+        const opened = await sessions.renew(tx, session.id, { mfa: true })
+        auditNote({ kind: 'session', id: session.id, after: { authenticatedAt: opened.session.authenticatedAt } })
+        return opened
+      })
+    },
+  }
+}
+
+export type Passkeys = ReturnType<typeof createPasskeys>

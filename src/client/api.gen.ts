@@ -268,6 +268,52 @@ export interface paths {
          */
         delete: operations["resetSecondFactor"];
     };
+    "/api/v1/account/passkeys": {
+        parameters: {
+        };
+        /** List your passkeys */
+        get: operations["listPasskeys"];
+        /**
+         * Add a passkey
+         * @description Your other sessions end; this one goes on under another token, as one of two factors.
+         */
+        post: operations["addPasskey"];
+    };
+    "/api/v1/account/passkeys/options": {
+        parameters: {
+        };
+        /**
+         * Begin to add a passkey
+         * @description Options of navigator.credentials.create() for this browser: 5 minutes, one attempt.
+         */
+        post: operations["beginPasskey"];
+    };
+    "/api/v1/account/passkeys/{passkey_id}": {
+        parameters: {
+        };
+        /** Remove a passkey */
+        delete: operations["removePasskey"];
+        /** Rename a passkey */
+        patch: operations["renamePasskey"];
+    };
+    "/api/v1/session/passkey/options": {
+        parameters: {
+        };
+        /**
+         * Begin to sign in, or to confirm, by a passkey
+         * @description Options of navigator.credentials.get() for this browser: 5 minutes, one attempt.
+         */
+        post: operations["beginPasskeySignIn"];
+    };
+    "/api/v1/session/passkey": {
+        parameters: {
+        };
+        /**
+         * Sign in by a passkey
+         * @description It counts as two factors: the device has verified its user.
+         */
+        post: operations["finishPasskeySignIn"];
+    };
     "/api/v1/session/second-factor": {
         parameters: {
         };
@@ -282,7 +328,7 @@ export interface paths {
         };
         /**
          * Confirm who is signed in
-         * @description Asked for after a while without use, and before factors are changed. The session goes on under another token.
+         * @description By password or passkey. Asked for after a while without use, and before factors are changed. The session goes on under another token.
          */
         post: operations["confirmSession"];
     };
@@ -1528,7 +1574,8 @@ export interface components {
          *       "identity_provider": false,
          *       "totp": true,
          *       "passkeys": 0,
-         *       "recovery_codes_left": 10
+         *       "recovery_codes_left": 10,
+         *       "must_confirm": false
          *     }
          */
         Account: {
@@ -1547,6 +1594,8 @@ export interface components {
             totp: boolean;
             passkeys: number;
             recovery_codes_left: number;
+            /** @description Whether these are changed only after confirming who you are: POST /session/confirm */
+            must_confirm: boolean;
         };
         /**
          * @description Which bound is the tighter one
@@ -1599,6 +1648,32 @@ export interface components {
             added: string[];
             /** @description Already in the group, or not a device of its organization */
             skipped: string[];
+        };
+        /**
+         * @description A passkey that was added
+         * @example {
+         *       "id": "mT5kZ2QmC7fB4Vt0cK8x1g",
+         *       "name": "Ada's laptop",
+         *       "created_at": "2026-03-02T09:00:00.000Z",
+         *       "last_used_at": null,
+         *       "recovery_codes": [
+         *         "7kx2m-q4w9t-hz3nb-8pcrf"
+         *       ]
+         *     }
+         */
+        AddedPasskey: {
+            /** @description The credential's id, base64url */
+            id: string;
+            /** @description What you recognize it by */
+            name: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            last_used_at: string | null;
+            /** @description Each works once, shown this once; empty where there are some already */
+            recovery_codes: string[];
         };
         /**
          * @description A movable name for a version
@@ -2554,12 +2629,16 @@ export interface components {
             level: number;
         };
         /**
-         * @description Who is signed in shows again who they are
+         * @description Who is signed in shows again who they are: one of the two
          * @example {
          *       "password": "correct horse battery staple"
          *     }
          */
-        Confirmation: { password: string; };
+        Confirmation: {
+            password?: string;
+            /** @description What the browser answers: PublicKeyCredential.toJSON() */
+            credential?: { [key: string]: unknown; };
+        };
         /** @description A version in another format */
         ConvertedFile: {
             /** @enum {string} */
@@ -6092,6 +6171,27 @@ export interface components {
             org_id?: string;
         };
         /**
+         * @description A passkey to add
+         * @example {
+         *       "name": "Ada's laptop",
+         *       "credential": {
+         *         "id": "mT5kZ2QmC7fB4Vt0cK8x1g",
+         *         "rawId": "mT5kZ2QmC7fB4Vt0cK8x1g",
+         *         "type": "public-key",
+         *         "response": {
+         *           "clientDataJSON": "eyJ0eXBlIjoi…"
+         *         },
+         *         "clientExtensionResults": {}
+         *       }
+         *     }
+         */
+        NewPasskey: {
+            /** @description What you recognize it by */
+            name: string;
+            /** @description What the browser answers: PublicKeyCredential.toJSON() */
+            credential: { [key: string]: unknown; };
+        };
+        /**
          * @description Another password
          * @example {
          *       "old_password": "correct horse battery staple",
@@ -6581,6 +6681,79 @@ export interface components {
             selected: boolean;
             state: components["schemas"]["ParticipantState"] | null;
             reason: string;
+        };
+        /**
+         * @description A passkey of who is signed in
+         * @example {
+         *       "id": "mT5kZ2QmC7fB4Vt0cK8x1g",
+         *       "name": "Ada's laptop",
+         *       "created_at": "2026-03-02T09:00:00.000Z",
+         *       "last_used_at": "2026-03-02T09:12:30.000Z"
+         *     }
+         */
+        Passkey: {
+            /** @description The credential's id, base64url */
+            id: string;
+            /** @description What you recognize it by */
+            name: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            last_used_at: string | null;
+        };
+        /**
+         * @description Passkeys, oldest first
+         * @example {
+         *       "passkeys": [
+         *         {
+         *           "id": "mT5kZ2QmC7fB4Vt0cK8x1g",
+         *           "name": "Ada's laptop",
+         *           "created_at": "2026-03-02T09:00:00.000Z",
+         *           "last_used_at": "2026-03-02T09:12:30.000Z"
+         *         }
+         *       ]
+         *     }
+         */
+        PasskeyList: { passkeys: components["schemas"]["Passkey"][]; };
+        /**
+         * @description The name of a passkey
+         * @example {
+         *       "name": "Ada's laptop"
+         *     }
+         */
+        PasskeyName: {
+            /** @description What you recognize it by */
+            name: string;
+        };
+        /**
+         * @description What the browser is told to do
+         * @example {
+         *       "public_key": {
+         *         "challenge": "Yk3nQ0aVx8JrT5mWZ2mB4Vt0cK8x1yq5o3n7p9rUeWd",
+         *         "rpId": "fleet.acme.example"
+         *       }
+         *     }
+         */
+        PasskeyOptions: { public_key: { [key: string]: unknown; }; };
+        /**
+         * @description A passkey to sign in by
+         * @example {
+         *       "credential": {
+         *         "id": "mT5kZ2QmC7fB4Vt0cK8x1g",
+         *         "rawId": "mT5kZ2QmC7fB4Vt0cK8x1g",
+         *         "type": "public-key",
+         *         "response": {
+         *           "clientDataJSON": "eyJ0eXBlIjoi…"
+         *         },
+         *         "clientExtensionResults": {}
+         *       }
+         *     }
+         */
+        PasskeySignIn: {
+            /** @description What the browser answers: PublicKeyCredential.toJSON() */
+            credential: { [key: string]: unknown; };
         };
         /**
          * @description What a device needs to take part in a round
@@ -9531,6 +9704,155 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    listPasskeys: {
+        parameters: {
+        };
+        responses: {
+            /** @description Passkeys, oldest first */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["PasskeyList"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    addPasskey: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewPasskey"];
+            };
+        };
+        responses: {
+            /** @description A passkey that was added */
+            201: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["AddedPasskey"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    beginPasskey: {
+        parameters: {
+        };
+        responses: {
+            /** @description What the browser is told to do */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["PasskeyOptions"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removePasskey: {
+        parameters: { path: { passkey_id: string; }; };
+        responses: {
+            /** @description Success */
+            204: { headers: { [name: string]: unknown; }; };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    renamePasskey: {
+        parameters: { path: { passkey_id: string; }; };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasskeyName"];
+            };
+        };
+        responses: {
+            /** @description A passkey of who is signed in */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Passkey"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    beginPasskeySignIn: {
+        parameters: {
+        };
+        responses: {
+            /** @description What the browser is told to do */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["PasskeyOptions"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    finishPasskeySignIn: {
+        parameters: {
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PasskeySignIn"];
+            };
+        };
+        responses: {
+            /** @description Who is signed in, and the settings that the dashboard needs to start */
+            201: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
     showSecondFactor: {
         parameters: {
         };
@@ -9575,6 +9897,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

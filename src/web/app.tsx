@@ -62,7 +62,7 @@ const Gate = ({ email, step }: { readonly email: string | null; readonly step: S
   <Loaded query={useSession()}>
     {(session) =>
       session.person?.restriction === 'confirm' ? (
-        <ConfirmSession person={session.person} />
+        <ConfirmSession person={session.person} provider={session.identity_provider} />
       ) : session.person?.restriction === 'enroll' ? (
         <Enroll />
       ) : session.signed_in ? (

@@ -123,6 +123,70 @@ describe.skipIf(!hasBrowser())('people in the dashboard', () => {
     await page.getByText('ada@acme.example · acme').waitFor()
   })
 
+  it('a passkey is set up where a second factor is required, signs in, confirms, and is renamed and removed', async () => {
+    const { world, invite } = await start()
+    const key = world.service.firstAdminKey!
+    const link = (await invite('ada@acme.example', 'admin')).replace('127.0.0.1', 'localhost')
+    await world.request('PATCH', '/api/v1/team/policy', { key, body: { org_id: 'acme', require_mfa: 'all' } })
+    const { page, context } = await openDashboard(link, '')
+    const cdp = await context.newCDPSession(page)
+    await cdp.send('WebAuthn.enable')
+    const options = {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+    } as const
+    const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
+      options: { ...options, isUserVerified: true, automaticPresenceSimulation: true },
+    })
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Join' }).click()
+    await page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByRole('heading', { name: 'Set up a second factor' }).waitFor()
+    await page.getByLabel('Name of the passkey').fill('Laptop')
+    await page.getByRole('button', { name: 'Add a passkey' }).click()
+    await page.getByText('Keep these recovery codes').waitFor()
+    await page.getByRole('button', { name: 'I have kept them' }).click()
+    await page.getByText('ada@acme.example · acme').waitFor()
+    const { credentials } = await cdp.send('WebAuthn.getCredentials', { authenticatorId })
+    expect(credentials).toMatchObject([{ rpId: 'localhost', isResidentCredential: true }])
+
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
+    // Without the user verified it opens nothing.
+    const passkey = page.getByRole('button', { name: 'Use a passkey' })
+    await cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false })
+    await passkey.click()
+    await page.getByRole('alert').waitFor()
+    await cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true })
+    await expectAccessible(page)
+    await passkey.click()
+    await page.getByText('ada@acme.example · acme').waitFor()
+
+    await world.advance(11 * 60)
+    await page.getByRole('link', { name: 'Organization' }).click()
+    await page.getByRole('link', { name: 'My account' }).click()
+    await page.getByRole('button', { name: 'Confirm who you are to change it' }).click()
+    await page.getByRole('heading', { name: 'Still you?' }).waitFor()
+    await expectAccessible(page)
+    await passkey.click()
+    await page.getByRole('button', { name: 'Rename Laptop' }).click()
+    await page.getByRole('dialog').getByLabel('Name').fill('Key ring')
+    await page.getByRole('dialog').getByRole('button', { name: 'Rename' }).click()
+    await page.getByRole('cell', { name: 'Key ring', exact: true }).waitFor()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Remove Key ring' }).click()
+    const confirmed = page.getByRole('dialog').getByRole('button', { name: 'Remove' })
+    await confirmed.click()
+    await page.getByText('this is your last').waitFor()
+    await world.request('PATCH', '/api/v1/team/policy', { key, body: { org_id: 'acme', require_mfa: 'off' } })
+    await confirmed.click()
+    await page.getByRole('cell', { name: 'Key ring', exact: true }).waitFor({ state: 'detached' })
+  })
+
   it('a viewer sees the fleet, and is told that the team is for admins', async () => {
     const { invite } = await start()
     const { page } = await openDashboard(await invite('vic@acme.example', 'viewer'), '')

@@ -1,3 +1,4 @@
+import { type PublicKeyCredentialRequestOptionsJSON, startAuthentication } from '@simplewebauthn/browser'
 import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { ApiError, type components, unwrap } from '../../client/client.ts'
 import type { Scope } from '../../domain/access.ts'
@@ -76,9 +77,34 @@ export const finishProviderSignIn = async (query: string): Promise<SecondFactorS
   return null
 }
 
-/** Shows again who is signed in. @throws ApiError when the password is not theirs */
-export const confirmSession = async (password: string): Promise<void> =>
-  keep(await unwrap(await api.POST('/api/v1/session/confirm', { body: { password } }).catch(unreachable)))
+/** Shows again who is signed in. @throws ApiError when the password, or the passkey, is not theirs */
+export const confirmSession = async (
+  body: { readonly password: string } | { readonly credential: Record<string, unknown> },
+): Promise<void> => {
+  const session = await unwrap(await api.POST('/api/v1/session/confirm', { body }).catch(unreachable))
+  await queries.invalidateQueries({ refetchType: 'none' })
+  keep(session)
+}
+
+/** Has the page that asks who is there take the place of all others, until they have shown it. */
+export const askToConfirm = (): void => {
+  queries.setQueryData<Session>(KEY, (session) =>
+    session?.person ? { ...session, person: { ...session.person, restriction: 'confirm' } } : session,
+  )
+}
+
+/** What the passkey that somebody chooses answers. @throws ApiError where there can be none; what the browser says */
+export const askPasskey = async (): Promise<Record<string, unknown>> => {
+  const { public_key } = await unwrap(await api.POST('/api/v1/session/passkey/options').catch(unreachable))
+  const optionsJSON = public_key as unknown as PublicKeyCredentialRequestOptionsJSON
+  return { ...(await startAuthentication({ optionsJSON })) }
+}
+
+/** Signs in by a passkey alone. @throws ApiError when it is not known */
+export const signInByPasskey = async (): Promise<void> => {
+  const body = { credential: await askPasskey() }
+  keep(await unwrap(await api.POST('/api/v1/session/passkey', { body }).catch(unreachable)))
+}
 
 /**
  * Ends the session, and shows the page that asks for a key.

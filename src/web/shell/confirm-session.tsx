@@ -1,10 +1,31 @@
-import { confirmSession, type Session } from '../api/session.ts'
+import { askPasskey, confirmSession, type Session } from '../api/session.ts'
+import { ByProvider } from './provider-sign-in.tsx'
 import { SignInForm } from './sign-in-form.tsx'
+import { TryButton } from './try-button.tsx'
 
-/** After a while without use: who is there, still the same person? */
-export const ConfirmSession = ({ person }: { readonly person: NonNullable<Session['person']> }) => (
-  <SignInForm title="Still you?" verb="Go on" act={(fields) => confirmSession(String(fields.get('password')))}>
-    <p>You are signed in as {person.email}. Your organization asks for the password again after a while without use.</p>
+/** Who is there, still the same person? Asked after a while without use, and before factors are changed. */
+export const ConfirmSession = ({
+  person,
+  provider,
+}: {
+  readonly person: NonNullable<Session['person']>
+  readonly provider: string | null
+}) => (
+  <SignInForm
+    title="Still you?"
+    verb="Go on"
+    act={(fields) => confirmSession({ password: String(fields.get('password')) })}
+    after={
+      <>
+        <TryButton act={async () => confirmSession({ credential: await askPasskey() })}>Use a passkey</TryButton>
+        <ByProvider provider={provider} />
+      </>
+    }
+  >
+    <p>
+      You are signed in as {person.email}. You are asked again before you change how you sign in, and, where your
+      organization wants it, after a while without use.
+    </p>
     <input type="hidden" name="email" autoComplete="username" value={person.email} readOnly />
     <label>
       Password

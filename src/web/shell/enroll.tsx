@@ -1,5 +1,6 @@
 import { checkSession, signOut } from '../api/session.ts'
 import { Button } from '../parts/layout.tsx'
+import { PasskeySetup } from './passkey-setup.tsx'
 import styles from './shell.module.css'
 import { TotpSetup } from './totp-setup.tsx'
 
@@ -10,6 +11,7 @@ export const Enroll = () => (
       <h1>Set up a second factor</h1>
       <p>Your organization requires one before you go on.</p>
       <TotpSetup onDone={() => void checkSession()} />
+      <PasskeySetup onDone={() => void checkSession()} />
       <Button onClick={() => void signOut()}>Sign out</Button>
     </section>
   </main>

@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { type MouseEvent, useState } from 'react'
 import { finishProviderSignIn, leaveForProvider, type SecondFactorStep } from '../api/session.ts'
-import { Button, Loaded, Problem } from '../parts/layout.tsx'
+import { Loaded, Problem } from '../parts/layout.tsx'
 import { SignInForm } from './sign-in-form.tsx'
+import { TryButton } from './try-button.tsx'
 
 /** Where the identity provider sends the browser back to. */
 const CALLBACK = '/sign-in/callback'
@@ -17,20 +17,10 @@ export const takeProviderAnswer = (): string | null => {
 
 /** Leaves for the identity provider; for the organization that the form around it names, where it has such a field. */
 export const ByProvider = ({ provider }: { readonly provider: string | null }) => {
-  const [error, setError] = useState<Error | null>(null)
   if (provider === null) return null
-  const leave = (event: MouseEvent<HTMLButtonElement>): void => {
-    const { form } = event.currentTarget
-    const orgId = form === null ? '' : String(new FormData(form).get('org') ?? '').trim()
-    setError(null)
-    leaveForProvider(orgId).catch(setError)
-  }
-  return (
-    <>
-      <Button onClick={leave}>Use {provider}</Button>
-      {error && <Problem error={error} />}
-    </>
-  )
+  const leave = (form: HTMLFormElement | null): Promise<void> =>
+    leaveForProvider(form === null ? '' : String(new FormData(form).get('org') ?? '').trim())
+  return <TryButton act={leave}>Use {provider}</TryButton>
 }
 
 /** The way back from the identity provider: signed in, or with a second factor due. */

@@ -1,7 +1,8 @@
 import { useState } from 'react'
-import { type SecondFactorStep, showSecondFactor } from '../api/session.ts'
+import { type SecondFactorStep, showSecondFactor, signInByPasskey } from '../api/session.ts'
 import { Button } from '../parts/layout.tsx'
 import { SignInForm } from './sign-in-form.tsx'
+import { TryButton } from './try-button.tsx'
 
 /** The code of an authenticator app, or one of the recovery codes. */
 export const SecondFactor = ({
@@ -28,6 +29,7 @@ export const SecondFactor = ({
               {recovering ? 'Use the authenticator app' : 'Use a recovery code'}
             </Button>
           )}
+          {factors.includes('passkey') && <TryButton act={signInByPasskey}>Use a passkey</TryButton>}
           <Button onClick={onBack}>Back</Button>
         </>
       }

@@ -1,10 +1,11 @@
 import { useState } from 'react'
-import { type SecondFactorStep, signIn } from '../api/session.ts'
+import { type SecondFactorStep, signIn, signInByPasskey } from '../api/session.ts'
 import { Command } from '../parts/copy.tsx'
 import { Button } from '../parts/layout.tsx'
 import { ByProvider } from './provider-sign-in.tsx'
 import { SecondFactor } from './second-factor.tsx'
 import { SignInForm } from './sign-in-form.tsx'
+import { TryButton } from './try-button.tsx'
 
 /** Takes a key once, and trades it for a session: the key is kept nowhere. */
 const ByKey = ({ provider, onOther }: { readonly provider: string | null; readonly onOther: () => void }) => (
@@ -15,6 +16,7 @@ const ByKey = ({ provider, onOther }: { readonly provider: string | null; readon
     after={
       <>
         <Button onClick={onOther}>Use email and password</Button>
+        <TryButton act={signInByPasskey}>Use a passkey</TryButton>
         <ByProvider provider={provider} />
         <p>The key is sent once and not kept in this browser. Where svc is signed in, it opens this page signed in:</p>
         <Command>svc dashboard</Command>
@@ -59,6 +61,7 @@ const ByPassword = ({
     }}
     after={
       <>
+        <TryButton act={signInByPasskey}>Use a passkey</TryButton>
         <ByProvider provider={provider} />
         <Button onClick={onOther}>Use an API key</Button>
       </>

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { unwrap } from '../../../client/client.ts'
 import { api } from '../../api/client.ts'
 import type { AnswerOf } from '../../api/paths.ts'
+import { askToConfirm } from '../../api/session.ts'
 import { useApi } from '../../api/use-api.ts'
 import { writeWithoutAnswer } from '../../api/write.ts'
 import { Dialog, SendForm } from '../../parts/dialog.tsx'
@@ -11,6 +12,7 @@ import { Ago } from '../../parts/now.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { RecoveryCodeList, TotpSetup } from '../../shell/totp-setup.tsx'
 import { OrganizationHeader } from './organization-header.tsx'
+import { Passkeys } from './passkeys.tsx'
 
 type Account = AnswerOf<'/api/v1/account'>
 type OwnSession = AnswerOf<'/api/v1/account/sessions'>['sessions'][number]
@@ -133,9 +135,18 @@ export const AccountPage = () => {
               />
               {account.password && <Button onClick={() => setChanging(true)}>Change password</Button>}
             </Panel>
-            <Panel title="Second factor">
-              <Factors account={account} onDone={() => void query.refetch()} />
-            </Panel>
+            {account.must_confirm ? (
+              <Panel title="Second factor">
+                <Button onClick={askToConfirm}>Confirm who you are to change it</Button>
+              </Panel>
+            ) : (
+              <>
+                <Panel title="Second factor">
+                  <Factors account={account} onDone={() => void query.refetch()} />
+                </Panel>
+                <Passkeys onDone={() => void query.refetch()} />
+              </>
+            )}
             <Sessions />
           </>
         )}

@@ -10,7 +10,6 @@ import {
   type WebAuthnCredential,
 } from '@simplewebauthn/server'
 import { conflict } from '../../../domain/errors.ts'
-import type { Passkey } from './passkeys.store.ts'
 
 /** The page that asks: passkeys belong to `id`, a host name, and answer to `origin` only. */
 export interface RelyingParty {
@@ -20,6 +19,11 @@ export interface RelyingParty {
 
 /** What a browser answers, from strangers: the library looks at each part of it. */
 export type Answer = Readonly<Record<string, unknown>>
+
+/** A passkey as it is kept. */
+interface Kept extends Pick<WebAuthnCredential, 'id' | 'publicKey' | 'counter'> {
+  readonly transports: readonly string[]
+}
 
 /** What the browser is told to do. */
 export type Options = Record<string, unknown>
@@ -61,7 +65,7 @@ export const creationOptions = async (
       readonly name: string | null
     }
     /** A device that has one of these makes no other. */
-    readonly known: readonly Passkey[]
+    readonly known: readonly Kept[]
   },
 ): Promise<Options> => ({
   ...(await generateRegistrationOptions({
@@ -113,7 +117,7 @@ export const verifiedCreation = async (
 export const verifiedUse = async (
   answer: Answer,
   { id, origin }: RelyingParty,
-  { challenge, passkey }: { readonly challenge: string; readonly passkey: Passkey },
+  { challenge, passkey }: { readonly challenge: string; readonly passkey: Kept },
 ): Promise<number | null> => {
   try {
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({

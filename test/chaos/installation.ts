@@ -144,6 +144,8 @@ export interface InstallationOptions {
   readonly seed: number
   /** A database that is there already; without an object store and a balancer then, which take as long to start as all the rest. */
   readonly databaseUrl?: string | undefined
+  /** Another built service than that of these sources. */
+  readonly program?: string
 }
 
 /** PostgreSQL, an object store, so many processes and a balancer before them: what is missing here is left out, and said. */
@@ -151,6 +153,7 @@ export const startInstallation = async ({
   processes,
   seed,
   databaseUrl: given,
+  program: other,
 }: InstallationOptions): Promise<Installation> => {
   const root = mkdtempSync(join(tmpdir(), 'tributary-chaos-'))
   // PostgreSQL runs as another user, in a folder of it.
@@ -174,7 +177,7 @@ export const startInstallation = async ({
   const toDatabase = await startTcpProxy(Number(database.port))
   const disturbed = new URL(database)
   disturbed.port = String(toDatabase.port)
-  const program = await builtFile('main.js')
+  const program = other ?? (await builtFile('main.js'))
   const startService = async (n: number): Promise<Service> => {
     const port = await freePort()
     const clock = join(root, `clock-${n}`)

@@ -34,6 +34,9 @@ const routes = (app: App): void => {
   app.get('/database-reset', { config: PUBLIC }, async () => {
     throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' })
   })
+  app.get('/database-locked', { config: PUBLIC }, async () => {
+    throw Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' })
+  })
   app.get('/nothing', { config: PUBLIC }, async () => {
     throw undefined
   })
@@ -186,7 +189,7 @@ test('a service error travels under its own code, with Retry-After where it has 
   ])
 })
 
-test.each(['/database', '/database-reset'])(
+test.each(['/database', '/database-reset', '/database-locked'])(
   '%s, which does not respond, is 503 with a time to wait, and a log line',
   async (url) => {
     const { app, lines } = await start()

@@ -23,7 +23,8 @@ export const asDiskFull = (error: unknown): ServiceError | undefined => {
  * what Node says of a connection that cannot be made; and what has waited too long, such as for a row that a stopped process has
  * locked (55P03, 57014), and that process's own transaction when it wakes (25P03). Source: PostgreSQL's appendix A, error codes.
  */
-const AWAY_CODES = /^(08\w{3}|53300|57P0[1-5]|55P03|57014|25P03|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN)$/
+const AWAY_CODES =
+  /^(08\w{3}|53300|57P0[1-5]|55P03|57014|25P03|ECONNREFUSED|ECONNRESET|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN)$/
 /** `pg` tells these in words only: of its pool, and of a connection that ended in the middle of a query. */
 const AWAY_WORDS =
   /timeout exceeded when trying to connect|connection terminated|connection timeout|client has encountered a/i

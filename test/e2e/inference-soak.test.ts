@@ -6,8 +6,8 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
+import { builtFile } from './built-program.ts'
 
 // More requests for a night: SOAK_REQUESTS=200000.
 const REQUESTS = Number(process.env.SOAK_REQUESTS ?? 2000)
@@ -15,7 +15,6 @@ const AT_ONCE = 12
 const SLOTS = 4
 /** A heap that is as large as ever after its first thousands of requests still moves by so much. */
 const BREATHING_BYTES = 48 * 2 ** 20
-const MAIN = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 
 /** mulberry32: small, seeded, good enough to mix requests. */
 const randomFrom = (seed: number) => {
@@ -35,9 +34,7 @@ const startServer = async () => {
   const child: ChildProcess = spawn(
     process.execPath,
     [
-      '--import',
-      'tsx',
-      MAIN,
+      await builtFile('cli/main.js'),
       'serve',
       'starter',
       ...options,

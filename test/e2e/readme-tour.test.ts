@@ -63,12 +63,11 @@ it("the README's first hour works when its blocks are pasted one after the other
 
   const run = (script: string): { readonly child: ChildProcess; readonly output: () => string } => {
     const child = spawn('bash', ['-e', '-o', 'pipefail', '-c', script], { cwd, env, detached: true, stdio: 'pipe' })
-    onTestFinished(() => {
-      try {
-        process.kill(-child.pid!, 'SIGKILL')
-      } catch {
-        // It has ended.
-      }
+    // Asked, not killed: `svc up` then stops the service, which is not of its process group.
+    onTestFinished(async () => {
+      if (child.exitCode !== null) return
+      process.kill(-child.pid!, 'SIGTERM')
+      await once(child, 'close')
     })
     let output = ''
     for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (piece) => (output += piece))

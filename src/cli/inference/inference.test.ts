@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { builtFile } from '../../../test/e2e/built-program.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { Interrupted } from '../io.ts'
 
 const FRANCE = 'What is the capital of France?'
 const PARIS = 'The capital of France is Paris.'
-const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url))
 const BIGGER = fileURLToPath(new URL('../../../test/fixtures/models/tiny-chat-q8_0.gguf', import.meta.url))
 const nowhere = { SERVICE_HOME: join('/', 'nowhere', 'svc') }
 
@@ -97,7 +97,7 @@ test('serve shows what it serves, routes between models, and told to stop ends w
   const argv = ['serve', 'starter', '--models', BIGGER, '--auto-route', '--host', '127.0.0.1', '--port', '0']
   const child = spawn(
     process.execPath,
-    ['--import', 'tsx', MAIN, ...argv, '--threads', '1', '--no-announce', '--benchmark'],
+    [await builtFile('cli/main.js'), ...argv, '--threads', '1', '--no-announce', '--benchmark'],
     {
       env: { ...process.env, ...nowhere },
     },

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
+import { builtFile } from '../../../test/e2e/built-program.ts'
 import { startWorld, type World } from '../../../test/world.ts'
 import { composeKey } from '../../domain/api-key.ts'
 import { runInProcess } from '../in-process.fixture.ts'
@@ -151,8 +151,7 @@ it('opens the login page of the dashboard where there is one', async () => {
 
 it('ends with 130 on Ctrl-C, as a program', async () => {
   const world = await startWorld()
-  const main = fileURLToPath(new URL('../main.ts', import.meta.url))
-  const child = spawn(process.execPath, ['--import', 'tsx', main, 'login'], {
+  const child = spawn(process.execPath, [await builtFile('cli/main.js'), 'login'], {
     env: { PATH: process.env.PATH, SERVICE_HOME: await emptyFolder(), SERVICE_API_BASE: world.baseUrl },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -231,8 +230,7 @@ it('without a browser shows a code and its address, and waits for somebody to ap
   const world = await startWorld({ config: { enrollment: 'token' } })
   const admin = world.service.firstAdminKey!
   const home = await emptyFolder()
-  const main = fileURLToPath(new URL('../main.ts', import.meta.url))
-  const child = spawn(process.execPath, ['--import', 'tsx', main, 'login', '--no-browser'], {
+  const child = spawn(process.execPath, [await builtFile('cli/main.js'), 'login', '--no-browser'], {
     env: { PATH: process.env.PATH, SERVICE_HOME: home, SERVICE_API_BASE: world.baseUrl },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

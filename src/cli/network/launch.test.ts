@@ -4,15 +4,13 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
+import { builtFile } from '../../../test/e2e/built-program.ts'
 import { openStarter, serveForTest, type TestInference } from '../../inference/api/test-inference.fixture.ts'
 import type { Engine } from '../../inference/engines/engine.ts'
 import { freePort } from '../../inference/engines/proxied/free-port.ts'
 import { runInProcess } from '../in-process.fixture.ts'
-
-const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url))
 
 let engine: Engine
 let server: TestInference
@@ -48,7 +46,10 @@ const TELL = `
 /** The whole program: the agent inherits its terminal. */
 const svc = async (PATH: string, ...argv: string[]) => {
   const env = { SERVICE_HOME: await emptyFolder(), PATH }
-  const child = spawn(process.execPath, ['--import', 'tsx', MAIN, ...argv], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [await builtFile('cli/main.js'), ...argv], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let stdout = ''
   let stderr = ''
   child.stdout.on('data', (chunk) => {

@@ -3,16 +3,15 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder, freshDataDir, freshPostgresUrl, hasPostgres } from '../../../test/databases.ts'
+import { builtFile } from '../../../test/e2e/built-program.ts'
 import { runInProcess } from '../../cli/in-process.fixture.ts'
 import { readConfig } from '../../config.ts'
 import { unpackFolder } from '../../platform/db/embedded/template.ts'
 import { createControlPlane } from '../app.ts'
 
-const PROGRAM = fileURLToPath(new URL('../../main.ts', import.meta.url))
 const RELEASE = new URL('../../../test/fixtures/releases/1.0.0/', import.meta.url)
 
 const start = async (settings: { dataDir: string; databaseUrl: string | null }, now: Date) => {
@@ -41,7 +40,7 @@ const contentOf = async (folder: string): Promise<readonly string[]> => {
 
 /** Starts the move, and kills it when it has said this. */
 const killedAt = async (words: string, argv: readonly string[], dataDir: string): Promise<void> => {
-  const child = spawn(process.execPath, ['--import', 'tsx', PROGRAM, ...argv], {
+  const child = spawn(process.execPath, [await builtFile('main.js'), ...argv], {
     env: { PATH: process.env.PATH, SERVICE_DATA_DIR: dataDir, SERVICE_LOG_LEVEL: 'error' },
     stdio: ['ignore', 'ignore', 'pipe'],
   })

@@ -83,8 +83,19 @@ const inNames =
     }
   }
 
-/** What finds the unknown fields of a value of this schema; null where every name is free. An `anyOf` knows the names of all its branches. */
+const finders = new WeakMap<Shape, Find | null>()
+
+/**
+ * What finds the unknown fields of a value of this schema; null where every name is free. An `anyOf` knows the names of all its branches.
+ * Worked out once in a process.
+ */
 const finderOf = (schema: Shape): Find | null => {
+  let find = finders.get(schema)
+  if (find === undefined) finders.set(schema, (find = compileFinder(schema)))
+  return find
+}
+
+const compileFinder = (schema: Shape): Find | null => {
   const branches = branchesOf(schema)
   const free = branches.flatMap(({ patternProperties = {}, additionalProperties }) => [
     ...Object.values(patternProperties),
@@ -130,7 +141,7 @@ const check = (request: FastifyRequest, find: Find | null, value: unknown, noun:
 
 /**
  * Before a request is validated: a field of its body or query that looks like a misspelling of a known one is refused, and
- * any other unknown one is ignored and named in a warning. What is known is worked out once, when a route is added.
+ * any other unknown one is ignored and named in a warning.
  */
 export const checkFieldNames = (app: App): void => {
   app.addHook('onRoute', (route) => {
@@ -152,15 +163,11 @@ export const checkFieldNames = (app: App): void => {
   })
 }
 
-const forms = new WeakMap<TObject, Find | null>()
-
 /** The same of a multipart form's text fields. */
 export const checkFormFieldNames = (
   request: FastifyRequest,
   form: TObject,
   fields: Readonly<Record<string, string>>,
 ): void => {
-  let find = forms.get(form)
-  if (find === undefined) forms.set(form, (find = finderOf(form as Shape)))
-  check(request, find, fields, 'form field')
+  check(request, finderOf(form as Shape), fields, 'form field')
 }

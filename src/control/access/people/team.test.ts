@@ -72,29 +72,34 @@ describe.each(['embedded', 'postgres'] as const)('the team on %s', (database) =>
   })
 })
 
-it.each([
-  ['a password of eleven', { password: 'elevenchars' }, /^password must have 12 to 256 characters; it has 11/],
-  ['a common password', { password: 'Password1234' }, /guessed first/],
-  ['the address as password', { password: 'somebody@acme.example' }, /guessed first/],
-  ['a row of digits', { password: '0123456789012' }, /guessed first/],
-])('an invitation with %s makes no account, and can still be accepted', async (_, wrong, message) => {
+it('an invitation makes no account with a password that is guessed or short, and can still be accepted', async () => {
   const { call } = await start()
   const { token } = (await call('POST', '/team', { email: 'somebody@acme.example', org_id: 'acme' })).body
-  const refused = await call('POST', '/invitations/accept', { token, ...wrong })
-  expect(refused).toMatchObject({ status: 400, body: { message: expect.stringMatching(message) } })
+  const refused: [what: string, wrong: object, message: RegExp][] = [
+    ['a password of eleven', { password: 'elevenchars' }, /^password must have 12 to 256 characters; it has 11/],
+    ['a common password', { password: 'Password1234' }, /guessed first/],
+    ['the address as password', { password: 'somebody@acme.example' }, /guessed first/],
+    ['a row of digits', { password: '0123456789012' }, /guessed first/],
+  ]
+  for (const [what, wrong, message] of refused) {
+    expect([what, await call('POST', '/invitations/accept', { token, ...wrong })]).toMatchObject([
+      what,
+      { status: 400, body: { message: expect.stringMatching(message) } },
+    ])
+  }
   expect((await call('POST', '/invitations/accept', { token, password: PASSWORD })).status).toBe(201)
 })
 
-it.each(['nobody', 'a@b,c@d', 'a b@c.de', 'a@b\r\nBcc: x@y.zz', '"x" <a@b.cd>', `${'x'.repeat(250)}@b.cd`])(
-  'the address %j is refused',
-  async (email) => {
-    const { call } = await start()
-    expect(await call('POST', '/team', { email, org_id: 'acme' })).toMatchObject({
-      status: 400,
-      body: { message: expect.stringContaining('email') },
-    })
-  },
-)
+it('what is no address is refused', async () => {
+  const { call } = await start()
+  const long = `${'x'.repeat(250)}@b.cd`
+  for (const email of ['nobody', 'a@b,c@d', 'a b@c.de', 'a@b\r\nBcc: x@y.zz', '"x" <a@b.cd>', long]) {
+    expect([email, await call('POST', '/team', { email, org_id: 'acme' })]).toMatchObject([
+      email,
+      { status: 400, body: { message: expect.stringContaining('email') } },
+    ])
+  }
+})
 
 it('an organization neither sees nor changes the team of another', async () => {
   const { call, join } = await start()

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { access, mkdir, open, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder, freshDataDir, hasPostgres } from '../../../../test/databases.ts'
+import { builtFile } from '../../../../test/e2e/built-program.ts'
 import { formOf, startWorld, type World } from '../../../../test/world.ts'
 import { runInProcess } from '../../../cli/in-process.fixture.ts'
 import { readConfig } from '../../../config.ts'
@@ -151,11 +151,9 @@ it('makes backups by schedule, keeps so many, and tells the age of the last', as
   }
 })
 
-const PROGRAM = fileURLToPath(new URL('../../../main.ts', import.meta.url))
-
 /** Kills a program of the service as soon as `isThere`. */
 const killed = async (argv: readonly string[], dataDir: string, isThere: () => Promise<boolean>): Promise<void> => {
-  const child = spawn(process.execPath, ['--import', 'tsx', PROGRAM, ...argv], {
+  const child = spawn(process.execPath, [await builtFile('main.js'), ...argv], {
     env: { PATH: process.env.PATH, SERVICE_DATA_DIR: dataDir, SERVICE_LOG_LEVEL: 'error' },
     stdio: 'ignore',
   })

@@ -90,35 +90,39 @@ describe('every path of the API', () => {
     ])
   })
 
-  it.each([
-    ['GET', '/api/v1/nothing', 404, 'not_found'],
-    ['GET', '/nothing', 404, 'not_found'],
-    ['PATCH', '/api/v1/status', 404, 'not_found'],
-    ['DELETE', '/api/v1/devices/a', 404, 'not_found'],
-  ])('answers %s %s with %i', async (method, path, status, error) => {
+  it('answers what does not exist with 404', async () => {
     const world = await startWorld()
     const { key } = await world.register('a')
-    const answer = await world.request(method, path, { key })
-    expect(answer.status).toBe(status)
-    expect(answer.body).toEqual({ error, message: expect.any(String), status_code: status })
+    for (const call of ['GET /api/v1/nothing', 'GET /nothing', 'PATCH /api/v1/status', 'DELETE /api/v1/devices/a']) {
+      const [method, path] = call.split(' ') as [string, string]
+      const { status, body } = await world.request(method, path, { key })
+      expect([call, status, body]).toEqual([
+        call,
+        404,
+        { error: 'not_found', message: expect.any(String), status_code: 404 },
+      ])
+    }
   })
 
-  it.each([
-    ['{"target_devices":', 'application/json'],
-    ['target_devices=1', 'application/x-www-form-urlencoded'],
-    ['{"target_devices":1,"min_devices":1}', 'text/plain'],
-    ['[]', 'application/json'],
-    ['null', 'application/json'],
-    ['', 'application/json'],
-  ])('refuses the body %s sent as %s with 400', async (body, type) => {
+  it('refuses bodies that are not JSON objects with 400', async () => {
     const world = await startWorld()
     const { key } = await world.register('a')
-    const answer = await world.request('POST', '/api/v1/training/rounds/start', {
-      key,
-      body,
-      headers: { 'content-type': type },
-    })
-    expect(answer.body).toEqual({ error: 'bad_request', message: expect.any(String), status_code: 400 })
+    const refused: [body: string, type: string][] = [
+      ['{"target_devices":', 'application/json'],
+      ['target_devices=1', 'application/x-www-form-urlencoded'],
+      ['{"target_devices":1,"min_devices":1}', 'text/plain'],
+      ['[]', 'application/json'],
+      ['null', 'application/json'],
+      ['', 'application/json'],
+    ]
+    for (const [body, type] of refused) {
+      const headers = { 'content-type': type }
+      const answer = await world.request('POST', '/api/v1/training/rounds/start', { key, body, headers })
+      expect([body, answer.body]).toEqual([
+        body,
+        { error: 'bad_request', message: expect.any(String), status_code: 400 },
+      ])
+    }
   })
 
   it('is limited to so many requests a minute for each key', async () => {

@@ -69,7 +69,6 @@ const VALUES = [1, 3, 4, 7]
 describe('a job that is stopped and resumed', () => {
   it.each([
     ['fedadam', {}],
-    ['fedyogi', {}],
     ['fedavgm', {}],
     ['scaffold', {}],
     ['fedbuff', { strategy_options: { buffer: 1 } }],

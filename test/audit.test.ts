@@ -32,6 +32,10 @@ const ELSEWHERE = new Set([
   'exchangeLoginCode',
   'replayDeadLetters',
   'createBackup',
+  // See approvals.test.ts.
+  'approveRequest',
+  'rejectRequest',
+  'cancelRequest',
   // As resumeTrainingJob, but of a job that is completed.
   'extendTrainingJob',
 ])

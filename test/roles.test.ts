@@ -87,7 +87,7 @@ const NOT_ADMINISTRATION = [
   // A person's own, without the scope admin; so are those that they revoke and rotate.
   'listKeys',
 ]
-const ALSO_ADMINISTRATION = ['createOrg', 'setOrgSettings']
+const ALSO_ADMINISTRATION = ['createOrg', 'setOrgSettings', 'approveRequest', 'rejectRequest']
 /** Of all organizations at once: for no admin of one. */
 const INSTALLATION = /^\/api\/v1\/backups(\/|$)/
 

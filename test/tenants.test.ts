@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { readPaths } from './api-document.ts'
 import { formOf, startWorld } from './world.ts'
@@ -64,6 +65,7 @@ const NOWHERE: References = {
   member_id: NOBODY,
   passkey_id: NOBODY,
   entry_id: '1000000',
+  approval_id: NOBODY,
   backup_id: NOBODY,
   alias: 'nowhere-alias',
   sha256: '0'.repeat(64),
@@ -211,9 +213,14 @@ const openOrganizations = async () => {
   })
   await must(own, 'POST', `/integrations/${integration.id}/pause`)
   const invited = await must(own, 'POST', '/team', { email: 'secret@acme.example' })
+  await sql`insert into org_settings (org_id, updated_at, require_approval) values ('acme', now(), true)`.execute(
+    world.database!.sql,
+  )
+  const approval = await must(own, 'PUT', '/models/secret-model/aliases/secret-waiting', { version: '1' })
   const { entries } = await must<{ entries: { id: number }[] }>(own, 'GET', '/audit')
   const references: References = {
     entry_id: String(entries[0]!.id),
+    approval_id: approval.id,
     backup_id: NOBODY,
     org_id: 'acme',
     member_id: invited.id,

@@ -1,5 +1,6 @@
 import type { CommandEntry, CommandGroup } from './command.ts'
 import {
+  APPROVAL_COMMANDS,
   AUDIT_COMMANDS,
   FEDERATION_COMMANDS,
   INTEGRATION_COMMANDS,
@@ -130,4 +131,5 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   entry('restore', 'restore a backup to an empty data folder', () => import('./service/restore.command.ts')),
   AUDIT_COMMANDS,
   entry('migrate', 'move a stopped service to a PostgreSQL server', () => import('./service/migrate.command.ts')),
+  APPROVAL_COMMANDS,
 ]

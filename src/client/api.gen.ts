@@ -108,9 +108,48 @@ export interface paths {
         get: operations["getOrgSettings"];
         /**
          * Change the rules of an organization
-         * @description They hold at once. What is less strict than the compliance preset is shown as a violation.
+         * @description They hold at once; what is less strict than the compliance preset is shown as a violation. Two are refused below the preset, audit_retention_days and require_approval; making them less strict where require_approval holds waits for a second admin.
          */
         patch: operations["setOrgSettings"];
+    };
+    "/api/v1/approvals": {
+        parameters: {
+        };
+        /**
+         * List requests for approval
+         * @description What waits for a second admin, and what was decided; newest first.
+         */
+        get: operations["listApprovals"];
+    };
+    "/api/v1/approvals/{approval_id}": {
+        parameters: {
+        };
+        /** Get a request for approval */
+        get: operations["getApproval"];
+    };
+    "/api/v1/approvals/{approval_id}/approve": {
+        parameters: {
+        };
+        /**
+         * Approve a request and carry it out
+         * @description By another admin in person than whoever requested it. It is done as it was requested, or, where what it changes is not any more what it was, not at all: then the answer is 409 and the request has failed.
+         */
+        post: operations["approveRequest"];
+    };
+    "/api/v1/approvals/{approval_id}/reject": {
+        parameters: {
+        };
+        /** Reject a request */
+        post: operations["rejectRequest"];
+    };
+    "/api/v1/approvals/{approval_id}/cancel": {
+        parameters: {
+        };
+        /**
+         * Cancel a request for approval
+         * @description By whoever made it, or an admin.
+         */
+        post: operations["cancelRequest"];
     };
     "/api/v1/team": {
         parameters: {
@@ -432,7 +471,7 @@ export interface paths {
         };
         /**
          * Move an alias to a version
-         * @description Point an alias to a version, from the next request on. What was resolved before does not change: a rollout of `production` continues with the version that it was created for.
+         * @description Point an alias to a version, from the next request on. What was resolved before does not change: a rollout of `production` continues with the version that it was created for. Where the organization requires approvals, the answer is 202, and the alias moves when another admin approves it.
          */
         put: operations["setAlias"];
         /**
@@ -917,7 +956,7 @@ export interface paths {
         };
         /**
          * Deploy a version
-         * @description Deliver a version to devices, a group, or all active devices.
+         * @description Deliver a version to devices, a group, or all active devices. Where the organization requires approvals, one to more than half of its devices is `pending_approval`, with no device activated, until another admin approves it.
          */
         post: operations["executeDeployment"];
     };
@@ -1998,6 +2037,91 @@ export interface components {
             groups: components["schemas"]["GroupSummary"][];
             warnings: string[];
         };
+        /**
+         * @description What somebody requested and another admin decides
+         * @example {
+         *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000901",
+         *       "org_id": "acme",
+         *       "kind": "alias_move",
+         *       "subject": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201/production",
+         *       "title": "Move the alias 'production' of 'next-word' from version 3 to version 4",
+         *       "status": "pending",
+         *       "requested_by": "0d9f1c2e-5b7a-4c3d-8e6f-000000000701",
+         *       "requested_by_name": "ml-team",
+         *       "requested_at": "2026-03-02T09:00:00.000Z",
+         *       "expires_at": "2026-03-09T09:00:00.000Z",
+         *       "decided_by": null,
+         *       "decided_by_name": null,
+         *       "decided_at": null,
+         *       "reason": null
+         *     }
+         */
+        Approval: {
+            /** Format: uuid */
+            id: string;
+            org_id: string;
+            kind: components["schemas"]["ApprovalKind"];
+            /** @description What it changes: model id/alias, deployment, rollout or organization */
+            subject: string;
+            /** @description What would be done */
+            title: string;
+            status: components["schemas"]["ApprovalStatus"];
+            /** @description Id of a person or key */
+            requested_by: string;
+            requested_by_name: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            requested_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            expires_at: string;
+            decided_by: string | null;
+            decided_by_name: string | null;
+            decided_at: string | null;
+            reason: string | null;
+        };
+        /**
+         * @description What is done when it is approved
+         * @enum {string}
+         */
+        ApprovalKind: "alias_move" | "deployment" | "rollout_start" | "settings_change";
+        /**
+         * @description Requests for approval, newest first
+         * @example {
+         *       "approvals": [
+         *         {
+         *           "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000901",
+         *           "org_id": "acme",
+         *           "kind": "alias_move",
+         *           "subject": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201/production",
+         *           "title": "Move the alias 'production' of 'next-word' from version 3 to version 4",
+         *           "status": "pending",
+         *           "requested_by": "0d9f1c2e-5b7a-4c3d-8e6f-000000000701",
+         *           "requested_by_name": "ml-team",
+         *           "requested_at": "2026-03-02T09:00:00.000Z",
+         *           "expires_at": "2026-03-09T09:00:00.000Z",
+         *           "decided_by": null,
+         *           "decided_by_name": null,
+         *           "decided_at": null,
+         *           "reason": null
+         *         }
+         *       ],
+         *       "next": null
+         *     }
+         */
+        ApprovalPage: {
+            approvals: components["schemas"]["Approval"][];
+            next: string | null;
+        };
+        /**
+         * @description failed: it was approved, but what it changes was not any more what it was
+         * @enum {string}
+         */
+        ApprovalStatus: "pending" | "approved" | "rejected" | "cancelled" | "expired" | "failed";
         /** @description A version that a device is to run */
         Assignment: {
             /** Format: uuid */
@@ -2441,6 +2565,8 @@ export interface components {
             min_group_size?: number | null;
             /** @description Every rollout goes back by itself when its health fails */
             automatic_rollback?: boolean;
+            /** @description A second admin approves moves of aliases, and what reaches more than half of the devices */
+            require_approval?: boolean;
         };
         /**
          * @description A chat that the model continues
@@ -3136,7 +3262,7 @@ export interface components {
          * @description The state of a deployment
          * @enum {string}
          */
-        DeploymentStatus: "started" | "completed" | "failed" | "rolled_back";
+        DeploymentStatus: "pending_approval" | "started" | "completed" | "failed" | "rolled_back" | "rejected";
         /** @description A deployment in a list */
         DeploymentSummary: {
             /** Format: uuid */
@@ -6524,13 +6650,16 @@ export interface components {
          *       "update_retention_days": 7,
          *       "min_group_size": 10,
          *       "automatic_rollback": true,
+         *       "require_approval": true,
          *       "violations": [
          *         {
          *           "setting": "key_lifetime_days",
          *           "value": null,
          *           "preset": 365
          *         }
-         *       ]
+         *       ],
+         *       "warnings": [],
+         *       "approval_id": null
          *     }
          */
         OrgSettings: {
@@ -6550,7 +6679,12 @@ export interface components {
             min_group_size: number | null;
             /** @description Every rollout goes back by itself when its health fails */
             automatic_rollback: boolean;
+            /** @description A second admin approves moves of aliases, and what reaches more than half of the devices */
+            require_approval: boolean;
             violations: components["schemas"]["SettingViolation"][];
+            /** @description What keeps the rules from working */
+            warnings: string[];
+            approval_id: string | null;
         };
         /**
          * @description A pairing without its code
@@ -7287,6 +7421,16 @@ export interface components {
              * @description ISO 8601, UTC
              */
             created_at: string;
+        };
+        /**
+         * @description Why it is not approved
+         * @example {
+         *       "reason": "Its accuracy on tablets was not measured."
+         *     }
+         */
+        Rejection: {
+            /** @description For whoever requested it */
+            reason: string;
         };
         /**
          * @description Which devices were removed from a group
@@ -8223,6 +8367,11 @@ export interface components {
             status: components["schemas"]["DeploymentStatus"];
             target_count: number;
             activated_count: number;
+            /**
+             * Format: uuid
+             * @description Of pending_approval: what another admin decides
+             */
+            approval_id?: string;
             /** @description Accepted input that is probably a mistake */
             warnings: string[];
         };
@@ -9237,10 +9386,145 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
             507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    listApprovals: {
+        parameters: {
+            query?: {
+                /** @description One organization */
+                org_id?: string;
+                /** @description failed: it was approved, but what it changes was not any more what it was */
+                status?: components["schemas"]["ApprovalStatus"];
+                /** @description `next` of the page before */
+                after?: string;
+                /** @description Items per page */
+                limit?: number;
+            };
+        };
+        responses: {
+            /** @description Requests for approval, newest first */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["ApprovalPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getApproval: {
+        parameters: {
+            path: {
+                /** @description Id of a request for approval */
+                approval_id: string;
+            };
+        };
+        responses: {
+            /** @description What somebody requested and another admin decides */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    approveRequest: {
+        parameters: {
+            path: {
+                /** @description Id of a request for approval */
+                approval_id: string;
+            };
+        };
+        responses: {
+            /** @description What somebody requested and another admin decides */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rejectRequest: {
+        parameters: {
+            path: {
+                /** @description Id of a request for approval */
+                approval_id: string;
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Rejection"];
+            };
+        };
+        responses: {
+            /** @description What somebody requested and another admin decides */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    cancelRequest: {
+        parameters: {
+            path: {
+                /** @description Id of a request for approval */
+                approval_id: string;
+            };
+        };
+        responses: {
+            /** @description What somebody requested and another admin decides */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listTeam: {
@@ -10229,6 +10513,13 @@ export interface operations {
                 headers: { [name: string]: unknown; };
                 content: {
                     "application/json": components["schemas"]["Alias"];
+                };
+            };
+            /** @description What somebody requested and another admin decides */
+            202: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["Approval"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -12092,6 +12383,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -153,6 +153,7 @@ export const createControlPlane = async (config: Config, surroundings: Surroundi
     firstAdminKey,
     async runDueTasks() {
       for (const name of [
+        'approvals',
         'aggregation',
         'jobs',
         'delivery',

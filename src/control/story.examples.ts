@@ -22,6 +22,7 @@ export const ids = {
   query: id(601),
   key: id(701),
   benchmark: id(801),
+  approval: id(901),
 } as const
 
 export const times = {

@@ -16,6 +16,8 @@ export interface OrgSettings {
   readonly minGroupSize: number | null
   /** Rollouts go back by themselves when their health fails. */
   readonly automaticRollback: boolean
+  /** A second admin approves what moves an alias or reaches most of the fleet. */
+  readonly requireApproval: boolean
 }
 
 export const DEFAULT_SETTINGS: OrgSettings = {
@@ -27,6 +29,7 @@ export const DEFAULT_SETTINGS: OrgSettings = {
   updateRetentionDays: null,
   minGroupSize: null,
   automaticRollback: false,
+  requireApproval: false,
 }
 
 export const COMPLIANCE = ['hipaa', 'gdpr', 'pci', 'soc2'] as const
@@ -35,7 +38,7 @@ export type Compliance = (typeof COMPLIANCE)[number]
 /**
  * Settings that go with a regime. They are a beginning, and no certificate. Sources: HIPAA, 45 CFR 164.312(a)(2)(iii) and
  * 164.316(b)(2) (six years), and the cell size of CMS, 11; GDPR, article 5(1)(e), and five years for claims; PCI DSS 4.0.1, 8.2.8 (15
- * minutes), 8.4.2, 10.5.1 (twelve months); SOC 2, CC6 and CC7. Where a text has no number, it is a customary one.
+ * minutes), 6.5.1 (approved changes), 8.4.2, 10.5.1 (twelve months); SOC 2, CC6, CC7 and CC8.1. Where a text has no number, it is a customary one.
  */
 export const PRESETS: Readonly<Record<Compliance, OrgSettings>> = {
   hipaa: {
@@ -47,6 +50,7 @@ export const PRESETS: Readonly<Record<Compliance, OrgSettings>> = {
     updateRetentionDays: 7,
     minGroupSize: 11,
     automaticRollback: true,
+    requireApproval: true,
   },
   gdpr: {
     requireMfa: 'admins',
@@ -57,6 +61,7 @@ export const PRESETS: Readonly<Record<Compliance, OrgSettings>> = {
     updateRetentionDays: 7,
     minGroupSize: 10,
     automaticRollback: true,
+    requireApproval: false,
   },
   pci: {
     requireMfa: 'all',
@@ -67,6 +72,7 @@ export const PRESETS: Readonly<Record<Compliance, OrgSettings>> = {
     updateRetentionDays: 7,
     minGroupSize: 5,
     automaticRollback: true,
+    requireApproval: true,
   },
   soc2: {
     requireMfa: 'admins',
@@ -77,6 +83,7 @@ export const PRESETS: Readonly<Record<Compliance, OrgSettings>> = {
     updateRetentionDays: 30,
     minGroupSize: 5,
     automaticRollback: true,
+    requireApproval: true,
   },
 }
 
@@ -99,7 +106,23 @@ const KEEPS: {
   updateRetentionDays: atMost,
   minGroupSize: (value, preset) => atLeast(value, preset, 5),
   automaticRollback: (value, preset) => value || !preset,
+  requireApproval: (value, preset) => value || !preset,
 }
+
+/** These are not made less strict than the preset, by nobody: who could would undo the others unseen, or alone. */
+const FIXED: readonly SettingName[] = ['auditRetentionDays', 'requireApproval']
+
+/** The first of `change` that would be less strict than the preset allows; null where there is none. */
+export const forbiddenIn = (change: Partial<OrgSettings>, compliance: Compliance | null): SettingName | null => {
+  const broken = violationsOf({ ...DEFAULT_SETTINGS, ...change }, compliance)
+  return FIXED.find((name) => change[name] !== undefined && broken.includes(name)) ?? null
+}
+
+/** Whether a change takes back what needs a second admin: the approval itself, or entries of the audit log. */
+export const needsSecondAdmin = (before: OrgSettings, after: OrgSettings): boolean =>
+  before.requireApproval &&
+  (!after.requireApproval ||
+    (after.auditRetentionDays ?? Number.POSITIVE_INFINITY) < (before.auditRetentionDays ?? Number.POSITIVE_INFINITY))
 
 export type SettingName = keyof OrgSettings
 export const SETTING_NAMES = Object.keys(DEFAULT_SETTINGS) as readonly SettingName[]

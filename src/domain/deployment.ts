@@ -1,8 +1,16 @@
 import { bucketOf } from './bucket.ts'
 import { conflict } from './errors.ts'
 
-export type DeploymentStatus = 'started' | 'completed' | 'failed' | 'rolled_back'
-export type DeploymentEvent = 'complete' | 'fail' | 'rollback' | 'promote' | 'switch'
+export const DEPLOYMENT_STATUSES = [
+  'pending_approval',
+  'started',
+  'completed',
+  'failed',
+  'rolled_back',
+  'rejected',
+] as const
+export type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number]
+export type DeploymentEvent = 'approve' | 'reject' | 'complete' | 'fail' | 'rollback' | 'promote' | 'switch'
 
 export const STRATEGIES = ['canary', 'immediate', 'blue_green'] as const
 /**
@@ -13,16 +21,21 @@ export type Strategy = (typeof STRATEGIES)[number]
 
 /**
  * A failed deployment is withdrawn: its devices get what they
- * got before. Promoting a completed one activates more devices, and it is under way again.
+ * got before. Promoting a completed one activates more devices, and it is under way again. One that waits for a second
+ * admin is rejected where nobody approves it, or it is taken back.
  */
 export const NEXT: Readonly<Record<DeploymentStatus, Readonly<Partial<Record<DeploymentEvent, DeploymentStatus>>>>> = {
+  pending_approval: { approve: 'started', reject: 'rejected' },
   started: { complete: 'completed', fail: 'failed', rollback: 'rolled_back', promote: 'started', switch: 'started' },
   completed: { rollback: 'rolled_back', promote: 'started' },
   failed: {},
   rolled_back: {},
+  rejected: {},
 }
 
 const VERB: Readonly<Record<DeploymentEvent, string>> = {
+  approve: 'be approved',
+  reject: 'be rejected',
   complete: 'be completed',
   fail: 'fail',
   rollback: 'be rolled back',

@@ -1,3 +1,5 @@
+import type { DeploymentStatus } from './deployment.ts'
+
 /** One code, one device: what a person carries from an operator's screen to a phone. */
 export const PAIRING_STATUSES = ['waiting', 'paired', 'deploying', 'active', 'expired', 'failed'] as const
 
@@ -35,7 +37,7 @@ export const typedCode = (text: string, alphabet = ALPHABET): string | null => {
 
 /** How the deployment to the paired device goes. */
 export interface PairedDelivery {
-  readonly deployment: 'started' | 'completed' | 'failed' | 'rolled_back'
+  readonly deployment: DeploymentStatus
   readonly deploymentReason: string | null
   readonly device: 'downloading' | 'verifying' | 'ready' | 'active' | 'failed' | null
   readonly deviceReason: string | null

@@ -228,7 +228,7 @@ class Deployment:
     model_name: str
     model_version: str
     model_id: str | None
-    status: Literal["started", "completed", "failed", "rolled_back"]
+    status: Literal["pending_approval", "started", "completed", "failed", "rolled_back", "rejected"]
     strategy: Literal["canary", "immediate", "blue_green"]
     rollout_percentage: int
     target_count: int

@@ -71,6 +71,8 @@ const carryOut = async (
       ['Devices', `${deployment.activated_count} of ${deployment.target_count}`],
       ['Strategy', requested.strategy],
     ])
+    if (deployment.approval_id !== undefined)
+      return out.note(`Another admin approves it with: svc approvals approve ${deployment.approval_id}`)
   }
   out.note(`Watch it with: svc status ${requested.name} --watch`)
 }

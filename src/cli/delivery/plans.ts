@@ -1,3 +1,4 @@
+import type { DeploymentStatus } from '../../domain/deployment.ts'
 import type { Connection } from '../connection.ts'
 import type { ModelDetail } from '../model-sources/catalog.ts'
 
@@ -8,7 +9,7 @@ export interface Plan {
   readonly kind: 'rollout' | 'deployment'
   readonly id: string
   readonly version: string
-  readonly status: 'pending' | 'active' | 'paused' | 'started' | 'completed' | 'failed' | 'rolled_back'
+  readonly status: 'pending' | 'active' | 'paused' | DeploymentStatus
   readonly percentage: number
   /** What it grows to; null where nothing grows by itself. */
   readonly targetPercentage: number | null
@@ -29,7 +30,7 @@ export const isInProgress = ({ status }: Plan): boolean => status === 'active' |
 
 /** Not over: the fleet is between two versions. */
 export const isOpen = (plan: Plan): boolean =>
-  isInProgress(plan) || plan.status === 'paused' || plan.status === 'pending'
+  isInProgress(plan) || ['paused', 'pending', 'pending_approval'].includes(plan.status)
 
 /** Whether a rollback would withdraw anything. */
 export const canBeWithdrawn = ({ status }: Plan): boolean =>

@@ -48,8 +48,15 @@ export const reachWords = ({ percentage, targetPercentage }: Plan): string =>
 
 /** What came of a plan that did not go well, as an error; null while it goes well. */
 export const troubleOf = (plan: Plan): Failure | null => {
-  const phrases = { paused: 'is paused', rolled_back: 'was rolled back', failed: 'failed and was withdrawn' }
-  if (plan.status !== 'paused' && plan.status !== 'rolled_back' && plan.status !== 'failed') return null
+  const phrases = {
+    paused: 'is paused',
+    rolled_back: 'was rolled back',
+    failed: 'failed and was withdrawn',
+    rejected: 'was not approved',
+  }
+  if (!(plan.status in phrases)) return null
   const why = plan.reason === null ? '.' : `: ${plan.reason}`
-  return new Failure(`The ${plan.kind} of version ${plan.version} ${phrases[plan.status]}${why}`)
+  return new Failure(
+    `The ${plan.kind} of version ${plan.version} ${phrases[plan.status as keyof typeof phrases]}${why}`,
+  )
 }

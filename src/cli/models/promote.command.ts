@@ -26,6 +26,10 @@ export const define = (command: Command, session: Session): void => {
         }),
       )
       if (json) return out.json(moved)
+      if ('title' in moved) {
+        out.line(`${moved.title}: waits for another admin.`)
+        return out.note(`They approve it with: svc approvals approve ${moved.id}`)
+      }
       if (before?.version === moved.version) {
         return out.line(`${name}@${alias} is version ${moved.version_label} already.`)
       }

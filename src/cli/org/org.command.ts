@@ -41,6 +41,7 @@ const settingsFrom = (rules: NonNullable<Awaited<ReturnType<typeof rulesOf>>>): 
   updateRetentionDays: rules.update_retention_days,
   minGroupSize: rules.min_group_size,
   automaticRollback: rules.automatic_rollback,
+  requireApproval: rules.require_approval,
 })
 
 export const define = (command: Command, session: Session): void => {
@@ -52,6 +53,7 @@ export const define = (command: Command, session: Session): void => {
       for (const { setting, value, preset } of rules?.violations ?? []) {
         session.out.note(`${setting} is ${value}: the preset of ${org.compliance} has ${preset}.`)
       }
+      for (const warning of rules?.warnings ?? []) session.out.note(warning)
       return
     }
     session.out.json({

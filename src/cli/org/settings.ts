@@ -25,6 +25,10 @@ const TEXTS: readonly (readonly [name: string, text: (settings: OrgSettings) => 
     ({ automaticRollback }) =>
       automaticRollback ? 'always go back by themselves' : 'go back by themselves where they say so',
   ],
+  [
+    'Approvals',
+    ({ requireApproval }) => (requireApproval ? 'a second admin for aliases and most of the fleet' : 'not required'),
+  ],
 ]
 
 export const settingFields = (settings: OrgSettings): readonly (readonly [string, string])[] =>

@@ -27,6 +27,9 @@ export const org: Resource = {
         option('--automatic-rollback <on>', 'true: every rollout goes back by itself', 'automatic_rollback', {
           parse: 'json',
         }),
+        option('--require-approval <on>', 'true: a second admin approves what is risky', 'require_approval', {
+          parse: 'json',
+        }),
       ],
     }),
   ],

@@ -1,5 +1,6 @@
 import type { CommandEntry, CommandGroup } from '../command.ts'
 import { analytics } from './analytics.ts'
+import { approvals } from './approvals.ts'
 import { audit } from './audit.ts'
 import { deployments } from './deployments.ts'
 import { devices } from './devices.ts'
@@ -43,6 +44,7 @@ export const RESOURCE_COMMANDS: readonly CommandGroup[] = RESOURCES.map(groupOf)
 
 /** These have places of their own in the interface's table. */
 export const FEDERATION_COMMANDS: CommandGroup = groupOf(federations)
+export const APPROVAL_COMMANDS: CommandGroup = groupOf(approvals)
 export const AUDIT_COMMANDS: CommandGroup = groupOf(audit)
 export const INTEGRATION_COMMANDS: CommandGroup = groupOf(integrations)
 
@@ -58,6 +60,7 @@ export const ACTIONS: readonly { readonly under: string; readonly action: Action
   integrations,
   team,
   audit,
+  approvals,
   org,
   { name: 'train', actions: jobActions },
 ].flatMap(({ name, actions }) => actions.flatMap((action) => ('request' in action ? [{ under: name, action }] : [])))

@@ -103,7 +103,26 @@ const orgSettings = {
   update_retention_days: 7,
   min_group_size: 10,
   automatic_rollback: true,
+  require_approval: true,
   violations: [{ setting: 'key_lifetime_days', value: null, preset: 365 }],
+  warnings: [],
+  approval_id: null,
+}
+const approval = {
+  id: ids.approval,
+  org_id: 'acme',
+  kind: 'alias_move',
+  subject: `${ids.model}/production`,
+  title: "Move the alias 'production' of 'next-word' from version 3 to version 4",
+  status: 'pending',
+  requested_by: ids.key,
+  requested_by_name: newKey.name,
+  requested_at: times.created,
+  expires_at: '2026-03-09T09:00:00.000Z',
+  decided_by: null,
+  decided_by_name: null,
+  decided_at: null,
+  reason: null,
 }
 
 const passkey = {
@@ -121,6 +140,9 @@ const credential = {
 }
 
 export const examples = {
+  approval,
+  approvalPage: { approvals: [approval], next: null },
+  rejection: { reason: 'Its accuracy on tablets was not measured.' },
   orgSettings,
   changeOrgSettings: { key_lifetime_days: 365 },
   newInvitation: { email: invited.email, role: invited.role, org_id: 'acme' },

@@ -2,6 +2,9 @@ import { createMailer } from '../../platform/mail.ts'
 import { createSigner } from '../../platform/secrets.ts'
 import type { Context } from '../context.ts'
 import type { Module } from '../module.ts'
+import { approvalsRoutes } from './approvals/approvals.routes.ts'
+import { createApprovals } from './approvals/approvals.service.ts'
+import { createApprovalsStore } from './approvals/approvals.store.ts'
 import { auditRoutes } from './audit/audit.routes.ts'
 import { createAudit } from './audit/audit.service.ts'
 import { createAuditStore } from './audit/audit.store.ts'
@@ -20,6 +23,7 @@ import { createOrgsService } from './orgs/orgs.service.ts'
 import { createOrgsStore } from './orgs/orgs.store.ts'
 import { createSettingsService, type SettingsService } from './orgs/settings.service.ts'
 import { createSettingsStore } from './orgs/settings.store.ts'
+import { createSettingsChanges } from './orgs/settings-changes.service.ts'
 import { createPeopleService } from './people/people.service.ts'
 import { createPeopleStore } from './people/people.store.ts'
 import { invitationsRoutes, signInPolicyRoutes, teamRoutes } from './people/team.routes.ts'
@@ -65,15 +69,26 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
     now,
   })
   const sessions = createSessionsService({ database, store: createSessionsStore(), keys, enrollment, now, newId })
+  const peopleStore = createPeopleStore()
   const people = createPeopleService({
     database,
-    store: createPeopleStore(),
+    store: peopleStore,
     mailer: createMailer(config.smtp),
     endAccess: keys.revokeOfPerson,
     forget: keys.forgetPerson,
     now,
     newId,
   })
+  const approvals = createApprovals({
+    database,
+    store: createApprovalsStore(),
+    settings: settingsStore,
+    people: peopleStore,
+    keys,
+    now,
+    newId,
+  })
+  const settingsChanges = createSettingsChanges({ database, store: settingsStore, approvals, now })
   const signer = createSigner(config.dataDir)
   const steps = createSteps({ database, store: createStepsStore(), now })
   const throttle = createThrottle({ database, store: createThrottleStore(), signer, now })
@@ -89,6 +104,8 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
   const auditChains = createAuditChains({ ...auditParts, audit, dataDir: config.dataDir })
   events.inTransaction('unbound.adopted', (tx, { orgId }) => keysStore.adopt(tx, orgId))
   return {
+    approvals,
+    settingsChanges,
     audit,
     auditChains,
     deviceLogins,
@@ -135,6 +152,7 @@ export const access: Module<Access, object> = {
     'audit_entries',
     'audit_heads',
     'audit_names',
+    'approvals',
   ],
   create,
   routes(app, services, { config, now }) {
@@ -160,7 +178,8 @@ export const access: Module<Access, object> = {
     auditRoutes(app, audit, auditChains)
     keysRoutes(app, keys, now)
     orgsRoutes(app, orgs)
-    orgSettingsRoutes(app, orgs, settings)
+    orgSettingsRoutes(app, orgs, { settings, changes: services.settingsChanges, approvals: services.approvals })
+    approvalsRoutes(app, services.approvals)
     teamRoutes(app, { people, publicUrl: config.publicUrl, now })
     signInPolicyRoutes(app, settings)
     invitationsRoutes(app, people)
@@ -179,7 +198,12 @@ export const access: Module<Access, object> = {
       now,
     })
   },
-  tasks: ({ database, now }, { auditChains, deviceLogins, settings, keys, people, rateLimits, sessions, steps }) => [
+  tasks: (
+    { database, now },
+    { approvals, auditChains, deviceLogins, settings, keys, people, rateLimits, sessions, steps },
+  ) => [
+    { name: 'approvals', everyMs: 60_000, run: approvals.expire },
+    { name: 'decided-approvals', everyMs: HOUR_MS, run: approvals.deleteDecided },
     { name: 'audit-heads', everyMs: HOUR_MS, run: auditChains.exportHeads },
     { name: 'audit-retention', everyMs: HOUR_MS, run: () => pruneAudit(auditChains, settings, now()) },
     { name: 'key-uses', everyMs: 30_000, run: keys.flushUses },

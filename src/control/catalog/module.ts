@@ -1,5 +1,6 @@
 import type { App } from '../../platform/http/app.ts'
 import { acceptUploads } from '../../platform/http/upload.ts'
+import type { Access } from '../access/module.ts'
 import type { Context } from '../context.ts'
 import { createDownloads } from '../downloads.ts'
 import type { Module } from '../module.ts'
@@ -33,7 +34,12 @@ import { createUploadsService } from './uploads/uploads.service.ts'
 const SECOND_MS = 1000
 const HOUR_MS = 60 * 60 * 1000
 
-const create = ({ config, database, blobs, partialsOf, events, log, now, newId }: Context) => {
+interface Earlier {
+  readonly access: Access
+}
+
+const create = (context: Context, { access: { approvals } }: Earlier) => {
+  const { config, database, blobs, partialsOf, events, log, now, newId } = context
   const files = createFilesService({ database, store: createFilesStore(), blobs, now })
   const scrubs = createScrubs({ config, database, store: createScrubsStore(), blobs, events, log, now })
   const partials = partialsOf(createUploadParts({ database, now }))
@@ -59,7 +65,14 @@ const create = ({ config, database, blobs, partialsOf, events, log, now, newId }
   })
   events.inTransaction('unbound.adopted', (tx, { orgId }) => modelsStore.adopt(tx, orgId))
   const benchmarks = createBenchmarksService({ database, store: createBenchmarksStore(), now, newId })
-  const aliases = createAliasesService({ database, store: aliasesStore, report: createAliasesReport(), models, now })
+  const aliases = createAliasesService({
+    database,
+    store: aliasesStore,
+    report: createAliasesReport(),
+    models,
+    approvals,
+    now,
+  })
   const roundModels = createRoundModels({ store: createRoundModelsStore() })
   const lineage = createLineage({ database, models, aliases: aliasesStore, conversions })
   return { files, scrubs, uploads, conversions, conversionRuns, models, aliases, roundModels, lineage, benchmarks }
@@ -68,7 +81,7 @@ const create = ({ config, database, blobs, partialsOf, events, log, now, newId }
 /** Models, their versions and files, uploads, and what models reach on machines. */
 export type Catalog = ReturnType<typeof create>
 
-export const catalog: Module<Catalog, object> = {
+export const catalog: Module<Catalog, Earlier> = {
   description: 'Models, versions, aliases, uploads and shared benchmark results',
   tables: [
     'blobs',

@@ -102,6 +102,7 @@ const create = (context: Context, { access, catalog, fleet }: Earlier) => {
     devices,
     groups,
     settings: access.settings,
+    approvals: access.approvals,
     now,
     newId,
   })
@@ -113,6 +114,8 @@ const create = (context: Context, { access, catalog, fleet }: Earlier) => {
     plans,
     models,
     groups,
+    devices,
+    approvals: access.approvals,
     now,
     newId,
   })

@@ -42,7 +42,7 @@ const create = (
     announcements: createAnnouncementsStore(),
     devices,
     changes,
-    activeDevices: async () => (await devices.census({ keyId: '', orgId: null, deviceId: null, grants: [] })).active,
+    activeDevices: async () => (await devices.census({ orgId: null })).active,
     random,
     now,
   })

@@ -69,6 +69,39 @@ export interface OrgSettingsRow {
   min_group_size: number | null
   automatic_rollback: Generated<boolean>
   updated_at: Date
+  /** Added by 0034-approvals. */
+  require_approval: Generated<boolean>
+}
+
+type Json<T> = ColumnType<T, string, string>
+
+/** Added by 0034-approvals. */
+export interface ApprovalRow {
+  id: string
+  ordinal: Generated<number>
+  org_id: string
+  kind: string
+  subject: string
+  title: string
+  payload: Json<Record<string, unknown>>
+  requester: Json<Record<string, unknown>>
+  people: string[]
+  status: string
+  requested_at: Date
+  expires_at: Date
+  decided_at: Date | null
+  decided_by: string | null
+  reason: string | null
+}
+
+export interface ErasureRow {
+  id: string
+  ordinal: Generated<number>
+  org_id: string | null
+  device_hash: string
+  receipt: Json<Record<string, unknown>>
+  signature: string
+  erased_at: Date
 }
 
 export interface PeopleTables {
@@ -78,4 +111,6 @@ export interface PeopleTables {
   passkeys: PasskeyRow
   sign_in_steps: SignInStepRow
   org_settings: OrgSettingsRow
+  approvals: ApprovalRow
+  erasures: ErasureRow
 }

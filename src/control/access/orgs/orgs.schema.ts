@@ -51,6 +51,9 @@ const settingFields = {
     }),
   ),
   automatic_rollback: Type.Boolean({ description: 'Every rollout goes back by itself when its health fails' }),
+  require_approval: Type.Boolean({
+    description: 'A second admin approves moves of aliases, and what reaches more than half of the devices',
+  }),
 }
 
 export const Settings = Body('OrgSettings', 'The rules of an organization', examples.orgSettings, {
@@ -64,6 +67,8 @@ export const Settings = Body('OrgSettings', 'The rules of an organization', exam
       preset: Type.Unknown(),
     }),
   ),
+  warnings: Type.Array(Type.String(), { description: 'What keeps the rules from working' }),
+  approval_id: Nullable(Type.String({ description: 'The change waits for this approval; null: it holds' })),
 })
 export const ChangeSettings = Body('ChangeOrgSettings', 'Rules to change', examples.changeOrgSettings, {
   require_mfa: Type.Optional(settingFields.require_mfa),
@@ -74,6 +79,7 @@ export const ChangeSettings = Body('ChangeOrgSettings', 'Rules to change', examp
   update_retention_days: Type.Optional(settingFields.update_retention_days),
   min_group_size: Type.Optional(settingFields.min_group_size),
   automatic_rollback: Type.Optional(settingFields.automatic_rollback),
+  require_approval: Type.Optional(settingFields.require_approval),
 })
 
 export const OrgParams = Type.Object({ org_id: Type.String() })

@@ -35,6 +35,7 @@ export const createSettingsStore = () => ({
         update_retention_days: settings.updateRetentionDays,
         min_group_size: settings.minGroupSize,
         automatic_rollback: settings.automaticRollback,
+        require_approval: settings.requireApproval,
         updated_at: now,
       })
       .where('org_id', '=', orgId)
@@ -51,6 +52,7 @@ const fromRow = (row: Selectable<OrgSettingsRow>): OrgSettings => ({
   updateRetentionDays: row.update_retention_days,
   minGroupSize: row.min_group_size,
   automaticRollback: row.automatic_rollback,
+  requireApproval: row.require_approval,
 })
 
 export type SettingsStore = ReturnType<typeof createSettingsStore>

@@ -1,6 +1,8 @@
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { presentApproval } from '../../access/approvals/approvals.present.ts'
+import { Approval } from '../../access/approvals/approvals.schema.ts'
 import {
   Alias,
   AliasHistory,
@@ -48,18 +50,21 @@ export const aliasesRoutes = (app: App, aliases: AliasesService, models: ModelsS
         summary: 'Move an alias to a version',
         description:
           'Point an alias to a version, from the next request on. What was resolved before does not change: a rollout of ' +
-          '`production` continues with the version that it was created for.',
+          '`production` continues with the version that it was created for. Where the organization requires approvals, ' +
+          'the answer is 202, and the alias moves when another admin approves it.',
         'x-extension': true,
         params: AliasParams,
         body: SetAliasBody,
-        response: { 200: Alias },
+        response: { 200: Alias, 202: Approval },
       },
       config: { access: 'models:write', errors: ['not_found', 'conflict'], beforeInvalid } satisfies RouteConfig,
     },
-    async (request) => {
+    async (request, reply) => {
       const { model_id, alias } = request.params
       const { version, expected_version: expected } = request.body
-      return present(await aliases.set(callerOf(request), model_id, { alias, version, expected }))
+      const moved = await aliases.set(callerOf(request), model_id, { alias, version, expected })
+      if ('shown' in moved) return present(moved.shown)
+      return reply.code(202).send(presentApproval(moved.approval))
     },
   )
 

@@ -1,7 +1,8 @@
 import type { Caller } from '../../../domain/access.ts'
 import { conflict, notFound } from '../../../domain/errors.ts'
 import { requireAlias } from '../../../domain/model-reference.ts'
-import type { Database } from '../../../platform/db/open.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Approvals, ShownApproval } from '../../access/approvals/approvals.service.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { AliasesReport, ShownAlias } from './aliases.report.ts'
 import type { AliasesStore } from './aliases.store.ts'
@@ -12,22 +13,64 @@ export type { Mover, ShownAlias, ShownMove } from './aliases.report.ts'
 /** What whoever moves an alias takes it to name: a version, nothing (null), or whatever it is (undefined). */
 export type Expected = string | null | undefined
 
+/** A move that waits for an approval: what the alias named then, and would name. */
+interface WaitingMove {
+  readonly modelId: string
+  readonly alias: string
+  readonly from: number | null
+  readonly to: number
+}
+
 /** Names of versions that move, `production` and `candidate` for example. None is made unasked. */
 export const createAliasesService = (parts: {
   readonly database: Database
   readonly store: AliasesStore
   readonly report: AliasesReport
   readonly models: Pick<ModelsService, 'find' | 'detail' | 'findVersion'>
+  readonly approvals: Approvals
   readonly now: () => Date
 }) => {
-  const { database, store, report, models, now } = parts
+  const { database, store, report, models, approvals, now } = parts
+
+  /** In a transaction, on a locked model. */
+  const set = async (
+    tx: Executor,
+    caller: Caller,
+    { id: modelId, name, orgId }: StoredModel,
+    { alias, from, to }: { readonly alias: string; readonly from: number | null; readonly to: number | null },
+  ): Promise<void> => {
+    if (from !== to) await store.move(tx, { modelId, alias, from, to, movedAt: now(), movedBy: caller.keyId })
+    auditNote({
+      kind: 'model',
+      id: modelId,
+      name,
+      orgId,
+      before: { [`alias ${alias}`]: from },
+      after: { [`alias ${alias}`]: to },
+    })
+  }
+
+  approvals.handle<WaitingMove>('alias_move', {
+    async carryOut(requester, { modelId, alias, from, to }, settle) {
+      const { model } = await models.find(requester, modelId)
+      await database.transaction(async (tx) => {
+        await settle(tx)
+        await store.lock(tx, modelId)
+        const current = await store.find(tx, modelId, alias)
+        if (current !== from)
+          throw conflict(`The alias '${alias}' names ${named(current)}, not ${named(from)} as then.`)
+        await set(tx, requester, model, { alias, from, to })
+      })
+    },
+  })
 
   /** In one transaction: what is expected is true when it is moved. */
   const move = async (
     caller: Caller,
-    { id: modelId, name, orgId }: StoredModel,
+    model: StoredModel,
     change: { readonly alias: string; readonly to: number | null; readonly expected: Expected },
-  ): Promise<{ readonly existed: boolean }> => {
+  ): Promise<{ readonly existed: boolean; readonly approvalId: string | null }> => {
+    const { id: modelId, orgId } = model
     const { alias, to, expected } = change
     const requested =
       expected === undefined || expected === null
@@ -39,19 +82,18 @@ export const createAliasesService = (parts: {
       if (requested !== undefined && requested !== from) {
         throw conflict(
           `The alias '${alias}' ${from === null ? 'does not exist' : `names version ${from}`}, not ` +
-            `${requested === null ? 'none' : `version ${requested}`} as expected. Look again, and decide anew.`,
+            `${named(requested)} as expected. Look again, and decide anew.`,
         )
       }
-      if (from !== to) await store.move(tx, { modelId, alias, from, to, movedAt: now(), movedBy: caller.keyId })
-      auditNote({
-        kind: 'model',
-        id: modelId,
-        name,
-        orgId,
-        before: { [`alias ${alias}`]: from },
-        after: { [`alias ${alias}`]: to },
-      })
-      return { existed: from !== null }
+      if (to !== null && from !== to && (await approvals.isNeeded(orgId, tx))) {
+        const payload: WaitingMove = { modelId, alias, from, to }
+        const title = `Move the alias '${alias}' of '${model.name ?? modelId}' from ${named(from)} to ${named(to)}`
+        const wanted = { orgId: orgId!, kind: 'alias_move', subject: `${modelId}/${alias}`, title } as const
+        const { id } = await approvals.request(tx, caller, { ...wanted, payload: { ...payload } })
+        return { existed: from !== null, approvalId: id }
+      }
+      await set(tx, caller, model, { alias, from, to })
+      return { existed: from !== null, approvalId: null }
     })
   }
 
@@ -61,20 +103,24 @@ export const createAliasesService = (parts: {
   return {
     list,
 
-    /** Makes the alias name this version; the same twice is one move. @throws conflict when it names another than expected */
+    /**
+     * Makes the alias name this version, or has that wait for an approval, which is returned; the same twice is one move.
+     * @throws conflict when it names another than expected
+     */
     async set(
       caller: Caller,
       modelIdOrName: string,
       requested: { readonly alias: string; readonly version: string; readonly expected: Expected },
-    ): Promise<ShownAlias> {
+    ): Promise<{ readonly shown: ShownAlias } | { readonly approval: ShownApproval }> {
       const { alias, expected } = requested
       const { model } = await models.find(caller, modelIdOrName)
       requireAlias(alias)
       const { version } = await models.findVersion(caller, model.id, requested.version)
-      await move(caller, model, { alias, to: version.version, expected })
+      const { approvalId } = await move(caller, model, { alias, to: version.version, expected })
+      if (approvalId !== null) return { approval: await approvals.get(caller, approvalId) }
       const shown = (await report.list(database.sql, model.id)).find((one) => one.alias === alias)
       if (shown === undefined) throw conflict(`The alias '${alias}' was deleted at this moment.`)
-      return shown
+      return { shown }
     },
 
     async delete(caller: Caller, modelIdOrName: string, alias: string, expected: Expected): Promise<void> {
@@ -94,5 +140,7 @@ export const createAliasesService = (parts: {
     },
   }
 }
+
+const named = (version: number | null): string => (version === null ? 'none' : `version ${version}`)
 
 export type AliasesService = ReturnType<typeof createAliasesService>

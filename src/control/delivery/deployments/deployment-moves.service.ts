@@ -39,15 +39,12 @@ export const createDeploymentMoves = (parts: {
   ): Promise<StoredDeployment> => {
     const status = nextStatus(locked.status, event)
     const endedAt = status === 'started' ? null : now()
-    const deployment = { ...locked, endedAt, reason: null, ...change, status }
+    const moved = { ...locked, endedAt, reason: null, ...change, status }
+    const { percentage, reason } = moved
+    await plans.record(tx, { kind: 'deployment', ...moved }, { at: now(), event, status, percentage, reason, actor })
+    const revision = await bump()
+    const deployment = event === 'approve' ? { ...moved, startedRevision: revision } : moved
     await store.update(tx, deployment)
-    const { percentage, reason } = deployment
-    await plans.record(
-      tx,
-      { kind: 'deployment', ...deployment },
-      { at: now(), event, status, percentage, reason, actor },
-    )
-    await bump()
     if (actor !== null)
       auditNote({ kind: 'deployment', ...deployment, before: auditedOf(locked), after: auditedOf(deployment) })
     return deployment
@@ -95,6 +92,7 @@ export const createDeploymentMoves = (parts: {
   return {
     get,
     rollback,
+    move,
 
     /** Ends those whose time is up. Called by a timer; reads do the same for what they read. */
     async tick(): Promise<void> {
@@ -136,3 +134,5 @@ export const createDeploymentMoves = (parts: {
     },
   }
 }
+
+export type DeploymentMoves = ReturnType<typeof createDeploymentMoves>

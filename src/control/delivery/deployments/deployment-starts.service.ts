@@ -1,7 +1,9 @@
 import { type Caller, homeOf } from '../../../domain/access.ts'
+import { isFleetWide } from '../../../domain/approval.ts'
 import { activatedAt, type Strategy } from '../../../domain/deployment.ts'
-import { badRequest, isNotFound } from '../../../domain/errors.ts'
-import type { Database } from '../../../platform/db/open.ts'
+import { badRequest, conflict, isNotFound } from '../../../domain/errors.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Approvals } from '../../access/approvals/approvals.service.ts'
 import { auditNote } from '../../audit-note.ts'
 import {
   type ModelsService,
@@ -9,8 +11,9 @@ import {
   type StoredModel,
   UnknownVersion,
 } from '../../catalog/models/models.service.ts'
+import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
-import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
+import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import { auditedOf } from './deployment-moves.service.ts'
 import { type Aim, createDeploymentTargets } from './deployment-targets.service.ts'
 import type { DeploymentsStore, StoredDeployment } from './deployments.store.ts'
@@ -26,8 +29,27 @@ export interface NewDeployment extends Aim {
 interface Aimed {
   readonly model: StoredModel | null
   readonly version: string
+  /** The number of the upload that carries it; null: none does yet. */
+  readonly number: number | null
   readonly targets: readonly Candidate[]
   readonly warnings: readonly string[]
+}
+
+interface Planned {
+  readonly deployment: StoredDeployment
+  /** The number of the version's upload. */
+  readonly version: number | null
+  readonly targets: readonly Candidate[]
+  /** Names of the targets that get it at once. */
+  readonly activated: ReadonlySet<string>
+  readonly warnings: readonly string[]
+}
+
+/** What must still be so when a deployment is approved. */
+export interface Waiting {
+  readonly deploymentId: string
+  readonly modelId: string
+  readonly version: number
 }
 
 export interface DeploymentParts {
@@ -38,13 +60,36 @@ export interface DeploymentParts {
   readonly plans: DeliveryPlans
   readonly models: Pick<ModelsService, 'resolve'>
   readonly groups: Pick<GroupsService, 'locate'>
+  readonly devices: Pick<DevicesService, 'census'>
+  readonly approvals: Approvals
   readonly now: () => Date
   readonly newId: () => string
 }
 
+/**
+ * The organization whose admin must approve it; null: nobody must.
+ * @throws conflict where devices of several organizations would need approvals of each
+ */
+const createApproverOf =
+  ({ approvals, devices }: Pick<DeploymentParts, 'approvals' | 'devices'>) =>
+  async (wanted: NewDeployment, { targets }: Planned): Promise<string | null> => {
+    const isNamed = (wanted.devices ?? []).length > 0 || wanted.group !== undefined
+    const reached = new Map<string, number>()
+    for (const { orgId } of targets) if (orgId !== null) reached.set(orgId, (reached.get(orgId) ?? 0) + 1)
+    for (const [orgId, count] of reached) {
+      if (!(await approvals.isNeeded(orgId))) continue
+      const isWide = !isNamed || isFleetWide(count, (await devices.census({ orgId })).total)
+      if (!isWide) continue
+      if (reached.size === 1) return orgId
+      throw conflict(`'${orgId}' requires an approval, and these devices are of several organizations: deploy to each.`)
+    }
+    return null
+  }
+
 /** How deployments begin: which version, for which devices. */
 export const createDeploymentStarts = (parts: DeploymentParts) => {
-  const { database, store, targetStore, targetReport, plans, models, groups, now, newId } = parts
+  const { database, store, targetStore, targetReport, plans, models, groups, approvals, now, newId } = parts
+  const approverOf = createApproverOf(parts)
 
   const targetsOf = createDeploymentTargets({ database, report: targetReport, groups, now })
 
@@ -73,7 +118,55 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
     }
     if (targets.length === 0) warnings.push('No target device was found.')
     targets.sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
-    return { model, version, targets, warnings }
+    return { model, version, number: resolved?.version?.version ?? null, targets, warnings }
+  }
+
+  /** The deployment as it would start. */
+  const plan = async (caller: Caller, wanted: NewDeployment, id: string): Promise<Planned> => {
+    const { model, version, number, targets, warnings } = await aimAt(caller, wanted)
+    if (targets.length === 0) {
+      throw badRequest(`There is no device to deploy to. ${warnings.join(' ')} Name registered devices or a group.`)
+    }
+    const names = targets.map(({ deviceId }) => deviceId)
+    const activated = activatedAt(wanted.percentage, names, id)
+    const orgs = new Set(targets.map(({ orgId }) => orgId))
+    const deployment: StoredDeployment = {
+      id,
+      orgId: caller.orgId ?? (orgs.size === 1 ? [...orgs][0]! : homeOf(caller)),
+      modelName: model?.name ?? wanted.modelName,
+      modelVersion: version,
+      modelId: model?.id ?? null,
+      status: 'started',
+      strategy: wanted.strategy,
+      percentage: wanted.percentage,
+      targetCount: targets.length,
+      activatedCount: targets.filter(({ deviceId }) => activated.has(deviceId)).length,
+      reason: null,
+      switchedAt: null,
+      deadlineAt: new Date(now().getTime() + wanted.deadlineSeconds * 1000),
+      startedRevision: null,
+      createdAt: now(),
+      endedAt: null,
+    }
+    return { deployment, version: number, targets, activated, warnings }
+  }
+
+  const insert = async (tx: Executor, planned: Planned, actor: string | null): Promise<void> => {
+    const { deployment, targets, activated } = planned
+    const { id, status, percentage, createdAt: at } = deployment
+    await store.insert(tx, deployment)
+    if (actor !== null) auditNote({ kind: 'deployment', ...deployment, after: auditedOf(deployment) })
+    const rows = targets.map((target) => ({ id: target.id, activated: activated.has(target.deviceId) }))
+    await targetStore.insert(tx, id, rows)
+    const event = { at, event: 'create', status, percentage, reason: null, actor }
+    await plans.record(tx, { kind: 'deployment', ...deployment }, event)
+  }
+
+  const start = async (tx: Executor, bump: Bump, planned: Planned, actor: string | null): Promise<StoredDeployment> => {
+    await insert(tx, planned, actor)
+    const started = { ...planned.deployment, startedRevision: await bump() }
+    await store.update(tx, started)
+    return started
   }
 
   return {
@@ -86,60 +179,41 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
       wanted: NewDeployment,
       { id, actor }: { readonly id: string; readonly actor: string | null } = { id: newId(), actor: caller.keyId },
     ): Promise<StoredDeployment & { warnings: readonly string[] }> {
-      const { model, version, targets, warnings } = await aimAt(caller, wanted)
-      if (targets.length === 0) {
-        throw badRequest(`There is no device to deploy to. ${warnings.join(' ')} Name registered devices or a group.`)
+      const planned = await plan(caller, wanted, id)
+      const deployment = await plans.change((tx, bump) => start(tx, bump, planned, actor))
+      return { ...deployment, warnings: planned.warnings }
+    },
+
+    /** As `execute`, unless the organization wants a second admin for it: then it waits, and its approval is returned. */
+    async request(
+      caller: Caller,
+      wanted: NewDeployment,
+    ): Promise<StoredDeployment & { warnings: readonly string[]; approvalId: string | null }> {
+      const planned = await plan(caller, wanted, newId())
+      const orgId = await approverOf(wanted, planned)
+      if (orgId === null) {
+        const deployment = await plans.change((tx, bump) => start(tx, bump, planned, caller.keyId))
+        return { ...deployment, warnings: planned.warnings, approvalId: null }
       }
-      const activated = activatedAt(
-        wanted.percentage,
-        targets.map(({ deviceId }) => deviceId),
-        id,
-      )
-      const orgs = new Set(targets.map(({ orgId }) => orgId))
-      const pending: StoredDeployment = {
-        id,
-        orgId: caller.orgId ?? (orgs.size === 1 ? [...orgs][0]! : homeOf(caller)),
-        modelName: model?.name ?? wanted.modelName,
-        modelVersion: version,
-        modelId: model?.id ?? null,
-        status: 'started',
-        strategy: wanted.strategy,
-        percentage: wanted.percentage,
-        targetCount: targets.length,
-        activatedCount: targets.filter(({ deviceId }) => activated.has(deviceId)).length,
-        reason: null,
-        switchedAt: null,
-        deadlineAt: new Date(now().getTime() + wanted.deadlineSeconds * 1000),
-        startedRevision: null,
-        createdAt: now(),
-        endedAt: null,
-      }
-      const { percentage, createdAt: at } = pending
-      const deployment = await plans.change(async (tx, bump) => {
-        await store.insert(tx, pending)
-        if (actor !== null) auditNote({ kind: 'deployment', ...pending, after: auditedOf(pending) })
-        await targetStore.insert(
-          tx,
-          id,
-          targets.map((target) => ({ id: target.id, activated: activated.has(target.deviceId) })),
+      const { deployment, version } = planned
+      if (version === null)
+        throw badRequest(
+          'model_version: what needs an approval must be uploaded first, so that it is known what is approved.',
         )
-        await plans.record(
-          tx,
-          { kind: 'deployment', ...pending },
-          {
-            at,
-            event: 'create',
-            status: 'started',
-            percentage,
-            reason: null,
-            actor,
-          },
-        )
-        const started = { ...pending, startedRevision: await bump() }
-        await store.update(tx, started)
-        return started
+      const waiting = { ...deployment, orgId, status: 'pending_approval' as const, activatedCount: 0 }
+      const title = `Deploy version ${waiting.modelVersion} of '${waiting.modelName}' to ${waiting.targetCount} devices`
+      const payload: Waiting = { deploymentId: waiting.id, modelId: waiting.modelId!, version }
+      const { id: approvalId } = await database.transaction(async (tx) => {
+        await insert(tx, { ...planned, deployment: waiting, activated: new Set() }, caller.keyId)
+        return approvals.request(tx, caller, {
+          orgId,
+          kind: 'deployment',
+          subject: waiting.id,
+          title: `${title}, ${waiting.percentage} % of them at first`,
+          payload: { ...payload },
+        })
       })
-      return { ...deployment, warnings }
+      return { ...waiting, warnings: [...planned.warnings, ...(await approvals.warningsOf(orgId))], approvalId }
     },
   }
 }

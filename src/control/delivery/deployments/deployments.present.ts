@@ -51,10 +51,11 @@ export const presentPrepared = ({ targets, warnings }: Awaited<ReturnType<Deploy
   warnings: [...warnings],
 })
 
-export const presentExecuted = (deployment: Awaited<ReturnType<DeploymentsService['execute']>>) => ({
+export const presentExecuted = (deployment: Awaited<ReturnType<DeploymentsService['request']>>) => ({
   deployment_id: deployment.id,
   status: deployment.status,
   target_count: deployment.targetCount,
   activated_count: deployment.activatedCount,
+  ...(deployment.approvalId !== null && { approval_id: deployment.approvalId }),
   warnings: [...deployment.warnings],
 })

@@ -51,16 +51,18 @@ export const deploymentsRoutes = (app: App, deployments: DeploymentsService): vo
       schema: {
         operationId: 'executeDeployment',
         summary: 'Deploy a version',
-        description: 'Deliver a version to devices, a group, or all active devices.',
+        description:
+          'Deliver a version to devices, a group, or all active devices. Where the organization requires approvals, one to ' +
+          'more than half of its devices is `pending_approval`, with no device activated, until another admin approves it.',
         tags,
         body: ExecuteBody,
         response: { 200: Executed },
       },
-      config: { access: 'models:write' } satisfies RouteConfig,
+      config: { access: 'models:write', errors: ['conflict'] } satisfies RouteConfig,
     },
     async (request) => {
       const { rollout_percentage, strategy, deadline_minutes } = request.body
-      const deployment = await deployments.execute(callerOf(request), {
+      const deployment = await deployments.request(callerOf(request), {
         ...aimOf(request.body),
         percentage: rollout_percentage ?? 100,
         strategy: strategy ?? 'canary',

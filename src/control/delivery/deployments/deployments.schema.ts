@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { REPORT_STATES } from '../../../domain/delivery-plan.ts'
-import { STRATEGIES } from '../../../domain/deployment.ts'
+import { DEPLOYMENT_STATUSES, STRATEGIES } from '../../../domain/deployment.ts'
 import { PLATFORMS } from '../../../domain/device.ts'
 import {
   Body,
@@ -66,7 +66,7 @@ export const Prepared = Body(
   },
 )
 
-const StatusWord = OneOf(['started', 'completed', 'failed', 'rolled_back'], {
+const StatusWord = OneOf(DEPLOYMENT_STATUSES, {
   title: 'DeploymentStatus',
   description: 'The state of a deployment',
 })
@@ -76,6 +76,13 @@ export const Executed = Body('StartedDeployment', 'A started deployment', exampl
   status: StatusWord,
   target_count: Count,
   activated_count: Count,
+  approval_id: Type.Optional(
+    Type.String({
+      format: 'uuid',
+      'x-extension': true,
+      description: 'Of pending_approval: what another admin decides',
+    }),
+  ),
   warnings: Type.Array(Type.String(), {
     'x-extension': true,
     description: 'Accepted input that is probably a mistake',

@@ -1,5 +1,6 @@
 import type { Caller } from '../../../domain/access.ts'
 import type { Reported } from '../../../domain/deployment.ts'
+import { handleDeploymentApprovals } from './deployment-approvals.service.ts'
 import { createDeploymentMoves } from './deployment-moves.service.ts'
 import { createDeploymentStarts, type DeploymentParts } from './deployment-starts.service.ts'
 
@@ -10,7 +11,8 @@ export type { TargetDevice } from './targets.report.ts'
 /** A version of a model for named devices, a group, or the whole active fleet; every device's state is kept. */
 export const createDeploymentsService = (parts: DeploymentParts) => {
   const { database, store, targetStore, targetReport, plans } = parts
-  const moves = createDeploymentMoves(parts)
+  const { move, ...moves } = createDeploymentMoves(parts)
+  handleDeploymentApprovals(parts, move)
   const { get } = moves
 
   return {

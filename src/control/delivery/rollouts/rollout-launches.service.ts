@@ -8,6 +8,7 @@ import type { ModelsService, StoredModel } from '../../catalog/models/models.ser
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
+import type { RolloutApprovals } from './rollout-approvals.service.ts'
 import { auditedOf, type RolloutMoves } from './rollout-moves.service.ts'
 import type { RolloutsStore, StoredRollout } from './rollouts.store.ts'
 
@@ -34,11 +35,12 @@ export const createRolloutLaunches = (parts: {
   readonly devices: DevicesService
   readonly groups: Pick<GroupsService, 'locate'>
   readonly move: RolloutMoves['move']
+  readonly waits: RolloutApprovals
   readonly settings: Pick<SettingsService, 'of'>
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { store, plans, models, devices, groups, move, settings, now, newId } = parts
+  const { store, plans, models, devices, groups, move, waits, settings, now, newId } = parts
 
   const groupOf = async (caller: Caller, wanted: string | undefined) => {
     if (wanted === undefined) return null
@@ -56,8 +58,11 @@ export const createRolloutLaunches = (parts: {
     return label
   }
 
-  const warningsOf = async (rollout: Pick<StoredRollout, 'modelId' | 'version' | 'groupId'>): Promise<string[]> => {
-    const warnings: string[] = []
+  const warningsOf = async (
+    rollout: Pick<StoredRollout, 'modelId' | 'version' | 'groupId'> & Partial<StoredRollout>,
+  ): Promise<string[]> => {
+    const { id, orgId = null, status } = rollout
+    const warnings = id === undefined || status === undefined ? [] : await waits.warningsOf({ id, orgId, status })
     if (!(await plans.isUploaded({ modelId: rollout.modelId, modelName: null, version: rollout.version }))) {
       warnings.push(`No upload carries version ${rollout.version} yet: devices get nothing until one does.`)
     }
@@ -117,9 +122,15 @@ export const createRolloutLaunches = (parts: {
       const version = await pinVersion(caller, model, wanted.version)
       const mustRollBack = model.orgId !== null && (await settings.of(model.orgId)).automaticRollback
       const autoRollback = wanted.autoRollback || mustRollBack
-      const rollout = await plans.change((tx, bump) =>
-        launch(tx, bump, model, { ...wanted, autoRollback, version, groupId: group?.id ?? null }, caller.keyId),
-      )
+      const groupId = group?.id ?? null
+      const mustWait = wanted.startImmediately && (await waits.isNeeded(model, groupId))
+      const startImmediately = wanted.startImmediately && !mustWait
+      const rollout = await plans.change(async (tx, bump) => {
+        const asked = { ...wanted, autoRollback, version, groupId, startImmediately }
+        const created = await launch(tx, bump, model, asked, caller.keyId)
+        if (mustWait) await waits.request(tx, caller, model, created)
+        return created
+      })
       return { rollout, model }
     },
 

@@ -1,8 +1,9 @@
 import type { Caller } from '../../../domain/access.ts'
-import { notFound } from '../../../domain/errors.ts'
+import { conflict, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import { NEXT, type RolloutStatus } from '../../../domain/rollout.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Approvals } from '../../access/approvals/approvals.service.ts'
 import type { SettingsService } from '../../access/orgs/settings.service.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ModelsService, StoredModel } from '../../catalog/models/models.service.ts'
@@ -10,6 +11,7 @@ import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { AssignmentsService } from '../assignments/assignments.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
+import { createRolloutApprovals } from './rollout-approvals.service.ts'
 import { createRolloutLaunches } from './rollout-launches.service.ts'
 import { auditedOf, type Change, createRolloutMoves } from './rollout-moves.service.ts'
 import type { RolloutsStore, StoredRollout } from './rollouts.store.ts'
@@ -33,12 +35,14 @@ export const createRolloutsService = (parts: {
   readonly devices: DevicesService
   readonly groups: Pick<GroupsService, 'locate'>
   readonly settings: Pick<SettingsService, 'of'>
+  readonly approvals: Approvals
   readonly now: () => Date
   readonly newId: () => string
 }) => {
   const { database, store, plans, assignments, models, now } = parts
 
   const { move, attend, tick, reported } = createRolloutMoves(parts)
+  const waits = createRolloutApprovals({ ...parts, move })
 
   /** The rollout of this model, brought up to the clock; not_found when the caller may not see it. */
   const get = async (caller: Caller, modelIdOrName: string, id: string): Promise<RolloutDetail> => {
@@ -59,7 +63,7 @@ export const createRolloutsService = (parts: {
     tick,
     reported,
     get,
-    ...createRolloutLaunches({ ...parts, move }),
+    ...createRolloutLaunches({ ...parts, move, waits }),
 
     /** The same for its end. Null when it is gone, or the event has no place in its status any more. */
     async end(tx: Executor, bump: Bump, id: string, event: 'reach' | 'rollback', reason: string) {
@@ -79,10 +83,17 @@ export const createRolloutsService = (parts: {
       event: 'start' | 'pause' | 'resume' | 'advance' | 'rollback' | 'set_percentage',
       change: Omit<Change, 'actor'> = {},
     ) {
-      const { model } = await get(caller, modelIdOrName, id)
+      const { model, rollout: known } = await get(caller, modelIdOrName, id)
+      const mayWait = (event === 'start' || event === 'set_percentage') && (await waits.isNeeded(model, known.groupId))
       const rollout = await plans.change(async (tx, bump) => {
         const locked = await store.lock(tx, id)
         if (locked === null) throw notFound('Rollout', id, `of model '${modelIdOrName}'`)
+        if (mayWait && event === 'start' && locked.status === 'pending') {
+          await waits.request(tx, caller, model, locked)
+          return locked
+        }
+        if (mayWait && locked.status !== 'pending' && (change.percentage ?? 0) > locked.targetPercentage)
+          throw conflict(`It is approved up to ${locked.targetPercentage} %. Create another rollout for more.`)
         return move(tx, bump, locked, [event], { ...change, actor: caller.keyId })
       })
       return { rollout, model }

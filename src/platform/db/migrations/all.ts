@@ -30,6 +30,7 @@ import { compliance } from './0029-compliance.ts'
 import { uploadParts } from './0030-upload-parts.ts'
 import { backups } from './0031-backups.ts'
 import { groupMembersByTime } from './0032-group-members-by-time.ts'
+import { approvals } from './0034-approvals.ts'
 import { heartbeatCounts } from './0037-heartbeat-counts.ts'
 
 /** Forward only, applied in this order. A published migration is never edited: add the next one. */
@@ -66,5 +67,6 @@ export const MIGRATIONS = [
   uploadParts,
   backups,
   groupMembersByTime,
+  approvals,
   heartbeatCounts,
 ] as const

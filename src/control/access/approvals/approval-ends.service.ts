@@ -1,0 +1,90 @@
+import type { Caller } from '../../../domain/access.ts'
+import { type ApprovalKind, type ApprovalStatus, requirePending } from '../../../domain/approval.ts'
+import { notFound } from '../../../domain/errors.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import { auditNote } from '../../audit-note.ts'
+import type { Approval, ApprovalsStore } from './approvals.store.ts'
+
+const EXPIRED_AT_ONCE = 100
+
+/** How one kind of request is carried out. Whoever decides the thing registers it. */
+export interface ApprovalHandler<Payload> {
+  /**
+   * Does it as its requester, in one transaction that awaits `settle` first.
+   * @throws a ServiceError where what it changes is not any more what it was when it was requested
+   */
+  carryOut(requester: Caller, payload: Payload, settle: (tx: Executor) => Promise<void>): Promise<void>
+  /** In the transaction in which it ends without being carried out. */
+  drop?(tx: Executor, payload: Payload, reason: string): Promise<void>
+}
+
+export const auditedOf = ({ kind, subject, title, status, reason }: Approval) => ({
+  kind,
+  subject,
+  title,
+  status,
+  reason,
+})
+
+/** How requests end, each once: carried out, or dropped. */
+export const createApprovalEnds = (parts: {
+  readonly database: Database
+  readonly store: ApprovalsStore
+  readonly now: () => Date
+}) => {
+  const { database, store, now } = parts
+  const handlers = new Map<ApprovalKind, ApprovalHandler<never>>()
+  const handlerOf = ({ kind }: Approval): ApprovalHandler<unknown> => handlers.get(kind) as ApprovalHandler<unknown>
+
+  /** In a transaction: ends a pending request. */
+  const decide = async (
+    tx: Executor,
+    id: string,
+    decision: { readonly status: ApprovalStatus; readonly by: string | null; readonly reason: string | null },
+  ): Promise<Approval> => {
+    const locked = await store.lock(tx, id)
+    if (locked === null) throw notFound('Approval', id)
+    if (decision.status !== 'expired') requirePending(locked, now())
+    else if (locked.status !== 'pending') return locked
+    const { status, by: decidedBy, reason } = decision
+    const decided = { ...locked, status, decidedAt: now(), decidedBy, reason }
+    await store.decide(tx, id, decided)
+    auditNote({
+      kind: 'approval',
+      id,
+      orgId: locked.orgId,
+      before: { status: 'pending' },
+      after: auditedOf(decided),
+    })
+    return decided
+  }
+
+  const drop = (
+    id: string,
+    status: 'rejected' | 'cancelled' | 'expired' | 'failed',
+    { by, reason }: { readonly by: string | null; readonly reason: string },
+  ): Promise<void> =>
+    database.transaction(async (tx) => {
+      const decided = await decide(tx, id, { status, by, reason })
+      if (decided.status === status) await handlerOf(decided).drop?.(tx, decided.payload, reason)
+    })
+
+  const expire = async (): Promise<void> => {
+    for (;;) {
+      const due = await store.due(database.sql, now(), EXPIRED_AT_ONCE)
+      for (const id of due) await drop(id, 'expired', { by: null, reason: 'Nobody decided it within a week.' })
+      if (due.length < EXPIRED_AT_ONCE) return
+    }
+  }
+
+  return {
+    /** A kind that may need an approval. Called when its module is created. */
+    handle<Payload>(kind: ApprovalKind, handler: ApprovalHandler<Payload>): void {
+      handlers.set(kind, handler as unknown as ApprovalHandler<never>)
+    },
+    handlerOf,
+    decide,
+    drop,
+    expire,
+  }
+}

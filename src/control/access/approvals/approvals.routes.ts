@@ -1,0 +1,89 @@
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { presentApproval } from './approvals.present.ts'
+import { Approval, ApprovalPage, ApprovalParams, ApprovalQuery, RejectBody } from './approvals.schema.ts'
+import type { Approvals } from './approvals.service.ts'
+
+/** What waits for a second admin. */
+export const approvalsRoutes = (app: App, approvals: Approvals): void => {
+  /** A request that does not exist is 404, whatever else is wrong. */
+  const beforeInvalid: NonNullable<RouteConfig['beforeInvalid']> = async (request) => {
+    await approvals.get(callerOf(request), (request.params as { approval_id: string }).approval_id)
+  }
+  const one = { params: ApprovalParams, response: { 200: Approval }, 'x-extension': true } as const
+  const decides = { access: 'admin', errors: ['not_found', 'conflict'] } as const satisfies RouteConfig
+
+  app.get(
+    '/api/v1/approvals',
+    {
+      schema: {
+        operationId: 'listApprovals',
+        summary: 'List requests for approval',
+        description: 'What waits for a second admin, and what was decided; newest first.',
+        'x-extension': true,
+        querystring: ApprovalQuery,
+        response: { 200: ApprovalPage },
+      },
+      config: { access: 'models:read' } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { org_id: orgId, status, after, limit } = request.query
+      const page = { before: after === undefined ? null : Number(after), limit }
+      const { approvals: found, next } = await approvals.list(callerOf(request), { orgId, status }, page)
+      return { approvals: found.map(presentApproval), next: next === null ? null : String(next) }
+    },
+  )
+
+  app.get(
+    '/api/v1/approvals/:approval_id',
+    {
+      schema: { ...one, operationId: 'getApproval', summary: 'Get a request for approval' },
+      config: { access: 'models:read', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      await approvals.expire()
+      return presentApproval(await approvals.get(callerOf(request), request.params.approval_id))
+    },
+  )
+
+  app.post(
+    '/api/v1/approvals/:approval_id/approve',
+    {
+      schema: {
+        ...one,
+        operationId: 'approveRequest',
+        summary: 'Approve a request and carry it out',
+        description:
+          'By another admin in person than whoever requested it. It is done as it was requested, or, where what it ' +
+          'changes is not any more what it was, not at all: then the answer is 409 and the request has failed.',
+      },
+      config: decides,
+    },
+    async (request) => presentApproval(await approvals.approve(callerOf(request), request.params.approval_id)),
+  )
+
+  app.post(
+    '/api/v1/approvals/:approval_id/reject',
+    {
+      schema: { ...one, operationId: 'rejectRequest', summary: 'Reject a request', body: RejectBody },
+      config: { ...decides, beforeInvalid },
+    },
+    async (request) =>
+      presentApproval(await approvals.reject(callerOf(request), request.params.approval_id, request.body.reason)),
+  )
+
+  app.post(
+    '/api/v1/approvals/:approval_id/cancel',
+    {
+      schema: {
+        ...one,
+        operationId: 'cancelRequest',
+        summary: 'Cancel a request for approval',
+        description: 'By whoever made it, or an admin.',
+      },
+      config: { ...decides, access: 'models:write' },
+    },
+    async (request) => presentApproval(await approvals.cancel(callerOf(request), request.params.approval_id)),
+  )
+}

@@ -1,0 +1,44 @@
+import { Type } from 'typebox'
+import { APPROVAL_KIND_NAMES, APPROVAL_STATUSES } from '../../../domain/approval.ts'
+import { Body, Nullable, OneOf, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { examples } from '../access.examples.ts'
+
+const Status = OneOf(APPROVAL_STATUSES, {
+  title: 'ApprovalStatus',
+  description: 'failed: it was approved, but what it changes was not any more what it was',
+})
+const Who = Nullable(Type.String({ description: 'Id of a person or key' }))
+const Name = Nullable(Type.String({ description: 'Null where there is none, or it is erased' }))
+
+export const Approval = Body('Approval', 'What somebody requested and another admin decides', examples.approval, {
+  id: Uuid,
+  org_id: Type.String(),
+  kind: OneOf(APPROVAL_KIND_NAMES, { title: 'ApprovalKind', description: 'What is done when it is approved' }),
+  subject: Type.String({ description: 'What it changes: model id/alias, deployment, rollout or organization' }),
+  title: Type.String({ description: 'What would be done' }),
+  status: Status,
+  requested_by: Type.String({ description: 'Id of a person or key' }),
+  requested_by_name: Name,
+  requested_at: Timestamp,
+  expires_at: Timestamp,
+  decided_by: Who,
+  decided_by_name: Name,
+  decided_at: Nullable(Timestamp),
+  reason: Nullable(Type.String({ description: 'Why it was not carried out' })),
+})
+
+export const ApprovalPage = Body('ApprovalPage', 'Requests for approval, newest first', examples.approvalPage, {
+  approvals: Type.Array(Approval),
+  next: Nullable(Type.String({ description: '`after` of the next page; null: there is none' })),
+})
+
+export const ApprovalQuery = Type.Object({
+  org_id: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'One organization' })),
+  status: Type.Optional(Status),
+  after: Type.Optional(Type.String({ pattern: '^\\d{1,15}$', description: '`next` of the page before' })),
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 50, description: 'Items per page' }),
+})
+export const ApprovalParams = Type.Object({ approval_id: Type.String({ description: 'Id of a request for approval' }) })
+export const RejectBody = Body('Rejection', 'Why it is not approved', examples.rejection, {
+  reason: Type.String({ minLength: 1, maxLength: 1000, description: 'For whoever requested it' }),
+})

@@ -1,0 +1,176 @@
+import { type Caller, holds, sees } from '../../../domain/access.ts'
+import {
+  APPROVAL_KINDS,
+  type ApprovalKind,
+  type ApprovalStatus,
+  approvalEnd,
+  requirePending,
+} from '../../../domain/approval.ts'
+import { conflict, forbidden, notFound, ServiceError } from '../../../domain/errors.ts'
+import { isUuid } from '../../../domain/model.ts'
+import { ROLE_SCOPES } from '../../../domain/roles.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import { auditNote } from '../../audit-note.ts'
+import type { KeysService } from '../keys/keys.service.ts'
+import type { SettingsStore } from '../orgs/settings.store.ts'
+import type { PeopleStore } from '../people/people.store.ts'
+import { auditedOf, createApprovalEnds } from './approval-ends.service.ts'
+import type { Approval, ApprovalsStore, ShownApproval } from './approvals.store.ts'
+
+export type { Approval, ShownApproval } from './approvals.store.ts'
+
+const MAX_PENDING = 1000
+/** Decided requests are shown for so long; the audit log keeps them longer. */
+const KEPT_MS = 365 * 24 * 60 * 60 * 1000
+
+export type NewApproval = Pick<Approval, 'orgId' | 'kind' | 'subject' | 'title' | 'payload'>
+
+/** The person, or else the key. */
+export const actorOf = ({ personId, keyId }: Caller): string => personId ?? keyId
+
+/** What one admin requests and another one approves: a week long, and only as it was requested. */
+export const createApprovals = (parts: {
+  readonly database: Database
+  readonly store: ApprovalsStore
+  readonly settings: Pick<SettingsStore, 'find'>
+  readonly people: Pick<PeopleStore, 'find' | 'list'>
+  readonly keys: Pick<KeysService, 'callerById'>
+  readonly now: () => Date
+  readonly newId: () => string
+}) => {
+  const { database, store, settings, people, keys, now, newId } = parts
+  const { handle, handlerOf, decide, drop, expire } = createApprovalEnds({ database, store, now })
+
+  const get = async (caller: Caller, id: string): Promise<ShownApproval> => {
+    const found = isUuid(id) ? await store.find(database.sql, id) : null
+    if (found === null || !sees(caller, found.orgId)) throw notFound('Approval', id)
+    return found
+  }
+
+  /** @throws conflict where whoever requested it could not any more */
+  const requireStanding = async ({ requester, kind }: Approval): Promise<void> => {
+    const scope = APPROVAL_KINDS[kind]
+    if (requester.personId !== undefined) {
+      const person = await people.find(database.sql, requester.personId)
+      if (person !== null && ROLE_SCOPES[person.role].includes(scope)) return
+    } else if (requester.keyId === requester.sessionId) return
+    else {
+      const caller = await keys.callerById(requester.keyId)
+      if (caller !== null && holds(caller, scope)) return
+    }
+    throw conflict('Whoever requested it is not allowed to any more.')
+  }
+
+  /** @throws forbidden unless the caller is another admin's person than those behind the request */
+  const requireOther = ({ people: behind, orgId }: Approval, { personId }: Caller): string => {
+    if (personId === undefined)
+      throw forbidden('Only a person can approve: sign in, or use your own key of `svc login`, not a service key.')
+    if (behind.includes(personId))
+      throw forbidden(`You requested this, or made the key that did. Another admin of '${orgId}' must approve it.`)
+    return personId
+  }
+
+  return {
+    handle,
+    expire,
+    get,
+
+    /** Whether the organization wants a second admin. */
+    isNeeded: async (orgId: string | null, db: Executor = database.sql): Promise<boolean> =>
+      orgId !== null && (await settings.find(db, orgId)).requireApproval,
+
+    /** The id of the request that waits for this; null: none does. */
+    pendingOf: (kind: ApprovalKind, subject: string): Promise<string | null> =>
+      store.findPending(database.sql, kind, subject),
+
+    /** What is to be said of an organization that has nobody who could approve. */
+    async warningsOf(orgId: string): Promise<string[]> {
+      const admins = (await people.list(database.sql, orgId)).filter(({ role }) => role === 'admin').length
+      if (admins >= 2) return []
+      const has = admins === 0 ? 'no admin' : 'one admin'
+      return [`Approvals need two admins, and '${orgId}' has ${has}: invite another with svc team add --role admin.`]
+    },
+
+    /** In the transaction of what waits for it. @throws conflict when the same waits already */
+    async request(tx: Executor, caller: Caller, wanted: NewApproval): Promise<Approval> {
+      if ((await store.countPending(tx, wanted.orgId)) >= MAX_PENDING)
+        throw conflict(`${MAX_PENDING} requests of '${wanted.orgId}' wait for an approval. Have some decided first.`)
+      const { restriction: _, ...requester } = caller
+      const behind = await store.peopleBehind(tx, caller.keyId)
+      const approval: Approval = {
+        ...wanted,
+        id: newId(),
+        requester,
+        people: [...new Set([...behind, ...(caller.personId === undefined ? [] : [caller.personId])])],
+        status: 'pending',
+        requestedAt: now(),
+        expiresAt: approvalEnd(now()),
+        decidedAt: null,
+        decidedBy: null,
+        reason: null,
+      }
+      await store.insert(tx, approval)
+      auditNote({ kind: 'approval', id: approval.id, orgId: approval.orgId, after: auditedOf(approval) })
+      return approval
+    },
+
+    /** Newest first. */
+    async list(
+      caller: Caller,
+      { orgId, status }: { readonly orgId: string | undefined; readonly status: ApprovalStatus | undefined },
+      { before, limit }: { readonly before: number | null; readonly limit: number },
+    ): Promise<{ approvals: ShownApproval[]; next: number | null }> {
+      if (orgId !== undefined && !sees(caller, orgId)) return { approvals: [], next: null }
+      await expire()
+      const filter = { orgId: orgId ?? caller.orgId, status }
+      const found = await store.page(database.sql, filter, { before, limit: limit + 1 })
+      const approvals = found.slice(0, limit)
+      return { approvals, next: found.length > limit ? approvals.at(-1)!.ordinal : null }
+    },
+
+    /**
+     * Carries it out. Where that cannot be done as it was requested, the request has failed and nothing else is changed.
+     * @throws forbidden for whoever stands behind the request, conflict when it is decided, over or outdated
+     */
+    async approve(caller: Caller, id: string): Promise<ShownApproval> {
+      const approval = await get(caller, id)
+      const by = requireOther(approval, caller)
+      requirePending(approval, now())
+      let refusal: unknown
+      const settle = async (tx: Executor): Promise<void> => {
+        await decide(tx, id, { status: 'approved', by, reason: null }).catch((error: unknown) => {
+          refusal = error
+          throw error
+        })
+      }
+      try {
+        await requireStanding(approval)
+        await handlerOf(approval).carryOut(approval.requester, approval.payload, settle)
+      } catch (error) {
+        if (error === refusal || !(error instanceof ServiceError) || error.statusCode >= 500) throw error
+        await drop(id, 'failed', { by, reason: error.message })
+        throw conflict(`It was not carried out, and the request has ended: ${error.message}`)
+      }
+      return get(caller, id)
+    },
+
+    async reject(caller: Caller, id: string, reason: string): Promise<ShownApproval> {
+      await get(caller, id)
+      await drop(id, 'rejected', { by: actorOf(caller), reason })
+      return get(caller, id)
+    },
+
+    /** Takes it back: whoever requested it, or an admin. */
+    async cancel(caller: Caller, id: string): Promise<ShownApproval> {
+      const approval = await get(caller, id)
+      if (actorOf(caller) !== actorOf(approval.requester) && !holds(caller, 'admin'))
+        throw forbidden('Only whoever requested it, or an admin, can cancel it.')
+      await drop(id, 'cancelled', { by: actorOf(caller), reason: 'Cancelled.' })
+      return get(caller, id)
+    },
+
+    deleteDecided: (): Promise<void> => store.deleteDecided(database.sql, new Date(now().getTime() - KEPT_MS)),
+  }
+}
+
+export type Approvals = ReturnType<typeof createApprovals>

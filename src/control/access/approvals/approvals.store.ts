@@ -1,0 +1,169 @@
+import { type Selectable, sql } from 'kysely'
+import type { Caller } from '../../../domain/access.ts'
+import type { ApprovalKind, ApprovalStatus } from '../../../domain/approval.ts'
+import { conflict } from '../../../domain/errors.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import type { ApprovalRow } from '../../../platform/db/people-rows.ts'
+import { isUniqueViolation } from '../../../platform/db/violations.ts'
+
+export interface Approval {
+  readonly id: string
+  readonly orgId: string
+  readonly kind: ApprovalKind
+  /** What it changes: one request at a time waits for each. */
+  readonly subject: string
+  /** What would be done, as a sentence. */
+  readonly title: string
+  /** What it takes to do it; only its kind's handler knows the form. */
+  readonly payload: Readonly<Record<string, unknown>>
+  readonly requester: Caller
+  /** The persons behind the requester. */
+  readonly people: readonly string[]
+  readonly status: ApprovalStatus
+  readonly requestedAt: Date
+  readonly expiresAt: Date
+  readonly decidedAt: Date | null
+  /** A person or key; null: the service. */
+  readonly decidedBy: string | null
+  readonly reason: string | null
+}
+
+/** With the names of who requested and who decided, while they are kept. */
+export interface ShownApproval extends Approval {
+  readonly requestedByName: string | null
+  readonly decidedByName: string | null
+}
+
+type Decision = Required<Pick<Approval, 'status' | 'decidedAt' | 'decidedBy' | 'reason'>>
+
+/** The name of a person or key. */
+const nameOf = (id: ReturnType<typeof sql>) => sql<string | null>`coalesce(
+  (select coalesce(name, email) from people where people.id::text = ${id} and removed_at is null),
+  (select name from keys where keys.id::text = ${id}))`
+
+const shown = (db: Executor) =>
+  db
+    .selectFrom('approvals')
+    .selectAll()
+    .select(nameOf(sql`coalesce(requester ->> 'personId', requester ->> 'keyId')`).as('requested_by_name'))
+    .select(nameOf(sql`decided_by`).as('decided_by_name'))
+
+export const createApprovalsStore = () => ({
+  async insert(tx: Executor, approval: Approval): Promise<void> {
+    await tx
+      .insertInto('approvals')
+      .values({
+        id: approval.id,
+        org_id: approval.orgId,
+        kind: approval.kind,
+        subject: approval.subject,
+        title: approval.title,
+        payload: JSON.stringify(approval.payload),
+        requester: JSON.stringify(approval.requester),
+        people: [...approval.people],
+        status: approval.status,
+        requested_at: approval.requestedAt,
+        expires_at: approval.expiresAt,
+      })
+      .execute()
+      .catch((error: unknown) => {
+        if (!isUniqueViolation(error)) throw error
+        throw conflict(`The same waits for an approval already: ${approval.title}. Have it decided or cancelled first.`)
+      })
+  },
+
+  countPending: async (db: Executor, orgId: string): Promise<number> =>
+    (
+      await sql<{ count: number }>`
+        select count(*) as count from approvals where org_id = ${orgId} and status = 'pending'`.execute(db)
+    ).rows[0]!.count,
+
+  async findPending(db: Executor, kind: ApprovalKind, subject: string): Promise<string | null> {
+    const query = db.selectFrom('approvals').select('id').where('kind', '=', kind).where('subject', '=', subject)
+    return (await query.where('status', '=', 'pending').executeTakeFirst())?.id ?? null
+  },
+
+  async find(db: Executor, id: string): Promise<ShownApproval | null> {
+    const row = await shown(db).where('id', '=', id).executeTakeFirst()
+    return row === undefined ? null : shownFrom(row)
+  },
+
+  /** Newest first, from before the one of this number. A null organization: those of every one. */
+  async page(
+    db: Executor,
+    { orgId, status }: { readonly orgId: string | null; readonly status: ApprovalStatus | undefined },
+    { before, limit }: { readonly before: number | null; readonly limit: number },
+  ): Promise<(ShownApproval & { readonly ordinal: number })[]> {
+    let query = shown(db).orderBy('ordinal', 'desc').limit(limit)
+    if (orgId !== null) query = query.where('org_id', '=', orgId)
+    if (status !== undefined) query = query.where('status', '=', status)
+    if (before !== null) query = query.where('ordinal', '<', before)
+    return (await query.execute()).map((row) => ({ ...shownFrom(row), ordinal: row.ordinal }))
+  },
+
+  /** Locked until the transaction ends: of two who decide at once, the second sees what the first did. */
+  async lock(tx: Executor, id: string): Promise<Approval | null> {
+    const row = await tx.selectFrom('approvals').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  /** The pending ones whose time is over. */
+  async due(db: Executor, now: Date, limit: number): Promise<string[]> {
+    const query = db.selectFrom('approvals').select('id').where('status', '=', 'pending').where('expires_at', '<=', now)
+    return (await query.orderBy('expires_at').limit(limit).execute()).map(({ id }) => id)
+  },
+
+  async decide(tx: Executor, id: string, { status, decidedAt, decidedBy, reason }: Decision): Promise<void> {
+    await tx
+      .updateTable('approvals')
+      .set({ status, decided_at: decidedAt, decided_by: decidedBy, reason })
+      .where('id', '=', id)
+      .execute()
+  },
+
+  async deleteDecided(db: Executor, before: Date): Promise<void> {
+    await db.deleteFrom('approvals').where('decided_at', '<', before).execute()
+  },
+
+  /** The persons behind a key: whose it is, who made it, and who made or approved the keys that it came from. */
+  async peopleBehind(db: Executor, keyId: string): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      with recursive chain (id) as (
+        select ${keyId}::uuid
+        union
+        select origin.id from chain join keys on keys.id = chain.id
+          cross join lateral unnest(array[keys.person_id, keys.created_by::uuid, keys.approved_by, keys.replaces])
+            as origin (id)
+        where origin.id is not null
+      )
+      select people.id from chain join people on people.id = chain.id`.execute(db)
+    return rows.map(({ id }) => id)
+  },
+})
+
+const fromRow = (row: Selectable<ApprovalRow>): Approval => ({
+  id: row.id,
+  orgId: row.org_id,
+  kind: row.kind as ApprovalKind,
+  subject: row.subject,
+  title: row.title,
+  payload: row.payload,
+  requester: row.requester as unknown as Caller,
+  people: row.people,
+  status: row.status as ApprovalStatus,
+  requestedAt: row.requested_at,
+  expiresAt: row.expires_at,
+  decidedAt: row.decided_at,
+  decidedBy: row.decided_by,
+  reason: row.reason,
+})
+
+const shownFrom = (
+  row: Selectable<ApprovalRow> & { readonly requested_by_name: string | null; readonly decided_by_name: string | null },
+): ShownApproval => ({
+  ...fromRow(row),
+  requestedByName: row.requested_by_name,
+  decidedByName: row.decided_by_name,
+})
+
+export type ApprovalsStore = ReturnType<typeof createApprovalsStore>

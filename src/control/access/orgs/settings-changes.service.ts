@@ -1,0 +1,97 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Caller } from '../../../domain/access.ts'
+import {
+  forbiddenIn,
+  needsSecondAdmin,
+  type OrgSettings,
+  PRESETS,
+  type SettingName,
+} from '../../../domain/compliance.ts'
+import { conflict } from '../../../domain/errors.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import { auditNote } from '../../audit-note.ts'
+import type { Approvals } from '../approvals/approvals.service.ts'
+import type { StoredOrg } from './orgs.store.ts'
+import type { SettingsStore } from './settings.store.ts'
+
+type Change = Partial<OrgSettings>
+
+interface Payload {
+  readonly orgId: string
+  readonly change: Change
+  /** What the settings to change were when it was requested. */
+  readonly before: Change
+}
+
+/** A setting by its name on the wire. */
+export const wireName = (name: SettingName): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+const only = (settings: OrgSettings, change: Change): Change =>
+  Object.fromEntries(Object.keys(change).map((name) => [name, settings[name as SettingName]]))
+
+const described = (change: Change): string =>
+  Object.entries(change)
+    .map(([name, value]) => `${wireName(name as SettingName)} to ${JSON.stringify(value)}`)
+    .join(', ')
+
+/** Changes of an organization's rules: some are refused under its preset, some wait for a second admin. */
+export const createSettingsChanges = (parts: {
+  readonly database: Database
+  readonly store: SettingsStore
+  readonly approvals: Approvals
+  readonly now: () => Date
+}) => {
+  const { database, store, approvals, now } = parts
+
+  const set = async (tx: Executor, orgId: string, before: OrgSettings, change: Change): Promise<OrgSettings> => {
+    const after = { ...before, ...change }
+    await store.set(tx, orgId, after, now())
+    auditNote({ kind: 'settings', id: orgId, orgId, before, after })
+    return after
+  }
+
+  approvals.handle<Payload>('settings_change', {
+    carryOut: (_requester, { orgId, change, before }, settle) =>
+      database.transaction(async (tx) => {
+        await settle(tx)
+        const current = await store.lock(tx, orgId, now())
+        if (!isDeepStrictEqual(only(current, change), before))
+          throw conflict('The settings are not any more what they were when it was requested.')
+        await set(tx, orgId, current, change)
+      }),
+  })
+
+  return {
+    /**
+     * Changes those that are given, or has them wait for an approval: the id of which is returned.
+     * @throws conflict for what the preset does not allow, and for approvals where nobody could approve
+     */
+    async change(
+      caller: Caller,
+      { id: orgId, compliance }: StoredOrg,
+      change: Change,
+    ): Promise<{ settings: OrgSettings; approvalId: string | null }> {
+      const fixed = forbiddenIn(change, compliance)
+      if (fixed !== null) {
+        const least = JSON.stringify(PRESETS[compliance!][fixed])
+        throw conflict(
+          `${wireName(fixed)}: the preset of ${compliance} has ${least}, and nothing less strict is allowed.`,
+        )
+      }
+      const [lacking] = change.requireApproval === true ? await approvals.warningsOf(orgId) : []
+      return database.transaction(async (tx) => {
+        const before = await store.lock(tx, orgId, now())
+        if (!before.requireApproval && lacking !== undefined) throw conflict(`require_approval: ${lacking}`)
+        if (!needsSecondAdmin(before, { ...before, ...change }))
+          return { settings: await set(tx, orgId, before, change), approvalId: null }
+        const payload: Payload = { orgId, change, before: only(before, change) }
+        const title = `Set ${described(change)}`
+        const wanted = { orgId, kind: 'settings_change', subject: orgId, title, payload: { ...payload } } as const
+        const { id } = await approvals.request(tx, caller, wanted)
+        return { settings: before, approvalId: id }
+      })
+    },
+  }
+}
+
+export type SettingsChanges = ReturnType<typeof createSettingsChanges>

@@ -1,0 +1,34 @@
+import type { Scope } from './access.ts'
+import { conflict } from './errors.ts'
+
+/** What may need a second person, with the scope that whoever requests it must hold until it is carried out. */
+export const APPROVAL_KINDS = {
+  alias_move: 'models:write',
+  deployment: 'models:write',
+  rollout_start: 'models:write',
+  settings_change: 'admin',
+} as const satisfies Readonly<Record<string, Scope>>
+
+export type ApprovalKind = keyof typeof APPROVAL_KINDS
+export const APPROVAL_KIND_NAMES = Object.keys(APPROVAL_KINDS) as readonly ApprovalKind[]
+
+/** failed: it was approved, but is not any more what was requested. */
+export const APPROVAL_STATUSES = ['pending', 'approved', 'rejected', 'cancelled', 'expired', 'failed'] as const
+export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number]
+
+const WEEK_MS = 7 * 24 * 60 * 60 * 1000
+
+/** When a request ends that nobody decides: after a week. */
+export const approvalEnd = (requestedAt: Date): Date => new Date(requestedAt.getTime() + WEEK_MS)
+
+/** @throws conflict when it is decided already, or its time is over */
+export const requirePending = (
+  { id, status, expiresAt }: { readonly id: string; readonly status: ApprovalStatus; readonly expiresAt: Date },
+  now: Date,
+): void => {
+  const actual = status === 'pending' && expiresAt <= now ? 'expired' : status
+  if (actual !== 'pending') throw conflict(`The request ${id} is ${actual}. Make it anew if it is still wanted.`)
+}
+
+/** Whether a delivery counts as one to the whole fleet: more than half of the organization's devices. */
+export const isFleetWide = (reached: number, devices: number): boolean => 2 * reached > devices

@@ -18,12 +18,11 @@ import { createDeviceLoginsStore } from './login/device-logins.store.ts'
 import { loginRoutes } from './login/login.routes.ts'
 import { createLoginService } from './login/login.service.ts'
 import { createLoginStore } from './login/login.store.ts'
-import { orgSettingsRoutes, orgsRoutes } from './orgs/orgs.routes.ts'
+import { orgsRoutes } from './orgs/orgs.routes.ts'
 import { createOrgsService } from './orgs/orgs.service.ts'
 import { createOrgsStore } from './orgs/orgs.store.ts'
 import { createSettingsService, type SettingsService } from './orgs/settings.service.ts'
 import { createSettingsStore } from './orgs/settings.store.ts'
-import { createSettingsChanges } from './orgs/settings-changes.service.ts'
 import { createPeopleService } from './people/people.service.ts'
 import { createPeopleStore } from './people/people.store.ts'
 import { invitationsRoutes, signInPolicyRoutes, teamRoutes } from './people/team.routes.ts'
@@ -32,6 +31,8 @@ import { createSessionPresenter } from './sessions/session-view.service.ts'
 import { sessionsRoutes } from './sessions/sessions.routes.ts'
 import { createSessionsService } from './sessions/sessions.service.ts'
 import { createSessionsStore } from './sessions/sessions.store.ts'
+import { orgSettingsRoutes } from './settings/settings.routes.ts'
+import { createSettingsChanges } from './settings/settings-changes.service.ts'
 import { accountRoutes, factorRoutes } from './sign-in/account.routes.ts'
 import { createAccountService } from './sign-in/account.service.ts'
 import { createAccountsStore } from './sign-in/accounts.store.ts'
@@ -69,10 +70,9 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
     now,
   })
   const sessions = createSessionsService({ database, store: createSessionsStore(), keys, enrollment, now, newId })
-  const peopleStore = createPeopleStore()
   const people = createPeopleService({
     database,
-    store: peopleStore,
+    store: createPeopleStore(),
     mailer: createMailer(config.smtp),
     endAccess: keys.revokeOfPerson,
     forget: keys.forgetPerson,
@@ -82,13 +82,13 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
   const approvals = createApprovals({
     database,
     store: createApprovalsStore(),
-    settings: settingsStore,
-    people: peopleStore,
+    settings,
+    people,
     keys,
     now,
     newId,
   })
-  const settingsChanges = createSettingsChanges({ database, store: settingsStore, approvals, now })
+  const settingsChanges = createSettingsChanges({ database, settings, approvals })
   const signer = createSigner(config.dataDir)
   const steps = createSteps({ database, store: createStepsStore(), now })
   const throttle = createThrottle({ database, store: createThrottleStore(), signer, now })

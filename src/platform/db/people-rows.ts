@@ -94,16 +94,6 @@ export interface ApprovalRow {
   reason: string | null
 }
 
-export interface ErasureRow {
-  id: string
-  ordinal: Generated<number>
-  org_id: string | null
-  device_hash: string
-  receipt: Json<Record<string, unknown>>
-  signature: string
-  erased_at: Date
-}
-
 export interface PeopleTables {
   people: PersonRow
   invitations: InvitationRow
@@ -112,5 +102,4 @@ export interface PeopleTables {
   sign_in_steps: SignInStepRow
   org_settings: OrgSettingsRow
   approvals: ApprovalRow
-  erasures: ErasureRow
 }

@@ -12,8 +12,8 @@ import { ROLE_SCOPES } from '../../../domain/roles.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { KeysService } from '../keys/keys.service.ts'
-import type { SettingsStore } from '../orgs/settings.store.ts'
-import type { PeopleStore } from '../people/people.store.ts'
+import type { SettingsService } from '../orgs/settings.service.ts'
+import type { PeopleService } from '../people/people.service.ts'
 import { auditedOf, createApprovalEnds } from './approval-ends.service.ts'
 import type { Approval, ApprovalsStore, ShownApproval } from './approvals.store.ts'
 
@@ -32,8 +32,8 @@ export const actorOf = ({ personId, keyId }: Caller): string => personId ?? keyI
 export const createApprovals = (parts: {
   readonly database: Database
   readonly store: ApprovalsStore
-  readonly settings: Pick<SettingsStore, 'find'>
-  readonly people: Pick<PeopleStore, 'find' | 'list'>
+  readonly settings: Pick<SettingsService, 'of'>
+  readonly people: Pick<PeopleService, 'known' | 'countAdmins'>
   readonly keys: Pick<KeysService, 'callerById'>
   readonly now: () => Date
   readonly newId: () => string
@@ -51,7 +51,7 @@ export const createApprovals = (parts: {
   const requireStanding = async ({ requester, kind }: Approval): Promise<void> => {
     const scope = APPROVAL_KINDS[kind]
     if (requester.personId !== undefined) {
-      const person = await people.find(database.sql, requester.personId)
+      const person = await people.known(requester.personId)
       if (person !== null && ROLE_SCOPES[person.role].includes(scope)) return
     } else if (requester.keyId === requester.sessionId) return
     else {
@@ -77,7 +77,7 @@ export const createApprovals = (parts: {
 
     /** Whether the organization wants a second admin. */
     isNeeded: async (orgId: string | null, db: Executor = database.sql): Promise<boolean> =>
-      orgId !== null && (await settings.find(db, orgId)).requireApproval,
+      orgId !== null && (await settings.of(orgId, db)).requireApproval,
 
     /** The id of the request that waits for this; null: none does. */
     pendingOf: (kind: ApprovalKind, subject: string): Promise<string | null> =>
@@ -85,7 +85,7 @@ export const createApprovals = (parts: {
 
     /** What is to be said of an organization that has nobody who could approve. */
     async warningsOf(orgId: string): Promise<string[]> {
-      const admins = (await people.list(database.sql, orgId)).filter(({ role }) => role === 'admin').length
+      const admins = await people.countAdmins(orgId)
       if (admins >= 2) return []
       const has = admins === 0 ? 'no admin' : 'one admin'
       return [`Approvals need two admins, and '${orgId}' has ${has}: invite another with svc team add --role admin.`]

@@ -12,7 +12,26 @@ export const createSettingsService = (parts: {
   readonly now: () => Date
 }) => {
   const { database, store, now } = parts
+
+  /** In a transaction, on settings that it has locked. */
+  const set = async (
+    tx: Executor,
+    orgId: string,
+    before: OrgSettings,
+    change: Partial<OrgSettings>,
+  ): Promise<OrgSettings> => {
+    const settings = { ...before, ...change }
+    await store.set(tx, orgId, settings, now())
+    auditNote({ kind: 'settings', id: orgId, orgId, before, after: settings })
+    return settings
+  }
+
+  const lock = (tx: Executor, orgId: string): Promise<OrgSettings> => store.lock(tx, orgId, now())
+
   return {
+    lock,
+    set,
+
     of: (orgId: string, db: Executor = database.sql): Promise<OrgSettings> => store.find(db, orgId),
 
     /** Of every organization that has any. */
@@ -26,13 +45,7 @@ export const createSettingsService = (parts: {
 
     /** Changes those that are given. */
     change: (orgId: string, change: Partial<OrgSettings>): Promise<OrgSettings> =>
-      database.transaction(async (tx) => {
-        const before = await store.lock(tx, orgId, now())
-        const settings = { ...before, ...change }
-        await store.set(tx, orgId, settings, now())
-        auditNote({ kind: 'settings', id: orgId, orgId, before, after: settings })
-        return settings
-      }),
+      database.transaction(async (tx) => set(tx, orgId, await lock(tx, orgId), change)),
   }
 }
 

@@ -104,6 +104,8 @@ export const createPeopleService = (parts: {
 
   return {
     readInvitation,
+    known: (id: string): Promise<Person | null> => store.find(database.sql, id),
+    countAdmins: (orgId: string): Promise<number> => store.countAdmins(database.sql, orgId),
 
     /** Members in the order in which they came, then those who are invited. */
     async list(caller: Caller, orgId: string | undefined): Promise<{ orgId: string; members: Member[] }> {

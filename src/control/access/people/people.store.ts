@@ -59,6 +59,9 @@ export const createPeopleStore = () => {
       return row === undefined ? null : personFrom(row)
     },
 
+    countAdmins: async (db: Executor, orgId: string): Promise<number> =>
+      (await people(db).where('org_id', '=', orgId).where('role', '=', 'admin').execute()).length,
+
     /** The ids of the organization's administrators; nobody else changes who they are until the transaction ends. */
     async lockAdmins(tx: Executor, orgId: string): Promise<string[]> {
       const { rows } = await sql<{ id: string }>`

@@ -1,7 +1,7 @@
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
-import { presentApproval } from '../../access/approvals/approvals.present.ts'
+import { presentApproval } from '../../access/approvals/approval-view.service.ts'
 import { Approval } from '../../access/approvals/approvals.schema.ts'
 import {
   Alias,

@@ -1,4 +1,4 @@
-/** What waits for a second admin, and receipts of what was erased. */
+/** What waits for a second admin. */
 export const approvals = {
   name: '0034-approvals',
   statements: [
@@ -27,18 +27,5 @@ export const approvals = {
     `create unique index approvals_pending on approvals (kind, subject) where status = 'pending'`,
     `create index approvals_due on approvals (expires_at) where status = 'pending'`,
     `create index approvals_by_org on approvals (org_id, ordinal)`,
-
-    // No reference to devices: they are gone.
-    `create table erasures (
-      id uuid primary key,
-      ordinal bigint generated always as identity,
-      org_id text,
-      -- HMAC-SHA-256 of the device id: it is not registered again, and nobody reads it here.
-      device_hash text not null,
-      receipt jsonb not null,
-      signature text not null,
-      erased_at timestamptz not null
-    )`,
-    `create index erasures_by_device on erasures (device_hash)`,
   ],
 } as const

@@ -8,11 +8,10 @@ import {
   type SettingName,
 } from '../../../domain/compliance.ts'
 import { conflict } from '../../../domain/errors.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
-import { auditNote } from '../../audit-note.ts'
+import type { Database } from '../../../platform/db/open.ts'
 import type { Approvals } from '../approvals/approvals.service.ts'
-import type { StoredOrg } from './orgs.store.ts'
-import type { SettingsStore } from './settings.store.ts'
+import type { StoredOrg } from '../orgs/orgs.service.ts'
+import type { SettingsService } from '../orgs/settings.service.ts'
 
 type Change = Partial<OrgSettings>
 
@@ -37,27 +36,19 @@ const described = (change: Change): string =>
 /** Changes of an organization's rules: some are refused under its preset, some wait for a second admin. */
 export const createSettingsChanges = (parts: {
   readonly database: Database
-  readonly store: SettingsStore
+  readonly settings: SettingsService
   readonly approvals: Approvals
-  readonly now: () => Date
 }) => {
-  const { database, store, approvals, now } = parts
-
-  const set = async (tx: Executor, orgId: string, before: OrgSettings, change: Change): Promise<OrgSettings> => {
-    const after = { ...before, ...change }
-    await store.set(tx, orgId, after, now())
-    auditNote({ kind: 'settings', id: orgId, orgId, before, after })
-    return after
-  }
+  const { database, settings, approvals } = parts
 
   approvals.handle<Payload>('settings_change', {
     carryOut: (_requester, { orgId, change, before }, settle) =>
       database.transaction(async (tx) => {
         await settle(tx)
-        const current = await store.lock(tx, orgId, now())
+        const current = await settings.lock(tx, orgId)
         if (!isDeepStrictEqual(only(current, change), before))
           throw conflict('The settings are not any more what they were when it was requested.')
-        await set(tx, orgId, current, change)
+        await settings.set(tx, orgId, current, change)
       }),
   })
 
@@ -80,10 +71,10 @@ export const createSettingsChanges = (parts: {
       }
       const [lacking] = change.requireApproval === true ? await approvals.warningsOf(orgId) : []
       return database.transaction(async (tx) => {
-        const before = await store.lock(tx, orgId, now())
+        const before = await settings.lock(tx, orgId)
         if (!before.requireApproval && lacking !== undefined) throw conflict(`require_approval: ${lacking}`)
         if (!needsSecondAdmin(before, { ...before, ...change }))
-          return { settings: await set(tx, orgId, before, change), approvalId: null }
+          return { settings: await settings.set(tx, orgId, before, change), approvalId: null }
         const payload: Payload = { orgId, change, before: only(before, change) }
         const title = `Set ${described(change)}`
         const wanted = { orgId, kind: 'settings_change', subject: orgId, title, payload: { ...payload } } as const

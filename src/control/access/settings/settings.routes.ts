@@ -1,0 +1,89 @@
+import { type OrgSettings, PRESETS, SETTING_NAMES, violationsOf } from '../../../domain/compliance.ts'
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import type { Approvals } from '../approvals/approvals.service.ts'
+import { ChangeSettings, OrgParams, Settings } from '../orgs/orgs.schema.ts'
+import type { OrgsService, StoredOrg } from '../orgs/orgs.service.ts'
+import type { SettingsService } from '../orgs/settings.service.ts'
+import { type SettingsChanges, wireName } from './settings-changes.service.ts'
+
+/** The rules of an organization, beside those of its compliance preset. */
+export const orgSettingsRoutes = (
+  app: App,
+  orgs: OrgsService,
+  parts: { readonly settings: SettingsService; readonly changes: SettingsChanges; readonly approvals: Approvals },
+): void => {
+  const presented = async (org: StoredOrg, settings: OrgSettings, approvalId: string | null) =>
+    presentSettings(org, settings, {
+      warnings: settings.requireApproval ? await parts.approvals.warningsOf(org.id) : [],
+      approval_id: approvalId,
+    })
+
+  app.get(
+    '/api/v1/orgs/:org_id/settings',
+    {
+      schema: {
+        operationId: 'getOrgSettings',
+        summary: 'Get the rules of an organization',
+        description: 'With what is less strict than its compliance preset. A preset is no certificate.',
+        'x-extension': true,
+        params: OrgParams,
+        response: { 200: Settings },
+      },
+      config: { access: 'any-key', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const org = await orgs.get(callerOf(request), request.params.org_id)
+      return presented(org, await parts.settings.of(org.id), null)
+    },
+  )
+
+  app.patch(
+    '/api/v1/orgs/:org_id/settings',
+    {
+      schema: {
+        operationId: 'setOrgSettings',
+        summary: 'Change the rules of an organization',
+        description:
+          'They hold at once; what is less strict than the compliance preset is shown as a violation. Two are refused ' +
+          'below the preset, audit_retention_days and require_approval; making them less strict where require_approval ' +
+          'holds waits for a second admin.',
+        'x-extension': true,
+        params: OrgParams,
+        body: ChangeSettings,
+        response: { 200: Settings },
+      },
+      config: { access: 'admin', errors: ['not_found', 'conflict'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const org = await orgs.get(callerOf(request), request.params.org_id)
+      const given = Object.entries(request.body).filter(([, value]) => value !== undefined)
+      const change = Object.fromEntries(given.map(([name, value]) => [NAMES.get(name)!, value]))
+      const { settings, approvalId } = await parts.changes.change(callerOf(request), org, change)
+      return presented(org, settings, approvalId)
+    },
+  )
+}
+
+const NAMES = new Map(SETTING_NAMES.map((name) => [wireName(name), name]))
+
+const presentSettings = <More extends object>({ id, compliance }: StoredOrg, settings: OrgSettings, more: More) => ({
+  org_id: id,
+  compliance,
+  require_mfa: settings.requireMfa,
+  session_hours: settings.sessionHours,
+  reauthenticate_minutes: settings.reauthenticateMinutes,
+  audit_retention_days: settings.auditRetentionDays,
+  key_lifetime_days: settings.keyLifetimeDays,
+  update_retention_days: settings.updateRetentionDays,
+  min_group_size: settings.minGroupSize,
+  automatic_rollback: settings.automaticRollback,
+  require_approval: settings.requireApproval,
+  violations: violationsOf(settings, compliance).map((name) => ({
+    setting: wireName(name),
+    value: settings[name],
+    preset: PRESETS[compliance!][name],
+  })),
+  ...more,
+})

@@ -150,8 +150,7 @@ export const createPeopleService = (parts: {
         await store.invite(tx, invitation)
         noteOf({ kind: 'invitation', invitation }, null, { role: invitation.role, expiresAt: invitation.expiresAt })
       })
-      const mail = await mailer.send(mailOf(invitation, linkOf(token)))
-      return { invitation, token, mail }
+      return { invitation, token, mail: await mailer.send(mailOf(invitation, linkOf(token))) }
     },
 
     /** Makes the account of who was invited. @throws unauthorized as `readInvitation` */

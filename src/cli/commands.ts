@@ -90,6 +90,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
       entry('cancel', 'cancel a training round', () => import('./train/cancel.command.ts')),
       entry('verify', 'replay a completed round and compare the result', () => import('./train/verify.command.ts')),
       ...TRAIN_COMMANDS,
+      entry('show', 'show a training job', () => import('./train/status.command.ts')),
       entry('resume', 'resume a stopped or failed training job', () => import('./train/resume.command.ts')),
       entry('extend', 'give a completed training job more rounds', () => import('./train/extend.command.ts')),
       entry('compare', 'compare training jobs', () => import('./train/compare.command.ts')),

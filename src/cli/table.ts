@@ -32,58 +32,86 @@ export interface TableLayout {
   readonly width: number | null
   /** Columns of numbers. */
   readonly right?: ReadonlySet<number>
-  /** Columns of ids, of which the first eight characters stand for the rest. */
-  readonly ids?: ReadonlySet<number>
 }
 
 const GAP = 2
-const SHORT_ID = 8
-const LEAST = 6
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+/** Headers and texts are never cut below this. */
+const MIN = 6
+const UUID = /^([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const TIME = /^\d{4}-(\d\d-\d\d)[ T](\d\d:\d\d)(?::[\d.]+Z)?$/
 
-/** Takes from the widest column that may shrink until all fit, and never what somebody must copy whole. */
-const shrink = (widths: number[], mayShrink: readonly boolean[], width: number): void => {
-  const room = width - GAP * (widths.length - 1)
-  let total = widths.reduce((sum, one) => sum + one, 0)
-  for (; total > room; total--) {
-    let widest = -1
+type Rows = readonly (readonly string[])[]
+
+/** Whether a column holds nothing but such texts, and dashes for none. */
+const holds = (rows: Rows, column: number, pattern: RegExp): boolean => {
+  const texts = rows.flatMap((row) => (row[column] === undefined || row[column] === '-' ? [] : [row[column]]))
+  return texts.length > 0 && texts.every((text) => pattern.test(text))
+}
+
+const widest = (rows: Rows, column: number): number =>
+  rows.reduce((most, row) => Math.max(most, widthOf(row[column] ?? '')), 0)
+
+const excess = (widths: readonly number[], width: number): number =>
+  widths.reduce((sum, one) => sum + one, GAP * (widths.length - 1)) - width
+
+/** Takes from the widest column that is above its least until all fit. */
+const shrink = (widths: number[], least: readonly number[], width: number): void => {
+  for (let over = excess(widths, width); over > 0; over--) {
+    let found = -1
     for (const [column, one] of widths.entries()) {
-      if (mayShrink[column] && one > LEAST && (widest < 0 || one > widths[widest]!)) widest = column
+      if (one > least[column]! && (found < 0 || one > widths[found]!)) found = column
     }
-    if (widest < 0) return
-    widths[widest]!--
+    if (found < 0) return
+    widths[found]!--
   }
 }
 
-/** A table as lines, the header first. Cells are one line each. */
-export const layOut = (rows: readonly (readonly string[])[], layout: TableLayout): string[] => {
-  const count = Math.max(0, ...rows.map((row) => row.length))
-  const measure = (of: readonly (readonly string[])[]): number[] =>
-    Array.from({ length: count }, (_, column) =>
-      of.reduce((most, row) => Math.max(most, widthOf(row[column] ?? '')), 0),
+/** The widths of the columns in a terminal: what is said of headers goes first, then the ends of texts, then those of all else. */
+const fit = ([header = [], ...body]: Rows, right: ReadonlySet<number> | undefined, width: number): number[] => {
+  const contents = header.map((_, column) => widest(body, column))
+  const widths = header.map((text, column) => Math.max(contents[column]!, widthOf(text)))
+  const isFixed = header.map(
+    (_, column) => right?.has(column) || /^[0-9a-f]{8}$|^\d\d-\d\d /.test(body[0]?.[column] ?? ''),
+  )
+  const headers = widths.map((one, column) => Math.min(one, Math.max(contents[column]!, MIN)))
+  const texts = headers.map((one, column) => (isFixed[column] ? one : Math.min(one, MIN)))
+  for (const least of [headers, texts]) shrink(widths, least, width)
+  return widths
+}
+
+/**
+ * A table as lines, the header first. Cells are one line each. Where the terminal is too narrow, ids are their first eight
+ * characters, which commands take too, times have no year, and then texts lose their ends.
+ */
+export const layOut = (rows: Rows, { width, right }: TableLayout): string[] => {
+  const columns = Array.from({ length: Math.max(0, ...rows.map((row) => row.length)) }, (_, column) => column)
+  let shown: Rows = rows.map((row) => columns.map((column) => row[column] ?? ''))
+  const full = columns.map((column) => widest(shown, column))
+  if (width === null || excess(full, width) <= 0) return written(shown, full, right)
+  for (const [pattern, short] of [
+    [UUID, '$1'],
+    [TIME, '$1 $2'],
+  ] as const) {
+    const those = new Set(columns.filter((column) => holds(shown.slice(1), column, pattern)))
+    if (
+      excess(
+        columns.map((column) => widest(shown, column)),
+        width,
+      ) > 0
     )
-  let shown = rows
-  let widths = measure(shown)
-  const isTooWide = (): boolean =>
-    layout.width !== null && widths.reduce((sum, one) => sum + one, GAP * (count - 1)) > layout.width
-  if (isTooWide() && layout.ids !== undefined) {
-    shown = rows.map((row) =>
-      row.map((text, column) => (layout.ids!.has(column) && UUID.test(text) ? text.slice(0, SHORT_ID) : text)),
-    )
-    widths = measure(shown)
+      shown = shown.map((row) => row.map((text, column) => (those.has(column) ? text.replace(pattern, short) : text)))
   }
-  if (isTooWide()) {
-    const mayShrink = widths.map((_, column) => !shown.slice(1).some((row) => UUID.test(row[column] ?? '')))
-    shrink(widths, mayShrink, layout.width!)
-  }
-  return shown.map((row) =>
+  return written(shown, fit(shown, right, width), right)
+}
+
+const written = (rows: Rows, widths: readonly number[], right: ReadonlySet<number> | undefined): string[] =>
+  rows.map((row) =>
     row
       .map((text, column) => {
         const kept = cut(text, widths[column]!)
         const space = ' '.repeat(widths[column]! - widthOf(kept))
-        return layout.right?.has(column) ? space + kept : kept + space
+        return right?.has(column) ? space + kept : kept + space
       })
       .join(' '.repeat(GAP))
       .trimEnd(),
   )
-}

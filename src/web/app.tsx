@@ -1,4 +1,3 @@
-import { CSPProvider } from '@base-ui/react/csp-provider'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { Suspense, useEffect, useState } from 'react'
 import { Route, Switch } from 'wouter'
@@ -94,18 +93,16 @@ export const App = () => {
     setAnswer(null)
   }
   return (
-    <CSPProvider disableStyleElements>
-      <QueryClientProvider client={queries}>
-        {invitation !== null ? (
-          <Invitation token={invitation} onDone={join} />
-        ) : code !== null ? (
-          <SignInLink code={code} onDone={() => setCode(null)} />
-        ) : answer !== null ? (
-          <ProviderAnswer query={answer} onDone={finish} />
-        ) : (
-          <Gate email={joined} step={step} />
-        )}
-      </QueryClientProvider>
-    </CSPProvider>
+    <QueryClientProvider client={queries}>
+      {invitation !== null ? (
+        <Invitation token={invitation} onDone={join} />
+      ) : code !== null ? (
+        <SignInLink code={code} onDone={() => setCode(null)} />
+      ) : answer !== null ? (
+        <ProviderAnswer query={answer} onDone={finish} />
+      ) : (
+        <Gate email={joined} step={step} />
+      )}
+    </QueryClientProvider>
   )
 }

@@ -2,7 +2,12 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import './tokens.css'
 import './base.css'
+import { preloadSession } from './api/session.ts'
 import { App } from './app.tsx'
+import { preloadArea } from './pages/areas.ts'
+
+// What the first view needs is asked for side by side; what fails is asked for again where it is shown.
+await Promise.allSettled([preloadSession(), preloadArea(window.location.pathname)])
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>

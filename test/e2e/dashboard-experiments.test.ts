@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { createModel } from '../fleet-of-models.ts'
 import { startWorld } from '../world.ts'
@@ -25,10 +25,8 @@ const startFleet = async () => {
   return { world, devices, ask }
 }
 
-const pressIn = async (page: Page, name: string): Promise<void> => {
-  await page.getByRole('button', { name, exact: true }).focus()
-  await page.keyboard.press('Enter')
-}
+const pressIn = (within: Page | Locator, name: string): Promise<void> =>
+  within.getByRole('button', { name, exact: true }).press('Enter')
 
 describe.skipIf(!hasBrowser())('experiments in the dashboard', () => {
   beforeAll(async () => {
@@ -58,7 +56,7 @@ describe.skipIf(!hasBrowser())('experiments in the dashboard', () => {
 
     await pressIn(page, 'Start')
     await dialog.getByText('About 20 devices get their variant with their next heartbeat').waitFor()
-    await pressIn(page, 'Start')
+    await pressIn(dialog, 'Start')
     await page.getByText('Nothing to compare yet').waitFor()
 
     const id = page.url().split('/').at(-1)!

@@ -50,12 +50,10 @@ export const cellOf = (row: Row, [, value, format]: Column, now: Date): string |
 
 const NUMERIC: readonly (Format | undefined)[] = ['percent', 'share', 'figure', 'size', 'count']
 
-/** Which of the columns are numbers, and which are ids. */
-export const layoutOf = (columns: readonly Column[]) => {
-  const those = (has: (format: Format | undefined) => boolean): ReadonlySet<number> =>
-    new Set(columns.flatMap(([, , format], at) => (has(format) ? [at] : [])))
-  return { right: those((format) => NUMERIC.includes(format)), ids: those((format) => format === 'id') }
-}
+/** Which of the columns are numbers. */
+export const layoutOf = (columns: readonly Column[]) => ({
+  right: new Set(columns.flatMap(([, , format], at) => (NUMERIC.includes(format) ? [at] : []))),
+})
 
 /** `last_heartbeat` -> `Last heartbeat`. */
 const labelOf = (field: string): string => {

@@ -36,6 +36,9 @@ const load = async (): Promise<Session> => {
   return isStep(opened) ? session : opened
 }
 
+/** Asks once who is signed in, before anything is shown. */
+export const preloadSession = (): Promise<void> => queries.prefetchQuery({ queryKey: KEY, queryFn: load })
+
 export const useSession = (): UseQueryResult<Session> =>
   useQuery({ queryKey: KEY, queryFn: load, staleTime: Number.POSITIVE_INFINITY, retry: true, retryDelay: 1500 })
 

@@ -1,30 +1,43 @@
-import { Dialog as Base } from '@base-ui/react/dialog'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react'
+import { createPortal } from 'react-dom'
 import styles from './dialog.module.css'
 import { Button, Problem } from './layout.tsx'
 
-/** A dialog over the page; Esc and a click beside it close it. */
-export const Dialog = ({
-  title,
-  open,
-  onClose,
-  children,
-}: {
+interface DialogProps {
   readonly title: string
-  readonly open: boolean
   readonly onClose: () => void
   readonly children: ReactNode
-}) => (
-  <Base.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
-    <Base.Portal>
-      <Base.Backdrop className={styles.backdrop} />
-      <Base.Popup className={styles.popup}>
-        <Base.Title>{title}</Base.Title>
-        {children}
-      </Base.Popup>
-    </Base.Portal>
-  </Base.Root>
-)
+}
+
+const OpenDialog = ({ title, onClose, children }: DialogProps) => {
+  const box = useRef<HTMLDialogElement>(null)
+  const heading = useId()
+  // Closed while it is still in the page: the browser then puts the focus back.
+  useLayoutEffect(() => {
+    const element = box.current
+    element?.showModal()
+    return () => element?.close()
+  }, [])
+  return createPortal(
+    <dialog
+      ref={box}
+      className={styles.popup}
+      aria-labelledby={heading}
+      onCancel={(event) => {
+        event.preventDefault()
+        onClose()
+      }}
+      {...{ closedby: 'any' }}
+    >
+      <h2 id={heading}>{title}</h2>
+      {children}
+    </dialog>,
+    document.body,
+  )
+}
+
+/** A dialog over the page; Esc and a click beside it close it. */
+export const Dialog = ({ open, ...rest }: DialogProps & { readonly open: boolean }) => open && <OpenDialog {...rest} />
 
 interface Sending {
   readonly verb: string

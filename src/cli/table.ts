@@ -67,7 +67,11 @@ const shrink = (widths: number[], least: readonly number[], width: number): void
 }
 
 /** The widths of the columns in a terminal: what is said of headers goes first, then the ends of texts, then those of all else. */
-const fit = ([header = [], ...body]: Rows, right: ReadonlySet<number> | undefined, width: number): number[] => {
+const widthsWithin = (
+  [header = [], ...body]: Rows,
+  right: ReadonlySet<number> | undefined,
+  width: number,
+): number[] => {
   const contents = header.map((_, column) => widest(body, column))
   const widths = header.map((text, column) => Math.max(contents[column]!, widthOf(text)))
   const isFixed = header.map(
@@ -101,7 +105,7 @@ export const layOut = (rows: Rows, { width, right }: TableLayout): string[] => {
     )
       shown = shown.map((row) => row.map((text, column) => (those.has(column) ? text.replace(pattern, short) : text)))
   }
-  return written(shown, fit(shown, right, width), right)
+  return written(shown, widthsWithin(shown, right, width), right)
 }
 
 const written = (rows: Rows, widths: readonly number[], right: ReadonlySet<number> | undefined): string[] =>

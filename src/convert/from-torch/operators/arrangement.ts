@@ -145,6 +145,21 @@ const flip: Operator = (node) => {
   return node.emit('Slice', [node.input(), each(-1), each(-INT64_END), node.integers(axes), each(-1)])
 }
 
+const roll: Operator = (node) => {
+  const dims = node.has('dims') ? node.numbers('dims') : []
+  if (dims.length === 0) throw node.refuse('it rolls over all dimensions at once; name them.')
+  const shifts = node.numbers('shifts')
+  return dims.reduce((x, dim, at) => {
+    const axis = node.integers([node.fromFront(dim, node.shape().length)])
+    const shift = node
+      .fixed([node.shape().at(dim)!], 'the size of the dimension')
+      .map((size) => size - (((shifts[at]! % size) + size) % size))
+    const cut = (from: number, to: number) => node.emit('Slice', [x, node.integers([from]), node.integers([to]), axis])
+    const parts = [cut(shift[0]!, INT64_END), cut(0, shift[0]!)]
+    return node.emit('Concat', parts, { axis: int(node.fromFront(dim, node.shape().length)) })
+  }, node.input())
+}
+
 /** x[:, index] and its like: one tensor of positions, or several that stand for the first axes. */
 const index: Operator = (node) => {
   const indices = node.tensors('indices')
@@ -280,6 +295,7 @@ export const ARRANGEMENT: Readonly<Record<string, Operator>> = {
   slice,
   narrow,
   flip,
+  roll,
   index,
   index_select: (node) =>
     node.emit('Gather', [node.input(), node.input('index')], { axis: int(node.axis('dim', node.shape().length)) }),

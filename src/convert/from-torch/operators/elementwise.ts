@@ -274,6 +274,10 @@ export const ELEMENTWISE: Readonly<Record<string, Operator>> = {
     node.emit('Clip', [input(node), node.scalar(node.result().type, 0), node.scalar(node.result().type, 6)]),
   hardsigmoid: (node) => node.emit('HardSigmoid', [input(node)], { alpha: float(1 / 6), beta: float(0.5) }),
   leaky_relu: (node) => node.emit('LeakyRelu', [input(node)], { alpha: float(node.number('negative_slope', 0.01)) }),
+  softshrink: (node) => {
+    const lambda = float(node.number('lambd', 0.5))
+    return node.emit('Shrink', [input(node)], { lambd: lambda, bias: lambda })
+  },
   celu: (node) => node.emit('Celu', [input(node)], { alpha: float(node.number('alpha', 1)) }),
   elu,
   prelu,

@@ -32,8 +32,25 @@ const addedProduct =
     return node.emit('Add', [scaled(added, beta), scaled(multiplied, alpha)])
   }
 
+const perChannel = (node: Lowering, value: string, rank: number): string =>
+  node.reshape(value, [-1, ...new Array<number>(Math.max(0, rank - 2)).fill(1)])
+
+/** Without statistics of its own it normalizes by the batch in evaluation, too; instance_norm decomposes into such. */
+const batchStatistics: Operator = (node) => {
+  const rank = node.shape('input').length
+  const others = node.integers(Array.from({ length: rank }, (_, axis) => axis).filter((axis) => axis !== 1))
+  const x = node.input('input')
+  const centered = node.emit('Sub', [x, node.emit('ReduceMean', [x, others])])
+  const variance = node.emit('ReduceMean', [node.emit('Mul', [centered, centered]), others])
+  const epsilon = node.scalar(node.type('input'), node.number('eps'))
+  const even = node.emit('Div', [centered, node.emit('Sqrt', [node.emit('Add', [variance, epsilon])])])
+  const scaled = node.has('weight') ? node.emit('Mul', [even, perChannel(node, node.input('weight'), rank)]) : even
+  return node.has('bias') ? node.emit('Add', [scaled, perChannel(node, node.input('bias'), rank)]) : scaled
+}
+
 const batchNorm: Operator = (node) => {
-  if (node.flag('training') || !node.has('running_mean')) {
+  if (!node.has('running_mean')) return batchStatistics(node)
+  if (node.flag('training')) {
     throw node.refuse('it normalizes by the batch, as in training. Call model.eval() before torch.export.export.')
   }
   const size = node.fixedShape('running_mean')
@@ -72,8 +89,14 @@ const rmsNorm: Operator = (node) => {
   return node.has('weight') ? node.emit('Mul', [normal, node.input('weight')]) : normal
 }
 
-const perChannel = (node: Lowering, value: string, rank: number): string =>
-  node.reshape(value, [-1, ...new Array<number>(Math.max(0, rank - 2)).fill(1)])
+/** g · v / ‖v‖, where the norm is over all axes but one. */
+const weightNorm: Operator = (node) => {
+  const axis = node.number('dim', 0)
+  const [v, g] = [node.input('v'), node.input('g')]
+  const others = node.integers([...node.shape('v').keys()].filter((each) => each !== axis))
+  const norm = node.emit('Sqrt', [node.emit('ReduceSum', [node.emit('Mul', [v, v]), others])])
+  return node.emit('Mul', [v, node.emit('Div', [g, norm])])
+}
 
 const groupNorm: Operator = (node) => {
   const shape = node.shape('input')
@@ -176,6 +199,7 @@ export const LAYERS: Readonly<Record<string, Operator>> = {
   layer_norm: layerNorm,
   native_layer_norm: layerNorm,
   rms_norm: rmsNorm,
+  _weight_norm: weightNorm,
   group_norm: groupNorm,
   native_group_norm: groupNorm,
   instance_norm: instanceNorm,

@@ -5,10 +5,11 @@ import { isWeightFormat, titleOf } from '../../tensors/formats.ts'
 import { readWeights } from '../../tensors/read-weights.ts'
 import { type ByteSource, byteLength, elementCount } from '../../tensors/weight-file.ts'
 import { sourceFormatOf } from '../formats.ts'
+import { isTflite } from '../to-tflite/tflite-file.ts'
 import { ggufProfile } from './gguf-profile.ts'
 import type { ModelProfile } from './model-profile.ts'
 import { onnxProfile } from './onnx-profile.ts'
-import { isTflite, tfliteProfile } from './tflite-profile.ts'
+import { tfliteProfile } from './tflite-profile.ts'
 
 /** Models with a graph are read whole. */
 const MAX_GRAPH_BYTES = 2 ** 31

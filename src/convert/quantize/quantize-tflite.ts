@@ -2,8 +2,8 @@ import { badRequest } from '../../domain/errors.ts'
 import { decodeElements, encodeElements } from '../../tensors/elements.ts'
 import { guarded } from '../onnx/infer-shapes.ts'
 import { elementCount } from '../onnx/model.ts'
+import { OPERATORS } from '../to-tflite/operator-names.ts'
 import {
-  OPERATORS,
   type OperatorCode,
   type Options,
   type SubGraph,

@@ -6,7 +6,7 @@ import { int, texts } from '../onnx/model.ts'
 import { readOnnx } from '../onnx/read-onnx.ts'
 import { stringTensorOf, tensorOf } from '../onnx/tensors.ts'
 import { onnxToTflite } from './onnx-to-tflite.ts'
-import { OPERATORS } from './schema.ts'
+import { OPERATORS } from './operator-names.ts'
 import { isLitertBundle, isTflite, readTflite, writeTflite } from './tflite-file.ts'
 
 const FOLDER = 'test/fixtures/tflite'

@@ -56,47 +56,6 @@ export interface TfliteModel {
 /** TensorType by number. */
 export const TENSOR_TYPES = ['f32', 'f16', 'i32', 'u8', 'i64', 'string', 'bool', 'i16', '', 'i8', 'f64'] as const
 
-/** BuiltinOperator, as far as it is written. */
-export const OPERATORS = {
-  ...{
-    ADD: 0,
-    AVERAGE_POOL_2D: 1,
-    CONCATENATION: 2,
-    CONV_2D: 3,
-    DEPTHWISE_CONV_2D: 4,
-    DEPTH_TO_SPACE: 5,
-    DEQUANTIZE: 6,
-  },
-  ...{ EMBEDDING_LOOKUP: 7, FLOOR: 8, FULLY_CONNECTED: 9, LOGISTIC: 14, MAX_POOL_2D: 17, MUL: 18, RELU: 19, RELU6: 21 },
-  ...{
-    RESHAPE: 22,
-    RESIZE_BILINEAR: 23,
-    SOFTMAX: 25,
-    SPACE_TO_DEPTH: 26,
-    TANH: 28,
-    PAD: 34,
-    GATHER: 36,
-    TRANSPOSE: 39,
-  },
-  ...{ MEAN: 40, SUB: 41, DIV: 42, STRIDED_SLICE: 45, EXP: 47, TOPK_V2: 48, LOG_SOFTMAX: 50, CAST: 53, PRELU: 54 },
-  ...{ MAXIMUM: 55, ARG_MAX: 56, MINIMUM: 57, LESS: 58, NEG: 59, PADV2: 60, GREATER: 61, GREATER_EQUAL: 62 },
-  ...{ LESS_EQUAL: 63, SLICE: 65, SIN: 66, TRANSPOSE_CONV: 67, TILE: 69, EQUAL: 71, NOT_EQUAL: 72, LOG: 73, SUM: 74 },
-  ...{ SQRT: 75, RSQRT: 76, POW: 78, ARG_MIN: 79, REDUCE_PROD: 81, REDUCE_MAX: 82, LOGICAL_OR: 84, LOGICAL_AND: 86 },
-  ...{
-    LOGICAL_NOT: 87,
-    REDUCE_MIN: 89,
-    REDUCE_ANY: 91,
-    SQUARE: 92,
-    FLOOR_MOD: 95,
-    RESIZE_NEAREST_NEIGHBOR: 97,
-    LEAKY_RELU: 98,
-  },
-  ...{ SQUARED_DIFFERENCE: 99, MIRROR_PAD: 100, ABS: 101, SPLIT_V: 102, CEIL: 104, REVERSE_V2: 105, GATHER_ND: 107 },
-  ...{ COS: 108, ELU: 111, ROUND: 116, HARD_SWISH: 117, SELECT_V2: 123, BATCH_MATMUL: 126, CUMSUM: 128 },
-  ...{ BROADCAST_TO: 130, REDUCE_ALL: 140, GELU: 150, SIGN: 158 },
-} as const
-export type OperatorName = keyof typeof OPERATORS
-
 const OPTIONS =
   `Conv2DOptions DepthwiseConv2DOptions ConcatEmbeddingsOptions LSHProjectionOptions Pool2DOptions SVDFOptions
   RNNOptions FullyConnectedOptions SoftmaxOptions ConcatenationOptions AddOptions L2NormOptions LocalResponseNormalizationOptions

@@ -1,14 +1,7 @@
 import { encodeElements } from '../../tensors/elements.ts'
 import type { DType } from '../../tensors/weight-file.ts'
-import {
-  OPERATORS,
-  type OperatorName,
-  type Options,
-  TENSOR_TYPES,
-  type TfliteModel,
-  type TfliteOperator,
-  type TfliteTensor,
-} from './schema.ts'
+import { OPERATORS, type OperatorName } from './operator-names.ts'
+import { type Options, TENSOR_TYPES, type TfliteModel, type TfliteOperator, type TfliteTensor } from './schema.ts'
 import { writeTflite } from './tflite-file.ts'
 
 export type TfliteType = 'f32' | 'i32' | 'u8' | 'i64' | 'bool' | 'i16' | 'i8'

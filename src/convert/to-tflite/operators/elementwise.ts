@@ -1,7 +1,7 @@
 // Operators that compute each element by itself. They keep the order of their first input of full rank.
 import { badRequest } from '../../../domain/errors.ts'
 import { type Lower, type Lowering, type Order, plainOrder, reshape, sameOrder } from '../lowering.ts'
-import type { OperatorName } from '../schema.ts'
+import type { OperatorName } from '../operator-names.ts'
 import type { Tensor, TfliteGraph, TfliteType } from '../tflite-graph.ts'
 
 /** The order that an operator's result gets: that of the first computed input that has all dimensions. */

@@ -4,7 +4,7 @@ import { axisOf } from '../../onnx/constants.ts'
 import { elementCount } from '../../onnx/model.ts'
 import { axesOf } from '../../onnx/shape-rules.ts'
 import { type Lower, type Lowering, type Order, plainOrder, reshape } from '../lowering.ts'
-import type { OperatorName } from '../schema.ts'
+import type { OperatorName } from '../operator-names.ts'
 import type { Tensor, TfliteGraph } from '../tflite-graph.ts'
 import { arithmetic, castTo } from './elementwise.ts'
 

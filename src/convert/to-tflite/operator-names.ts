@@ -1,5 +1,4 @@
-/** By their numbers (TensorFlow Lite's schema.fbs, enum BuiltinOperator). */
-export const TFLITE_OPERATORS: readonly string[] = `ADD AVERAGE_POOL_2D CONCATENATION CONV_2D DEPTHWISE_CONV_2D
+const TEXT = `ADD AVERAGE_POOL_2D CONCATENATION CONV_2D DEPTHWISE_CONV_2D
   DEPTH_TO_SPACE DEQUANTIZE EMBEDDING_LOOKUP FLOOR FULLY_CONNECTED HASHTABLE_LOOKUP L2_NORMALIZATION L2_POOL_2D
   LOCAL_RESPONSE_NORMALIZATION LOGISTIC LSH_PROJECTION LSTM MAX_POOL_2D MUL RELU RELU_N1_TO_1 RELU6 RESHAPE
   RESIZE_BILINEAR RNN SOFTMAX SPACE_TO_DEPTH SVDF TANH CONCAT_EMBEDDINGS SKIP_GRAM CALL CUSTOM EMBEDDING_LOOKUP_SPARSE
@@ -15,4 +14,22 @@ export const TFLITE_OPERATORS: readonly string[] = `ADD AVERAGE_POOL_2D CONCATEN
   COMPLEX_ABS HASHTABLE HASHTABLE_FIND HASHTABLE_IMPORT HASHTABLE_SIZE REDUCE_ALL CONV_3D_TRANSPOSE VAR_HANDLE
   READ_VARIABLE ASSIGN_VARIABLE BROADCAST_ARGS RANDOM_STANDARD_NORMAL BUCKETIZE RANDOM_UNIFORM MULTINOMIAL GELU
   DYNAMIC_UPDATE_SLICE RELU_0_TO_1 UNSORTED_SEGMENT_PROD UNSORTED_SEGMENT_MAX UNSORTED_SEGMENT_SUM ATAN2
-  UNSORTED_SEGMENT_MIN SIGN BITCAST BITWISE_XOR RIGHT_SHIFT`.split(/\s+/)
+  UNSORTED_SEGMENT_MIN SIGN BITCAST BITWISE_XOR RIGHT_SHIFT` as const
+
+type Words<Text extends string> = Text extends `${infer First}\n${infer Rest}`
+  ? Words<First> | Words<Rest>
+  : Text extends `${infer First} ${infer Rest}`
+    ? Words<First> | Words<Rest>
+    : Text extends ''
+      ? never
+      : Text
+
+export type OperatorName = Words<typeof TEXT>
+
+/** By their numbers (TensorFlow Lite's schema.fbs, enum BuiltinOperator). */
+export const OPERATOR_NAMES = TEXT.split(/\s+/) as readonly OperatorName[]
+
+/** The numbers of built-in operators. */
+export const OPERATORS = Object.fromEntries(OPERATOR_NAMES.map((name, number) => [name, number])) as Readonly<
+  Record<OperatorName, number>
+>

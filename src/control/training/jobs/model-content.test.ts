@@ -25,20 +25,23 @@ const tried = async (
   return { world, key, answer, warnings: (version as { warnings: string[] }).warnings }
 }
 
-it.each([
-  ['an XGBoost model in JSON', bytes('{"learner":{}}'), 'Trees cannot be averaged'],
-  ['an XGBoost model in UBJSON', bytes('{L\0\0\0\0\0\0\0\x07learner{'), 'Trees cannot be averaged'],
-  ['a TensorFlow Lite model', bytes('\x1c\0\0\0TFL3\0\0\0\0'), 'the weights that it was converted from'],
-  ['a GGUF file', bytes('GGUF\x03\0\0\0'), 'the weights that it was converted from'],
-  ['a plain Python pickle', fixtureBytes('cases/refused_pickle.pkl'), 'coef=model.coef_'],
-  ['CSV text', bytes('5.0,5.0,'), 'Weights can be aggregated from .pt, .pth'],
-])('no job starts on %s, which the upload has warned of', async (title, file, instead) => {
+it('no job starts on what is no weights, which the upload has warned of', async () => {
   const world = await prepared()
-  for (const strategy of ['fedavg', 'fedadam']) {
-    const { answer, warnings } = await tried(world, file, { strategy })
-    expect(warnings).toEqual([expect.stringContaining(`The file is ${title}: devices can be given it, but training`)])
-    expect(warnings[0]).toContain(instead)
-    expect(answer).toMatchObject({ status: 400, body: { message: `model: ${warnings[0]}` } })
+  const files: [title: string, file: Uint8Array, instead: string][] = [
+    ['an XGBoost model in JSON', bytes('{"learner":{}}'), 'Trees cannot be averaged'],
+    ['an XGBoost model in UBJSON', bytes('{L\0\0\0\0\0\0\0\x07learner{'), 'Trees cannot be averaged'],
+    ['a TensorFlow Lite model', bytes('\x1c\0\0\0TFL3\0\0\0\0'), 'the weights that it was converted from'],
+    ['a GGUF file', bytes('GGUF\x03\0\0\0'), 'the weights that it was converted from'],
+    ['a plain Python pickle', fixtureBytes('cases/refused_pickle.pkl'), 'coef=model.coef_'],
+    ['CSV text', bytes('5.0,5.0,'), 'Weights can be aggregated from .pt, .pth'],
+  ]
+  for (const [title, file, instead] of files) {
+    for (const strategy of ['fedavg', 'fedadam']) {
+      const { answer, warnings } = await tried(world, file, { strategy })
+      expect(warnings).toEqual([expect.stringContaining(`The file is ${title}: devices can be given it, but training`)])
+      expect(warnings[0]).toContain(instead)
+      expect(answer).toMatchObject({ status: 400, body: { message: `model: ${warnings[0]}` } })
+    }
   }
 })
 

@@ -86,24 +86,28 @@ describe('starting a round', () => {
     expect(answers.map((answer) => answer.status).sort()).toEqual([201, ...Array(9).fill(409)])
   })
 
-  it.each([
-    [{ target_devices: undefined }, 'target_devices'],
-    [{ min_devices: undefined }, 'min_devices'],
-    [{ target_devices: 0, min_devices: 0 }, 'target_devices'],
-    [{ min_devices: 0 }, 'min_devices'],
-    [{ min_devices: 3 }, 'min_devices'],
-    [{ target_devices: 2.5 }, 'target_devices'],
-    [{ target_devices: '2' }, 'target_devices'],
-    [{ timeout_seconds: 59 }, 'timeout_seconds'],
-    [{ timeout_seconds: 3601 }, 'timeout_seconds'],
-    [{ global_model_id: 'nothing' }, 'global_model_id'],
-    [{ global_model_id: '00000000-0000-4000-8000-000000000000' }, 'global_model_id'],
-  ])('with %j is refused, naming %s', async (fields, named) => {
+  it('is not started with fields that are wrong, and names them', async () => {
     const world = await startWorld()
     const [a] = await fleet(world, 1)
-    const answer = await start(world, a!.key, fields)
-    expect(answer.status).toBe(400)
-    expect((answer.body as { message: string }).message).toContain(named)
+    const refused: [fields: object, named: string][] = [
+      [{ target_devices: undefined }, 'target_devices'],
+      [{ min_devices: undefined }, 'min_devices'],
+      [{ target_devices: 0, min_devices: 0 }, 'target_devices'],
+      [{ min_devices: 0 }, 'min_devices'],
+      [{ min_devices: 3 }, 'min_devices'],
+      [{ target_devices: 2.5 }, 'target_devices'],
+      [{ target_devices: '2' }, 'target_devices'],
+      [{ timeout_seconds: 59 }, 'timeout_seconds'],
+      [{ timeout_seconds: 3601 }, 'timeout_seconds'],
+      [{ global_model_id: 'nothing' }, 'global_model_id'],
+      [{ global_model_id: '00000000-0000-4000-8000-000000000000' }, 'global_model_id'],
+    ]
+    for (const [fields, named] of refused) {
+      expect([fields, await start(world, a!.key, fields)]).toMatchObject([
+        fields,
+        { status: 400, body: { message: expect.stringContaining(named) } },
+      ])
+    }
   })
 
   it('is 404 to look at before there is one', async () => {

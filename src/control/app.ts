@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import type { App } from '../platform/http/app.ts'
 import { createMetrics } from '../platform/http/metrics.ts'
+import type { RouteConfig } from '../platform/http/route-config.ts'
 import { buildServer } from '../platform/http/server.ts'
 import { VERSION } from '../version.ts'
 import { auditRequests } from './access/audit/audit-requests.ts'
@@ -106,6 +107,11 @@ const buildApp = async (context: Context, parts: Parts, isStopping: () => boolea
     now: () => now().getTime(),
   })
   auditRequests(app, parts.access.audit)
+  // Whoever reads sees the heartbeats that were answered before.
+  app.addHook('preHandler', async ({ routeOptions }) => {
+    const { access } = routeOptions.config as Partial<RouteConfig>
+    if (!routeOptions.url?.endsWith('/heartbeat') && access !== 'public') await parts.fleet.heartbeats.flush()
+  })
   await registerRoutes(app, parts, context)
   return app
 }
@@ -143,6 +149,7 @@ export const createControlPlane = async (config: Config, surroundings: Surroundi
     parts.catalog.scrubs.close()
     await app.close()
     await schedule.stop()
+    await parts.fleet.heartbeats.close()
     await parts.access.keys.flushUses()
     await parts.access.auditChains.exportHeads()
     await context.close()

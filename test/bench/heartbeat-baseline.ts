@@ -17,6 +17,8 @@ const heartbeats: HeartbeatsService = {
   history: async () => ({ from: new Date(), counts: [] }),
   announce: async () => undefined,
   withdraw: async () => undefined,
+  flush: async () => undefined,
+  close: async () => undefined,
   async beat(caller, { deviceId }, { status }) {
     return {
       id: caller.deviceId ?? '',

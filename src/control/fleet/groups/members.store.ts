@@ -76,14 +76,23 @@ export const createGroupMembersStore = () => ({
     return new Set(rows.map((row) => row.device_id))
   },
 
-  /** In the order in which they were added. */
-  async members(db: Executor, groupId: string, page: { limit: number; offset: number }): Promise<GroupMember[]> {
+  /**
+   * In the order in which they were added, and of those added together as they were registered. Which times the page is of is
+   * found in the index alone, so that only devices added at these are read.
+   */
+  async members(db: Executor, groupId: string, { limit, offset }: { limit: number; offset: number }): Promise<GroupMember[]> {
     const { rows } = await sql<MemberRow>`
+      with times as materialized (
+        select min(added_at) as first, max(added_at) as last from (
+          select added_at from device_group_members where group_id = ${groupId}
+          order by added_at limit ${limit} offset ${offset}) as page
+      )
       select d.id, d.device_id, d.org_id, d.platform, d.status, d.last_heartbeat, m.added_by, m.added_at
       from device_group_members m join devices d on d.id = m.device_id
-      where m.group_id = ${groupId} order by m.added_at, d.ordinal limit ${page.limit} offset ${page.offset}`.execute(
-      db,
-    )
+      where m.group_id = ${groupId} and m.added_at between (select first from times) and (select last from times)
+      order by m.added_at, d.ordinal limit ${limit}
+      offset ${offset} - (select count(*) from device_group_members
+        where group_id = ${groupId} and added_at < (select first from times))`.execute(db)
     return rows.map((row) => ({
       id: row.id,
       deviceId: row.device_id,

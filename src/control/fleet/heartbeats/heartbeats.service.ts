@@ -6,11 +6,12 @@ import { lastDay, MAX_SLOTS, SLOT_SECONDS, slotAt } from '../../../domain/heartb
 import { nextHeartbeatSeconds } from '../../../domain/pace.ts'
 import type { Random } from '../../../domain/sampling.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
-import type { Database } from '../../../platform/db/open.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { Changes } from '../../events.ts'
 import type { DevicesService, NamedDevice } from '../devices/devices.service.ts'
 import type { AnnouncementsStore } from './announcements.store.ts'
 import type { Beat, HeartbeatsStore, Received } from './heartbeats.store.ts'
+import { createLateHeartbeats, mergeBeats, rightsOf, type Written } from './late-heartbeats.ts'
 
 export interface Report {
   readonly status: DeviceStatus | undefined
@@ -70,13 +71,17 @@ export interface HeartbeatContributors {
 }
 
 const NOTHING: Announced = { pending: new Map(), evaluating: new Map(), open: [], wanting: [] }
+const UNANNOUNCED = { announced: NOTHING, isAnnounced: false } as const
 const NOTHING_TO_ADD: HeartbeatContributors = {
   assignmentsOf: () => [],
   announcedTo: async () => NOTHING,
   join: async () => false,
 }
 
-/** Heartbeats: the service's hottest path. Concurrent ones share a statement and are answered after its commit. */
+/**
+ * Heartbeats: the service's hottest path. Concurrent ones share a statement and are answered after its commit; those that
+ * change nothing but their time are answered at once, and written within a second.
+ */
 export const createHeartbeatsService = (parts: {
   readonly database: Database
   readonly store: HeartbeatsStore
@@ -92,7 +97,10 @@ export const createHeartbeatsService = (parts: {
   const contributors = { ...NOTHING_TO_ADD }
 
   const fleetSize = knownFleetSize(activeDevices)
-  const write = writeTogether(database, store, (deviceIds) => contributors.announcedTo(deviceIds))
+  const late = createLateHeartbeats(
+    writeTogether(database, store, (deviceIds) => contributors.announcedTo(deviceIds)),
+    changes,
+  )
 
   const beatOnce = async (
     caller: Caller,
@@ -102,7 +110,7 @@ export const createHeartbeatsService = (parts: {
   ): Promise<Recorded> => {
     if (orgId !== undefined && !sees(caller, orgId)) throw notFound('Device', deviceId)
     const isOwn = orgId === undefined && caller.deviceName === deviceId
-    const { recorded: device, announced } = await write({
+    const beat: Beat = {
       deviceId,
       status: report.status ?? null,
       metrics: report.metrics ?? null,
@@ -112,7 +120,9 @@ export const createHeartbeatsService = (parts: {
       // A device means itself by its name, whoever else has it.
       onlyId: holds(caller, 'devices:write') && !isOwn ? null : caller.deviceId,
       onlyOrg: caller.orgId ?? orgId ?? null,
-    })
+      beats: 1,
+    }
+    const { recorded: device, announced } = await late.record(beat, (known) => ({ ...UNANNOUNCED, recorded: known }))
     if (device === null) {
       await devices.get(caller, deviceId, { orgId }) // not_found comes before anything else
       throw forbidden('This key may send heartbeats for its own device only; for others it lacks devices:write.')
@@ -150,7 +160,15 @@ export const createHeartbeatsService = (parts: {
     },
 
     /** In the transaction of what devices are to be told of; `announcedTo` is then asked what that means to them. */
-    announce: announcements.announce,
+    announce(tx: Executor, subjectId: string): Promise<void> {
+      late.announced()
+      return announcements.announce(tx, subjectId)
+    },
+
+    /** Writes the heartbeats that were answered before: what reads devices calls it first. */
+    flush: late.flush,
+
+    close: late.close,
 
     /** Takes announcements back, when nothing is left to be said. */
     withdraw: announcements.withdraw,
@@ -219,7 +237,7 @@ const knownFleetSize = (activeDevices: () => Promise<number>): (() => number) =>
 
 /** Writes concurrent heartbeats together, and asks once for all of them what there is to announce. */
 const writeTogether = (database: Database, store: HeartbeatsStore, announcedTo: HeartbeatContributors['announcedTo']) =>
-  createBatcher<Beat, { readonly recorded: Received | null; readonly announced: Announced }>({
+  createBatcher<Beat, Written & { readonly announced: Announced }>({
     maxBatch: 1000,
     run: async (beats) => {
       const merged = [...mergeByDevice(beats)].sort(([, a], [, b]) => (a.deviceId < b.deviceId ? -1 : 1))
@@ -231,7 +249,7 @@ const writeTogether = (database: Database, store: HeartbeatsStore, announcedTo: 
       const announced = isAnnounced
         ? await announcedTo([...new Set(recorded.flatMap((one) => one?.id ?? []))])
         : NOTHING
-      return beats.map((beat) => ({ recorded: recorded[at.get(rightsOf(beat))!] ?? null, announced }))
+      return beats.map((beat) => ({ recorded: recorded[at.get(rightsOf(beat))!] ?? null, announced, isAnnounced }))
     },
   })
 
@@ -241,21 +259,12 @@ const mayJoin = (round: Wanting, device: Received): boolean => {
   return round.orgId === device.orgId || (round.groupId !== null && device.orgId === null)
 }
 
-const rightsOf = ({ onlyId, onlyOrg, deviceId }: Beat): string => JSON.stringify([onlyId, onlyOrg, deviceId])
-
-/** One row per device: what a later beat leaves out, an earlier one in the batch may still say. */
+/** One row per device. */
 const mergeByDevice = (beats: readonly Beat[]): Map<string, Beat> => {
   const merged = new Map<string, Beat>()
   for (const beat of beats) {
     const rights = rightsOf(beat)
-    const earlier = merged.get(rights)
-    merged.set(rights, {
-      ...beat,
-      status: beat.status ?? earlier?.status ?? null,
-      metrics: beat.metrics ?? earlier?.metrics ?? null,
-      trains: beat.trains ?? earlier?.trains ?? null,
-      waitSeconds: Math.max(beat.waitSeconds, earlier?.waitSeconds ?? 0),
-    })
+    merged.set(rights, mergeBeats(merged.get(rights), beat))
   }
   return merged
 }

@@ -16,6 +16,8 @@ export interface Beat {
   readonly onlyId: string | null
   /** When set, the beat counts only inside this organization. */
   readonly onlyOrg: string | null
+  /** How many it stands for. */
+  readonly beats: number
 }
 
 export interface Received {
@@ -92,11 +94,11 @@ const write = async (db: Executor, beats: readonly Beat[]): Promise<HeardRow[]> 
       metrics = coalesce(b.metrics::jsonb, d.metrics),
       heartbeat_slot = greatest(b.slot, d.heartbeat_slot),
       heartbeat_counts = case
-        when d.heartbeat_slot is null then array[1]::smallint[]
+        when d.heartbeat_slot is null then array[b.beats]::smallint[]
         when b.slot <= d.heartbeat_slot then d.heartbeat_counts[:cardinality(d.heartbeat_counts) - 1]
-          || least(d.heartbeat_counts[cardinality(d.heartbeat_counts)] + 1, ${MAX_COUNT})::smallint
+          || least(d.heartbeat_counts[cardinality(d.heartbeat_counts)] + b.beats, ${MAX_COUNT})::smallint
         else d.heartbeat_counts[greatest(1, cardinality(d.heartbeat_counts) + b.slot - d.heartbeat_slot - ${MAX_SLOTS - 1}):]
-          || array_fill(0::smallint, array[least(b.slot - d.heartbeat_slot, ${MAX_SLOTS}) - 1]) || 1::smallint
+          || array_fill(0::smallint, array[least(b.slot - d.heartbeat_slot, ${MAX_SLOTS}) - 1]) || b.beats::smallint
       end
     from (
       select * from unnest(
@@ -105,8 +107,8 @@ const write = async (db: Executor, beats: readonly Beat[]): Promise<HeardRow[]> 
         ${beats.map((b) => b.at)}::timestamptz[],
         ${beats.map((b) => b.onlyId)}::uuid[], ${beats.map((b) => b.onlyOrg)}::text[],
         ${beats.map((b) => b.trains)}::boolean[], ${beats.map((b) => b.waitSeconds)}::real[],
-        ${beats.map((b) => slotAt(b.at))}::integer[]
-      ) with ordinality as u (device_id, status, metrics, at, only_id, only_org, trains, wait_seconds, slot, n)
+        ${beats.map((b) => slotAt(b.at))}::integer[], ${beats.map((b) => Math.min(b.beats, MAX_COUNT))}::integer[]
+      ) with ordinality as u (device_id, status, metrics, at, only_id, only_org, trains, wait_seconds, slot, beats, n)
     ) as b
     -- Nearly every beat is of the device that owns the key. Else it is of the only one of that name that the key sees.
     where d.id = coalesce(b.only_id, (

@@ -32,6 +32,7 @@ import { backups } from './0031-backups.ts'
 import { groupMembersByTime } from './0032-group-members-by-time.ts'
 import { approvals } from './0034-approvals.ts'
 import { heartbeatCounts } from './0037-heartbeat-counts.ts'
+import { deviceNamesByParts } from './0038-device-names-by-parts.ts'
 
 /** Forward only, applied in this order. A published migration is never edited: add the next one. */
 export const MIGRATIONS = [
@@ -69,4 +70,5 @@ export const MIGRATIONS = [
   groupMembersByTime,
   approvals,
   heartbeatCounts,
+  deviceNamesByParts,
 ] as const

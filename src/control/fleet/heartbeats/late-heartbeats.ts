@@ -1,0 +1,148 @@
+import { LRUCache } from 'lru-cache'
+import { slotAt } from '../../../domain/heartbeat-counts.ts'
+import type { Changes } from '../../events.ts'
+import type { Beat, Received } from './heartbeats.store.ts'
+
+/** Heartbeats that were answered before they were written are lost in a crash: those of so long. */
+const FLUSH_MS = 1000
+/** What another process wrote of a device is seen after this long, or at the next write. */
+const KNOWN_MS = 300_000
+const KNOWN_BYTES = 64 * 1024 * 1024
+const BYTES_OF_ONE = 500
+
+interface Known {
+  readonly device: Received
+  readonly metrics: string | null
+}
+
+export interface Written {
+  readonly recorded: Received | null
+  readonly isAnnounced: boolean
+}
+
+export const rightsOf = ({ onlyId, onlyOrg, deviceId }: Beat): string => JSON.stringify([onlyId, onlyOrg, deviceId])
+
+/** Both as one: what a later beat leaves out, an earlier one may still say. */
+export const mergeBeats = (earlier: Beat | undefined, beat: Beat): Beat =>
+  earlier === undefined
+    ? beat
+    : {
+        ...beat,
+        status: beat.status ?? earlier.status,
+        metrics: beat.metrics ?? earlier.metrics,
+        trains: beat.trains ?? earlier.trains,
+        waitSeconds: Math.max(beat.waitSeconds, earlier.waitSeconds),
+        beats: beat.beats + earlier.beats,
+      }
+
+/**
+ * Answers heartbeats that change nothing but their time from memory, and writes them together each second. All others, and
+ * all while there is something to announce, or the database does not take what it is given, are answered after their commit.
+ */
+export const createLateHeartbeats = <Answer extends Written>(
+  write: (beat: Beat) => Promise<Answer>,
+  changes: Changes,
+) => {
+  const known = new LRUCache<string, Known>({
+    maxSize: KNOWN_BYTES,
+    sizeCalculation: ({ metrics }) => BYTES_OF_ONE + (metrics?.length ?? 0),
+    ttl: KNOWN_MS,
+  })
+  let late = new Map<string, Beat>()
+  let timer: NodeJS.Timeout | null = null
+  let writing: Promise<unknown> = Promise.resolve()
+  /** The rounds of which a write has said that there is nothing to announce; null: unknown. */
+  let quietRounds: number | null = null
+  let announcedAt = 0
+
+  const metricsOf = ({ metrics }: Beat): string | null => (metrics === null ? null : JSON.stringify(metrics))
+
+  const writeNow = async (rights: string, beat: Beat): Promise<Answer> => {
+    const rounds = changes.versionOf('rounds')
+    const answer = await write(beat)
+    if (answer.recorded === null) known.delete(rights)
+    else {
+      const metrics = metricsOf(beat) ?? known.peek(rights)?.metrics ?? null
+      known.set(rights, { device: answer.recorded, metrics })
+    }
+    quietRounds = answer.isAnnounced || Date.now() - announcedAt < FLUSH_MS ? null : rounds
+    return answer
+  }
+
+  const writeLate = async (): Promise<void> => {
+    const beats = [...late]
+    late = new Map()
+    const failed = await Promise.all(
+      beats.map(([rights, beat]) =>
+        writeNow(rights, beat).then(
+          () => null,
+          () => [rights, beat] as const,
+        ),
+      ),
+    )
+    for (const each of failed) {
+      if (each === null) continue
+      const [rights, beat] = each
+      const later = late.get(rights)
+      late.set(rights, later === undefined ? beat : mergeBeats(beat, later))
+      quietRounds = null
+      startTimer()
+    }
+  }
+
+  /** Resolves when all that was answered before this call is written, or the database has refused it, and is tried again later. */
+  const flush = async (): Promise<void> => {
+    if (late.size > 0) writing = writing.then(writeLate)
+    await writing
+  }
+
+  const startTimer = (): void => {
+    timer ??= setTimeout(() => {
+      timer = null
+      void flush()
+    }, FLUSH_MS).unref()
+  }
+
+  /** Null: it is not one of those. */
+  const answerLate = (rights: string, beat: Beat): Received | null => {
+    if (beat.waitSeconds > 0 || quietRounds !== changes.versionOf('rounds')) return null
+    const found = known.get(rights)
+    if (found === undefined) return null
+    const { device, metrics } = found
+    const isNews =
+      (beat.status ?? device.reported) !== device.reported ||
+      (beat.trains ?? device.trains) !== device.trains ||
+      (metricsOf(beat) ?? metrics) !== metrics ||
+      slotAt(beat.at) !== slotAt(device.lastHeartbeat)
+    if (isNews) return null
+    // What it says again another key may contradict before it is written. Metrics go with it: another process may have changed them.
+    late.set(rights, mergeBeats(late.get(rights), { ...beat, status: null, trains: null }))
+    startTimer()
+    return beat.at > device.lastHeartbeat ? { ...device, lastHeartbeat: beat.at } : device
+  }
+
+  return {
+    flush,
+
+    /** Something is being announced: what a write says meanwhile may be older. */
+    announced(): void {
+      announcedAt = Date.now()
+      quietRounds = null
+    },
+
+    /** `late` is the answer to a heartbeat that is not written yet. */
+    async record(beat: Beat, lateAnswer: (device: Received) => Answer): Promise<Answer> {
+      const rights = rightsOf(beat)
+      const device = answerLate(rights, beat)
+      if (device !== null) return lateAnswer(device)
+      // In the order in which they came, and each in its quarter of an hour.
+      if (late.has(rights)) await flush()
+      return writeNow(rights, beat)
+    },
+
+    async close(): Promise<void> {
+      await flush()
+      if (timer !== null) clearTimeout(timer)
+    },
+  }
+}

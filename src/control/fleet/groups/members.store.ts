@@ -80,7 +80,11 @@ export const createGroupMembersStore = () => ({
    * In the order in which they were added, and of those added together as they were registered. Which times the page is of is
    * found in the index alone, so that only devices added at these are read.
    */
-  async members(db: Executor, groupId: string, { limit, offset }: { limit: number; offset: number }): Promise<GroupMember[]> {
+  async members(
+    db: Executor,
+    groupId: string,
+    { limit, offset }: { limit: number; offset: number },
+  ): Promise<GroupMember[]> {
     const { rows } = await sql<MemberRow>`
       with times as materialized (
         select min(added_at) as first, max(added_at) as last from (

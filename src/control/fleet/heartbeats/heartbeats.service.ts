@@ -11,7 +11,7 @@ import type { Changes } from '../../events.ts'
 import type { DevicesService, NamedDevice } from '../devices/devices.service.ts'
 import type { AnnouncementsStore } from './announcements.store.ts'
 import type { Beat, HeartbeatsStore, Received } from './heartbeats.store.ts'
-import { createLateHeartbeats, mergeBeats, rightsOf, type Written } from './late-heartbeats.ts'
+import { createLateHeartbeats, mergeBeats, rightsOf, type Written } from './late-heartbeats.service.ts'
 
 export interface Report {
   readonly status: DeviceStatus | undefined

@@ -132,6 +132,8 @@ it('every operation that changes something leaves one entry, of its object, in t
   )
   await drive('setMemberRole', ['PATCH', `/team/${bob.id}`, { role: 'viewer' }], by('invitation', bob.id as string))
   await drive('removeMember', ['DELETE', `/team/${bob.id}`], by('invitation', bob.id as string))
+  const bobsName = ['DELETE', `/audit/names/invitation/${bob.id}`] as const
+  await drive('eraseAuditName', bobsName, by('invitation', bob.id as string))
   await drive('setSignInPolicy', ['PATCH', '/team/policy', { session_hours: 12 }], by('settings', 'acme'))
   await drive('setOrgSettings', ['PATCH', '/orgs/acme/settings', { session_hours: 8 }], by('settings', 'acme'))
 

@@ -66,6 +66,8 @@ const NOWHERE: References = {
   passkey_id: NOBODY,
   entry_id: '1000000',
   approval_id: NOBODY,
+  name_kind: 'key',
+  name_id: NOBODY,
   backup_id: NOBODY,
   alias: 'nowhere-alias',
   sha256: '0'.repeat(64),
@@ -221,6 +223,8 @@ const openOrganizations = async () => {
   const references: References = {
     entry_id: String(entries[0]!.id),
     approval_id: approval.id,
+    name_kind: 'key',
+    name_id: acme.id,
     backup_id: NOBODY,
     org_id: 'acme',
     member_id: invited.id,

@@ -176,6 +176,15 @@ export interface paths {
         /** Change the role of a member */
         patch: operations["setMemberRole"];
     };
+    "/api/v1/audit/names/{name_kind}/{name_id}": {
+        parameters: {
+        };
+        /**
+         * Erase a name from the audit log
+         * @description Of a removed person, a key, a device or another object: its name, the addresses that it acted from, and of a person the account's address and name. The entries stay with their ids, and the chain still fits.
+         */
+        delete: operations["eraseAuditName"];
+    };
     "/api/v1/team/policy": {
         parameters: {
         };
@@ -9615,6 +9624,32 @@ export interface operations {
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
             507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    eraseAuditName: {
+        parameters: {
+            query?: {
+                /** @description For keys without an org_id */
+                org_id?: string;
+            };
+            path: {
+                /** @description As in the entries: person, key, device, invitation, ... */
+                name_kind: string;
+                /** @description Its id in the entries */
+                name_id: string;
+            };
+        };
+        responses: {
+            /** @description Success */
+            204: { headers: { [name: string]: unknown; }; };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getSignInPolicy: {

@@ -32,6 +32,14 @@ export const audit: Resource = {
     action('show', 'show an entry of the audit log', 'GET /api/v1/audit/{entry_id}', {
       args: [argument('entry', 'the id of an entry', { field: 'entry_id' })],
     }),
+    action('erase', 'erase a name from the audit log', 'DELETE /api/v1/audit/names/{name_kind}/{name_id}', {
+      args: [
+        argument('kind', 'person, key, device or another kind, as the entries have it', { field: 'name_kind' }),
+        argument('id', 'its id in the entries', { field: 'name_id' }),
+      ],
+      confirm: 'Erasing the name of the {kind} {id}, for good',
+      done: 'Erased. The entries stay, with the id.',
+    }),
     { name: 'export', summary: 'print the audit log', load: () => import('./audit-export.command.ts') },
     {
       name: 'verify',

@@ -23,9 +23,10 @@ import { createOrgsService } from './orgs/orgs.service.ts'
 import { createOrgsStore } from './orgs/orgs.store.ts'
 import { createSettingsService, type SettingsService } from './orgs/settings.service.ts'
 import { createSettingsStore } from './orgs/settings.store.ts'
+import { createNameErasure } from './people/name-erasure.service.ts'
 import { createPeopleService } from './people/people.service.ts'
 import { createPeopleStore } from './people/people.store.ts'
-import { invitationsRoutes, signInPolicyRoutes, teamRoutes } from './people/team.routes.ts'
+import { invitationsRoutes, nameErasureRoutes, signInPolicyRoutes, teamRoutes } from './people/team.routes.ts'
 import { createRateLimitsStore } from './rate-limits/rate-limits.store.ts'
 import { createSessionPresenter } from './sessions/session-view.service.ts'
 import { sessionsRoutes } from './sessions/sessions.routes.ts'
@@ -70,9 +71,10 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
     now,
   })
   const sessions = createSessionsService({ database, store: createSessionsStore(), keys, enrollment, now, newId })
+  const peopleStore = createPeopleStore()
   const people = createPeopleService({
     database,
-    store: createPeopleStore(),
+    store: peopleStore,
     mailer: createMailer(config.smtp),
     endAccess: keys.revokeOfPerson,
     forget: keys.forgetPerson,
@@ -101,10 +103,12 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
   const oidc = createOidc({ database, provider, accounts, people, sessions, signIn, steps, now })
   const auditParts = { database, store: createAuditStore(), signer, now }
   const audit = createAudit(auditParts)
+  const eraseNames = createNameErasure({ database, store: peopleStore, audit })
   const auditChains = createAuditChains({ ...auditParts, audit, dataDir: config.dataDir })
   events.inTransaction('unbound.adopted', (tx, { orgId }) => keysStore.adopt(tx, orgId))
   return {
     approvals,
+    eraseNames,
     settingsChanges,
     audit,
     auditChains,
@@ -181,6 +185,7 @@ export const access: Module<Access, object> = {
     orgSettingsRoutes(app, orgs, { settings, changes: services.settingsChanges, approvals: services.approvals })
     approvalsRoutes(app, services.approvals)
     teamRoutes(app, { people, publicUrl: config.publicUrl, now })
+    nameErasureRoutes(app, services.eraseNames)
     signInPolicyRoutes(app, settings)
     invitationsRoutes(app, people)
     sessionsRoutes(app, { sessions, login, present })

@@ -174,13 +174,14 @@ export const createAuditStore = () => ({
     return Number(numDeletedRows)
   },
 
-  /** Forgets the name of somebody or something, and of an actor the addresses. The entries stay as they are. */
-  async erase(tx: Executor, orgId: string, kind: string, id: string): Promise<void> {
-    await sql`
+  /** Forgets the name of somebody or something, and of an actor the addresses; returns how many. The entries stay as they are. */
+  async erase(tx: Executor, orgId: string, kind: string, id: string): Promise<number> {
+    const { numAffectedRows = 0n } = await sql`
       delete from audit_names where org_id = ${orgId} and ((kind = ${kind} and id = ${id}) or (kind = 'address' and id in (
         select address_id from audit_entries where org_id = ${orgId} and actor_kind = ${kind} and actor_id = ${id})))`.execute(
       tx,
     )
+    return Number(numAffectedRows)
   },
 })
 

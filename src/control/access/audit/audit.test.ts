@@ -297,3 +297,48 @@ test('a change that is rolled back leaves no entry, and one that is run again af
   expect((await db.selectFrom('keys').selectAll().where('name', '=', 'again').execute()).length).toBe(1)
   expect(await entries(acme.api_key, '?object=again')).toHaveLength(1)
 })
+
+test('entries are pruned for their age by the rule of their organization; the chain is verified from there on', async () => {
+  const { world, root, call, adminOf, entries, verify, db } = await openWorld()
+  const acme = (await adminOf('acme')).api_key
+  await call(root, 'POST', '/orgs', { name: 'acme' })
+  const { api_key: beta } = await adminOf('beta')
+  await call(acme, 'PATCH', '/orgs/acme/settings', { audit_retention_days: 30 })
+  const kept = (await call<{ heads: object[] }>(acme, 'GET', '/audit/head')).heads
+  await world.advance(31 * 24 * 3600)
+  await call(acme, 'PATCH', '/orgs/acme/settings', { session_hours: 8 })
+  await world.service.runRetention()
+  expect((await entries(acme)).map(({ seq }) => seq)).toEqual([4])
+  expect((await entries(beta)).map(({ seq }) => seq)).toEqual([1])
+  const found = await verify(acme, { heads: kept })
+  expect(found).toMatchObject({
+    valid: true,
+    chains: [{ org_id: 'acme', entries: 1, first_seq: 4, last_seq: 4, heads: 1 }],
+  })
+  // Who deletes one more is found out, with and without a new beginning.
+  await sql`delete from audit_entries where org_id = 'acme'`.execute(db)
+  expect(faultsIn(await verify(acme))).toEqual([['acme', 'Entry 4: it is missing.']])
+  await sql`update audit_heads set pruned_seq = 4, pruned_hash = hash where org_id = 'acme'`.execute(db)
+  expect(faultsIn(await verify(acme))).toEqual([
+    ['acme', 'Entry 4: that it was deleted for its age is not signed by this service.'],
+  ])
+})
+
+test('the name of somebody who was removed is erased, and the chain still fits', async () => {
+  const { world, root, call, verify, db } = await openWorld()
+  const { token } = await call<{ token: string }>(root, 'POST', '/team', { email: 'bob@acme.example', org_id: 'acme' })
+  const accepted = { token, name: 'Bob', password: 'four unrelated words here' }
+  const { id } = await call<Made>(root, 'POST', '/invitations/accept', accepted)
+  const erase = (key = root, org = 'acme') =>
+    world.request('DELETE', `/api/v1/audit/names/person/${id}?org_id=${org}`, { key })
+  expect(await erase()).toMatchObject({ status: 409, body: { message: expect.stringContaining('remove them first') } })
+  await call(root, 'DELETE', `/team/${id}`)
+  expect((await erase(root, 'beta')).status).toBe(404)
+  expect((await erase()).status).toBe(204)
+  expect((await erase()).status).toBe(404)
+  const kept = await sql<{ all: string }>`
+    select (select string_agg(p::text, '') from people p) || (select coalesce(string_agg(i::text, ''), '') from invitations i)
+      || (select string_agg(n::text, '') from audit_names n where kind = 'person') as all`.execute(db)
+  expect(kept.rows[0]?.all ?? '').not.toMatch(/bob/i)
+  expect((await verify(root)).valid).toBe(true)
+})

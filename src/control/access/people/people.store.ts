@@ -103,6 +103,20 @@ export const createPeopleStore = () => {
         .execute()
     },
 
+    /** Of somebody who was removed: the address and name, and the invitation that they came by. Returns how many had one. */
+    async eraseRemoved(tx: Executor, orgId: string, id: string): Promise<number> {
+      const { rows } = await sql<{ email: string }>`
+        with erased as (
+          select id, email from people where id = ${id} and org_id = ${orgId} and removed_at is not null and email is not null
+        ), invited as (
+          delete from invitations where org_id = ${orgId} and lower(email) in (select lower(email) from erased)
+        ), changed as (
+          update people set email = null, name = null where id in (select id from erased)
+        )
+        select email from erased`.execute(tx)
+      return rows.length
+    },
+
     /** An open invitation of the same address is replaced. */
     async invite(tx: Executor, invitation: Invitation): Promise<void> {
       await sql`

@@ -4,6 +4,7 @@ import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import type { OrgSettings, SettingsService } from '../orgs/settings.service.ts'
+import type { EraseNames } from './name-erasure.service.ts'
 import {
   type Invitation as Invited,
   type Member as Listed,
@@ -17,6 +18,7 @@ import {
   InvitationView,
   Member,
   MemberParams,
+  NameParams,
   NewInvitation,
   NewRole,
   NewSignInPolicy,
@@ -127,6 +129,32 @@ export const teamRoutes = (app: App, { people, publicUrl, now }: TeamParts): voi
     },
     async (request, reply) => {
       await people.remove(callerOf(request), request.params.member_id)
+      return reply.code(204).send(null)
+    },
+  )
+}
+
+/** Erasing who somebody was. */
+export const nameErasureRoutes = (app: App, erase: EraseNames): void => {
+  app.delete(
+    '/api/v1/audit/names/:name_kind/:name_id',
+    {
+      schema: {
+        operationId: 'eraseAuditName',
+        summary: 'Erase a name from the audit log',
+        description:
+          'Of a removed person, a key, a device or another object: its name, the addresses that it acted from, and of a ' +
+          "person the account's address and name. The entries stay with their ids, and the chain still fits.",
+        'x-extension': true,
+        params: NameParams,
+        querystring: TeamQuery,
+        response: { 204: Type.Null() },
+      },
+      config: ONE,
+    },
+    async (request, reply) => {
+      const { name_kind: kind, name_id: id } = request.params
+      await erase(callerOf(request), request.query.org_id, kind, id)
       return reply.code(204).send(null)
     },
   )

@@ -101,3 +101,7 @@ export const NewSignInPolicy = Body('NewSignInPolicy', 'Sign-in rules to change'
 })
 export const TeamQuery = Type.Object({ org_id: Type.Optional(OrgId) })
 export const MemberParams = Type.Object({ member_id: Type.String() })
+export const NameParams = Type.Object({
+  name_kind: Type.String({ maxLength: 40, description: 'As in the entries: person, key, device, invitation, ...' }),
+  name_id: Type.String({ maxLength: 255, description: 'Its id in the entries' }),
+})

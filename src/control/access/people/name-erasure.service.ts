@@ -1,0 +1,30 @@
+import type { Caller } from '../../../domain/access.ts'
+import { conflict, notFound } from '../../../domain/errors.ts'
+import { isUuid } from '../../../domain/model.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import { auditNote } from '../../audit-note.ts'
+import type { Audit } from '../audit/audit.service.ts'
+import { teamOf } from './people.service.ts'
+import type { PeopleStore } from './people.store.ts'
+
+/** Forgets who somebody was: the entries of the audit log stay, with their ids. */
+export const createNameErasure =
+  (parts: { readonly database: Database; readonly store: PeopleStore; readonly audit: Pick<Audit, 'eraseNames'> }) =>
+  /**
+   * The name in the audit log, the addresses that an actor came from, and of a person the account's address and name.
+   * @throws conflict for a person who was not removed, not_found where nothing is kept
+   */
+  (caller: Caller, org: string | undefined, kind: string, id: string): Promise<void> => {
+    const { database, store, audit } = parts
+    const orgId = teamOf(caller, org)
+    return database.transaction(async (tx) => {
+      if (kind === 'person' && isUuid(id) && (await store.find(tx, id))?.orgId === orgId)
+        throw conflict('This person is a member: remove them first, with svc team remove.')
+      const names = await audit.eraseNames(tx, { orgId, kind, id })
+      const accounts = kind === 'person' && isUuid(id) ? await store.eraseRemoved(tx, orgId, id) : 0
+      if (names + accounts === 0) throw notFound('Name', id, `of kind '${kind}'`)
+      auditNote({ kind, id, orgId, after: { erased: true } })
+    })
+  }
+
+export type EraseNames = ReturnType<typeof createNameErasure>

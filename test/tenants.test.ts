@@ -34,7 +34,13 @@ interface Call {
 const OWNERS_ONLY = /does not belong to 'beta': only its owner may do this/
 
 /** The same for everybody, or different at each look; and a person's own in their browser, which is refused to every key. */
-const EVERYBODYS = new Set(['/api/v1/status', '/api/v1/benchmarks', '/api/v1/account', '/api/v1/account/sessions'])
+const EVERYBODYS = new Set([
+  '/api/v1/status',
+  '/api/v1/benchmarks',
+  '/api/v1/account',
+  '/api/v1/account/sessions',
+  '/api/v1/account/passkeys',
+])
 
 /** What a name in a path, a query or a body stands for. */
 type References = Readonly<Record<string, string>>

@@ -69,7 +69,7 @@ const ByPassword = ({
   >
     <label>
       Email
-      <input name="email" type="email" required defaultValue={email} maxLength={254} autoComplete="username" />
+      <input name="email" inputMode="email" required defaultValue={email} maxLength={254} autoComplete="username" />
     </label>
     <label>
       Password

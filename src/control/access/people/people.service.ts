@@ -133,7 +133,8 @@ export const createPeopleService = (parts: {
       const invitation = {
         id: newId(),
         orgId,
-        email: requested.email,
+        // Letters with marks are written in two ways.
+        email: requested.email.normalize('NFC'),
         role: requested.role,
         hash: hashOf(token),
         invitedBy: caller.personId ?? caller.keyId,

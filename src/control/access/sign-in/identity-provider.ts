@@ -151,7 +151,7 @@ export const createIdentityProvider = ({ issuer, clientId, clientSecret }: Provi
         const { iss, sub, email, name, amr, auth_time: at } = claims
         return {
           identity: `${iss} ${sub}`,
-          email: typeof email === 'string' && claims.email_verified === true ? email : null,
+          email: typeof email === 'string' && claims.email_verified === true ? email.normalize('NFC') : null,
           name: typeof name === 'string' && name !== '' ? name.slice(0, 128) : null,
           mfa: Array.isArray(amr) && amr.includes('mfa'),
           ageSeconds: typeof at === 'number' ? Math.max(0, Date.now() / 1000 - at) : null,

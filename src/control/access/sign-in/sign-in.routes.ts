@@ -60,7 +60,10 @@ export const signInRoutes = (
       if (email !== undefined || password !== undefined) {
         if (email === undefined) throw badRequest('email: it belongs to the password.')
         if (password === undefined) throw badRequest('password: it belongs to the email.')
-        const outcome = await signIn.byPassword({ email: email.trim(), password, orgId }, browserOf(request))
+        const outcome = await signIn.byPassword(
+          { email: email.trim().normalize('NFC'), password, orgId },
+          browserOf(request),
+        )
         reply.header('set-cookie', cookiesOf(request, outcome))
         if (outcome.kind === 'step') return reply.code(200).send(presentStep(outcome))
         return reply.code(201).send(await present(outcome.opened.caller))

@@ -25,7 +25,8 @@ export const InviteMember = ({
         <Fields>
           <TextField
             label="Email"
-            type="email"
+            inputMode="email"
+            autoComplete="off"
             required
             maxLength={254}
             value={email}

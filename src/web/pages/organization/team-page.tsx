@@ -13,6 +13,7 @@ import { type Column, Table } from '../../parts/table.tsx'
 import { InviteMember, ROLE_OPTIONS } from './invite-member.tsx'
 import { OrganizationHeader } from './organization-header.tsx'
 import { ShownOnce } from './shown-once.tsx'
+import { SignInPolicy } from './sign-in-policy.tsx'
 
 type Member = AnswerOf<'/api/v1/team'>['members'][number]
 
@@ -91,6 +92,7 @@ export const TeamPage = () => {
           </Panel>
         )}
       </Loaded>
+      <SignInPolicy />
       {inviting && <InviteMember onMade={setLink} onClose={() => setInviting(false)} />}
       {changing && <SetRole member={changing} onClose={() => setChanging(null)} />}
       {removing && (

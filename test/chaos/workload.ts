@@ -164,8 +164,11 @@ const must = async (asked: Promise<{ status: number; body: Record<string, unknow
 
 /** Models, a federation with a budget, and devices, before anything goes wrong; returns the devices' keys. */
 const prepare = async (operator: Operator, receiver: string) => {
-  await must(operator.ask('POST', '/models', { name: 'app' }))
-  await must(operator.ask('POST', '/models', { name: 'net', framework: 'pytorch' }))
+  for (const body of [{ name: 'app' }, { name: 'net', framework: 'pytorch' }]) {
+    // On a busy machine the first answer may come too late: then it is there already.
+    const { status } = await operator.ask('POST', '/models', body)
+    if (status !== 201 && status !== 409) throw new Error(`the workload cannot begin: ${status} at model ${body.name}`)
+  }
   const weights = encodeModel(initialModel({ ...SHAPE, hidden: [], seed: 0 }), new Map())
   const form = formOf({})
   form.set('file', new Blob([weights]), 'net.safetensors')

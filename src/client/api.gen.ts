@@ -1501,7 +1501,7 @@ export interface paths {
         get: operations["listIntegrations"];
         /**
          * Create an integration
-         * @description Send events (logs) or figures (metrics) of the organization to a receiver, from now on.
+         * @description Send events (logs), figures (metrics) or training of the organization to a receiver, from now on.
          */
         post: operations["createIntegration"];
     };
@@ -2794,6 +2794,10 @@ export interface components {
          *       "name": "Release channel",
          *       "endpoint": "https://hooks.acme.example/tributary",
          *       "format": "json",
+         *       "topics": [
+         *         "rollout",
+         *         "audit"
+         *       ],
          *       "config": {
          *         "secret": "(secret)"
          *       },
@@ -2818,11 +2822,12 @@ export interface components {
             name: string;
             endpoint: string;
             format: components["schemas"]["LogFormat"] | null;
+            topics: components["schemas"]["IntegrationTopic"][] | null;
             /** @description Without the values of secrets */
             config: { [key: string]: string; };
             /** @enum {string} */
             status: "active" | "paused" | "failing";
-            /** @description Events that wait to be delivered */
+            /** @description Events, or jobs and rounds, that wait to be delivered */
             pending: number;
             oldest_pending_at: string | null;
             /** @description Events that the receiver refused for good */
@@ -4553,7 +4558,7 @@ export interface components {
             counts: number[];
         };
         /**
-         * @description A receiver of metrics or logs
+         * @description A receiver of metrics, logs or training
          * @example {
          *       "id": "5f0c7f0a-51c6-4b41-9a2f-6f4a1c0f9d11",
          *       "org_id": "acme",
@@ -4562,6 +4567,10 @@ export interface components {
          *       "name": "Release channel",
          *       "endpoint": "https://hooks.acme.example/tributary",
          *       "format": "json",
+         *       "topics": [
+         *         "rollout",
+         *         "audit"
+         *       ],
          *       "config": {
          *         "secret": "(secret)"
          *       },
@@ -4585,11 +4594,12 @@ export interface components {
             name: string;
             endpoint: string;
             format: components["schemas"]["LogFormat"] | null;
+            topics: components["schemas"]["IntegrationTopic"][] | null;
             /** @description Without the values of secrets */
             config: { [key: string]: string; };
             /** @enum {string} */
             status: "active" | "paused" | "failing";
-            /** @description Events that wait to be delivered */
+            /** @description Events, or jobs and rounds, that wait to be delivered */
             pending: number;
             oldest_pending_at: string | null;
             /** @description Events that the receiver refused for good */
@@ -4609,7 +4619,7 @@ export interface components {
          * @description What is sent
          * @enum {string}
          */
-        IntegrationKind: "metrics" | "logs";
+        IntegrationKind: "metrics" | "logs" | "training";
         /**
          * @description Integrations
          * @example {
@@ -4622,6 +4632,10 @@ export interface components {
          *           "name": "Release channel",
          *           "endpoint": "https://hooks.acme.example/tributary",
          *           "format": "json",
+         *           "topics": [
+         *             "rollout",
+         *             "audit"
+         *           ],
          *           "config": {
          *             "secret": "(secret)"
          *           },
@@ -4650,7 +4664,7 @@ export interface components {
              * @description Refused where the integration is of another kind
              * @enum {string}
              */
-            kind?: "metrics" | "logs";
+            kind?: "metrics" | "logs" | "training";
         };
         /**
          * @description A receiver's answer to a sample
@@ -4668,11 +4682,13 @@ export interface components {
             response: string;
             milliseconds: number;
         };
+        /** @enum {string} */
+        IntegrationTopic: "round" | "job" | "model" | "rollout" | "deployment" | "experiment" | "policy" | "device" | "group" | "federation" | "file" | "audit";
         /**
-         * @description prometheus, opentelemetry, datadog and statsd take metrics; otlp, webhook, splunk, elasticsearch and syslog take logs
+         * @description prometheus, opentelemetry, datadog and statsd take metrics; otlp, webhook, splunk, elasticsearch and syslog take logs; mlflow takes training
          * @enum {string}
          */
-        IntegrationType: "prometheus" | "opentelemetry" | "datadog" | "statsd" | "otlp" | "webhook" | "splunk" | "elasticsearch" | "syslog";
+        IntegrationType: "prometheus" | "opentelemetry" | "datadog" | "statsd" | "otlp" | "webhook" | "splunk" | "elasticsearch" | "syslog" | "mlflow";
         /**
          * @description Organizations to invite
          * @example {
@@ -6074,23 +6090,29 @@ export interface components {
             tags?: string[];
         };
         /**
-         * @description A receiver of metrics or logs
+         * @description A receiver of metrics, logs or training
          * @example {
          *       "kind": "logs",
          *       "type": "webhook",
          *       "name": "Release channel",
-         *       "endpoint": "https://hooks.acme.example/tributary"
+         *       "endpoint": "https://hooks.acme.example/tributary",
+         *       "topics": [
+         *         "rollout",
+         *         "audit"
+         *       ]
          *     }
          */
         NewIntegration: {
-            kind: components["schemas"]["IntegrationKind"];
+            kind?: components["schemas"]["IntegrationKind"];
             type: components["schemas"]["IntegrationType"];
             /** @description The type's when absent */
             name?: string;
             /** @description The receiver's address; datadog has a default */
             endpoint?: string;
             format?: components["schemas"]["LogFormat"];
-            /** @description By type: username, password, bearer_token and headers; datadog: api_key; splunk: token; webhook: secret; elasticsearch: api_key, index; statsd: prefix. Stored encrypted */
+            /** @description What an integration of logs gets: topics of the event stream, of which all when absent, and entries of the audit log */
+            topics?: components["schemas"]["IntegrationTopic"][];
+            /** @description By type: username, password, bearer_token and headers; datadog: api_key; splunk: token; webhook: secret; elasticsearch: api_key, index; statsd: prefix; mlflow: experiment. Stored encrypted */
             config?: { [key: string]: unknown; };
         };
         /**
@@ -14229,7 +14251,7 @@ export interface operations {
         };
     };
     listIntegrations: {
-        parameters: { query?: { kind?: "metrics" | "logs"; }; };
+        parameters: { query?: { kind?: "metrics" | "logs" | "training"; }; };
         responses: {
             /** @description Integrations */
             200: {
@@ -14275,7 +14297,7 @@ export interface operations {
     getIntegration: {
         parameters: { path: { integration_id: string; }; };
         responses: {
-            /** @description A receiver of metrics or logs */
+            /** @description A receiver of metrics, logs or training */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -14299,7 +14321,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A receiver of metrics or logs */
+            /** @description A receiver of metrics, logs or training */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -14319,7 +14341,7 @@ export interface operations {
     pauseIntegration: {
         parameters: { path: { integration_id: string; }; };
         responses: {
-            /** @description A receiver of metrics or logs */
+            /** @description A receiver of metrics, logs or training */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -14338,7 +14360,7 @@ export interface operations {
     resumeIntegration: {
         parameters: { path: { integration_id: string; }; };
         responses: {
-            /** @description A receiver of metrics or logs */
+            /** @description A receiver of metrics, logs or training */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {

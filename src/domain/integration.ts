@@ -1,7 +1,11 @@
 import { badRequest } from './errors.ts'
+import { EVENT_TOPICS } from './event-topics.ts'
 
-export const INTEGRATION_KINDS = ['metrics', 'logs'] as const
+export const INTEGRATION_KINDS = ['metrics', 'logs', 'training'] as const
 export type IntegrationKind = (typeof INTEGRATION_KINDS)[number]
+/** What integrations of logs may ask for: the topics of the event stream, and entries of the audit log. */
+export const INTEGRATION_TOPICS = [...EVENT_TOPICS, 'audit'] as const
+export type IntegrationTopic = (typeof INTEGRATION_TOPICS)[number]
 export const LOG_FORMATS = ['json', 'syslog', 'hec', 'otlp'] as const
 export type LogFormat = (typeof LOG_FORMATS)[number]
 
@@ -48,6 +52,13 @@ export const INTEGRATION_TYPES = {
     formats: ['json'],
   },
   syslog: { kind: 'logs', endpoint: null, protocols: ['udp:', 'tcp:'], config: {}, formats: ['syslog'] },
+  mlflow: {
+    kind: 'training',
+    endpoint: null,
+    protocols: WEB,
+    config: { ...SIGN_IN, experiment: 'optional' },
+    formats: [],
+  },
 } as const satisfies Record<string, TypeRules>
 
 export type IntegrationType = keyof typeof INTEGRATION_TYPES

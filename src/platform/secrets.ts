@@ -10,6 +10,7 @@ import {
   sign,
   verify,
 } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { link, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -21,7 +22,7 @@ const KEY_BYTES = 32
 /** Text that only this installation can read again; `context` must be the same both times. */
 export interface Secrets {
   seal(text: string, context: string): Promise<string>
-  /** Throws where the key is another one. */
+  /** Throws where the key is another one, or missing. */
   open(sealed: string, context: string): Promise<string>
 }
 
@@ -45,8 +46,9 @@ const keyOf = async (path: string): Promise<Buffer> => {
 
 /** AES-256-GCM (NIST SP 800-38D) with a nonce of its own for every text. */
 export const createSecrets = (dataDir: string): Secrets => {
+  const path = join(dataDir, 'secrets.key')
   let key: Promise<Buffer> | null = null
-  const ensureKey = (): Promise<Buffer> => (key ??= keyOf(join(dataDir, 'secrets.key')))
+  const ensureKey = (): Promise<Buffer> => (key ??= keyOf(path))
   return {
     async seal(text, context) {
       const nonce = randomBytes(NONCE_BYTES)
@@ -56,11 +58,16 @@ export const createSecrets = (dataDir: string): Secrets => {
     },
     async open(sealed, context) {
       const bytes = Buffer.from(sealed, 'base64')
+      if (key === null && !existsSync(path)) {
+        throw new Error(`${path} is missing: without it nothing encrypted can be read. Put it back, from a backup.`)
+      }
       const decipher = createDecipheriv(ALGORITHM, await ensureKey(), bytes.subarray(0, NONCE_BYTES))
       decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
-      return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString(
-        'utf8',
-      )
+      try {
+        return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString()
+      } catch (error) {
+        throw new Error(`It cannot be decrypted: ${path} is not the key that it was made with.`, { cause: error })
+      }
     },
   }
 }

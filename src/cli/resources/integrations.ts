@@ -13,7 +13,7 @@ export const integrations: Resource = {
   actions: [
     action('list', 'list integrations', 'GET /api/v1/integrations', {
       options: [
-        option('--type <type>', 'metrics, logs or all (default: all)', 'kind', {
+        option('--type <type>', 'metrics, logs, training or all (default: all)', 'kind', {
           choices: [...INTEGRATION_KINDS, 'all'],
         }),
       ],
@@ -36,11 +36,14 @@ export const integrations: Resource = {
     action('show', 'show an integration', `GET ${AT}`, { args: [integration] }),
     action('create', 'create an integration', 'POST /api/v1/integrations', {
       options: [
-        option('--kind <kind>', 'what is sent', 'kind', { choices: INTEGRATION_KINDS, required: true }),
+        option('--kind <kind>', "what is sent (default: the type's)", 'kind', { choices: INTEGRATION_KINDS }),
         option('--type <type>', 'receiver', 'type', { choices: Object.keys(INTEGRATION_TYPES), required: true }),
         option('--name <name>', 'name (default: the type)', 'name'),
         option('--endpoint <url>', "the receiver's address", 'endpoint'),
         option('--format <format>', 'how events are written (default: by type)', 'format', { choices: LOG_FORMATS }),
+        option('--topic <topic>', 'only events of this topic, or audit; repeatable (default: all events)', 'topics', {
+          parse: 'each',
+        }),
         option('--config-json <json>', 'settings, such as \'{"token": "..."}\'', 'config', { parse: 'json' }),
       ],
       hint: 'Check it with: svc integrations test {id}',

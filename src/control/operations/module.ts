@@ -14,9 +14,12 @@ import { createEvents } from './events/events.service.ts'
 import { createOutbox } from './events/outbox.service.ts'
 import { createOutboxStore } from './events/outbox.store.ts'
 import { createDeliveries } from './integrations/deliveries.service.ts'
+import { createIntegrationWork } from './integrations/integration-work.report.ts'
 import { integrationActionsRoutes, integrationsRoutes } from './integrations/integrations.routes.ts'
 import { createIntegrations } from './integrations/integrations.service.ts'
 import { createIntegrationsStore } from './integrations/integrations.store.ts'
+import { createLogEvents } from './integrations/log-events.service.ts'
+import { createTrainingRuns } from './integrations/training-runs.service.ts'
 import { createStateMetrics } from './metrics/state-metrics.service.ts'
 import { systemRoutes } from './system/system.routes.ts'
 import { createSystemService } from './system/system.service.ts'
@@ -42,7 +45,10 @@ const create = (context: Context, { access, catalog, fleet, training }: Earlier)
     allowPrivate: config.integrationsPrivate === 'allow',
     now,
   }
-  const deliveries = createDeliveries({ ...receivers, metrics, log })
+  const work = createIntegrationWork()
+  const runs = createTrainingRuns({ ...receivers, work, models: catalog.models })
+  const logEvents = createLogEvents({ ...receivers, audit: access.audit })
+  const deliveries = createDeliveries({ ...receivers, work, events: logEvents, metrics, runs, log })
   const tail = createEventTail({ database, store, log })
   const backups = createBackups({ config, database, blobs, store: createBackupsStore(), log, now, newId })
   catalog.files.keepReferenced(whileRunning)
@@ -52,7 +58,14 @@ const create = (context: Context, { access, catalog, fleet, training }: Earlier)
     metrics,
     backups,
     deliveries,
-    integrations: createIntegrations({ ...receivers, deliveries, lastEvent: () => store.head(database.sql), newId }),
+    integrations: createIntegrations({
+      ...receivers,
+      work,
+      auditEnds: access.audit.ends,
+      deliveries,
+      lastEvent: () => store.head(database.sql),
+      newId,
+    }),
     outbox: createOutbox({ database, store, events: bus, now }),
     tail,
     events: createEvents({ database, store, tail, isStillIn: access.sessions.isStillIn, now }),
@@ -64,7 +77,7 @@ export type Operations = ReturnType<typeof create>
 
 export const operations: Module<Operations, Earlier> = {
   description: 'Health, status, the event stream, integrations and backups',
-  tables: ['events_outbox', 'integrations', 'integration_dead_letters', 'backups'],
+  tables: ['events_outbox', 'integrations', 'integration_dead_letters', 'integration_runs', 'backups'],
   create,
   routes(app, { system, events, integrations, backups }, { now }) {
     systemRoutes(app, system, { version: VERSION, now })

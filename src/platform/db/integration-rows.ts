@@ -21,6 +21,16 @@ export interface IntegrationRow {
   last_error_at: Date | null
   delivered_at: Date | null
   created_at: Date
+  /** Added by 0035-integration-topics. */
+  topics: string[] | null
+  audit_cursor: ColumnType<Record<string, number>, string, string> | null
+}
+
+export interface IntegrationRunRow {
+  integration_id: string
+  subject_id: string
+  run_id: string | null
+  sent: string | null
 }
 
 export interface IntegrationDeadLetterRow {
@@ -34,4 +44,5 @@ export interface IntegrationDeadLetterRow {
 export interface IntegrationTables {
   integrations: IntegrationRow
   integration_dead_letters: IntegrationDeadLetterRow
+  integration_runs: IntegrationRunRow
 }

@@ -168,6 +168,15 @@ export const createAudit = (parts: {
       }
     },
 
+    /** The last number of each chain: of one organization, or with null of all. */
+    async ends(orgId: string | null): Promise<Readonly<Record<string, number>>> {
+      return Object.fromEntries((await store.heads(database.sql, orgId)).map((head) => [head.orgId, head.seq]))
+    },
+
+    /** The entries of a chain after a number, in order. */
+    after: (orgId: string, afterSeq: number, limit: number): Promise<StoredEntry[]> =>
+      store.following(database.sql, { orgId, afterSeq }, { after: 0, limit }),
+
     /** Forgets the name of a person, key, device or object, and an actor's addresses; the chain stays whole. */
     eraseNames: (tx: Executor, of: { readonly orgId: string | null; readonly kind: string; readonly id: string }) =>
       store.erase(tx, of.orgId ?? '', of.kind, of.id),

@@ -42,6 +42,8 @@ export interface AuditFilter {
   readonly result?: AuditResult | undefined
   readonly since?: Date | undefined
   readonly until?: Date | undefined
+  /** Those that come later in their chain. */
+  readonly afterSeq?: number | undefined
 }
 
 export const createAuditStore = () => ({
@@ -203,7 +205,7 @@ const isNamed = (kind: string, id: string, word: string): RawBuilder<boolean> =>
   sql<boolean>`(${sql.ref(id)} = ${word} or exists (select from audit_names one where one.org_id = entry.org_id
     and one.kind = ${sql.ref(kind)} and one.id = ${sql.ref(id)} and one.name = ${word}))`
 
-const matches = ({ orgId, actor, action, object, result, since, until }: AuditFilter): RawBuilder<boolean> =>
+const matches = ({ orgId, actor, action, object, result, since, until, afterSeq }: AuditFilter): RawBuilder<boolean> =>
   sql.join(
     [
       sql`true`,
@@ -216,6 +218,7 @@ const matches = ({ orgId, actor, action, object, result, since, until }: AuditFi
       ...(result === undefined ? [] : [sql`entry.result = ${result}`]),
       ...(since === undefined ? [] : [sql`entry.at >= ${since}`]),
       ...(until === undefined ? [] : [sql`entry.at < ${until}`]),
+      ...(afterSeq === undefined ? [] : [sql`entry.seq > ${afterSeq}`]),
     ],
     sql` and `,
   ) as RawBuilder<boolean>

@@ -3,52 +3,59 @@ import type { Database } from '../../../platform/db/open.ts'
 import type { Secrets } from '../../../platform/secrets.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { StateMetrics } from '../metrics/state-metrics.service.ts'
-import type { IntegrationsStore, LeasedIntegration, StoredIntegration } from './integrations.store.ts'
+import type { IntegrationWork } from './integration-work.report.ts'
+import type { IntegrationsStore, LeasedIntegration, PlacedEvent, StoredIntegration } from './integrations.store.ts'
+import type { LogEvents } from './log-events.service.ts'
 import { type LogEvent, logMessages, type Receiver } from './log-messages.ts'
 import { metricMessages } from './metric-messages.ts'
-import { type Message, type Outcome, send } from './send.ts'
+import { failed, type Message, type Outcome, outcomeOf, reasonOf, send, Unsuccessful } from './send.ts'
+import type { TrainingRuns } from './training-runs.service.ts'
 
 const AT_ONCE = 16
-const EVENTS_AT_ONCE = 100
+const LETTERS_AT_ONCE = 100
+/** Less than a lease: requests and what is written around them. */
+const MAX_SENDING_MS = 25_000
 const METRICS_EVERY_MS = 60_000
-const MAX_DEAD_LETTERS = 10_000
-const MAX_REASON = 500
 
-const reasonOf = ({ status, response }: Outcome): string =>
-  (status === null ? response : `The receiver answered ${status}: ${response.trim() || 'nothing'}`).slice(0, MAX_REASON)
-
-/** Brings events and figures to the receivers of integrations: events at least once and in order, figures every minute. */
+/** Brings events, figures and training to the receivers of integrations: what happened at least once, figures every minute. */
 export const createDeliveries = (parts: {
   readonly database: Database
   readonly store: IntegrationsStore
+  readonly work: IntegrationWork
+  readonly events: LogEvents
   readonly secrets: Secrets
   readonly metrics: Pick<StateMetrics, 'samples'>
+  readonly runs: TrainingRuns
   readonly allowPrivate: boolean
   readonly log: { error(fields: object, message: string): void }
   readonly now: () => Date
 }) => {
-  const { database, store, secrets, metrics, allowPrivate, log, now } = parts
+  const { database, store, work, events, secrets, metrics, runs, allowPrivate, log, now } = parts
   const stop = new AbortController()
+
+  const openConfig = ({ config, id }: StoredIntegration): Promise<string> =>
+    secrets.open(config, id).catch((error: Error) => Promise.reject(new Unsuccessful(failed(error.message))))
 
   const receiverOf = async (integration: StoredIntegration): Promise<Receiver> => ({
     id: integration.id,
     type: integration.type,
     endpoint: integration.endpoint,
     format: integration.format,
-    config: JSON.parse(await secrets.open(integration.config, integration.id)),
+    config: JSON.parse(await openConfig(integration)),
   })
+
+  /** For requests that build on each other: all of them within a lease. */
+  const sender = () => {
+    const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(MAX_SENDING_MS)])
+    return (message: Message): Promise<Outcome> => send(message, allowPrivate, signal)
+  }
 
   /** One after another; the first that fails decides. */
   const sendAll = async (messages: readonly Message[]): Promise<Outcome> => {
-    let last: Outcome = {
-      ok: true,
-      status: null,
-      response: 'There was nothing to send.',
-      isFinal: false,
-      retryAfterMs: null,
-    }
+    const sendOne = sender()
+    let last: Outcome = { ...failed('There was nothing to send.'), ok: true }
     for (const message of messages) {
-      last = await send(message, allowPrivate, stop.signal)
+      last = await sendOne(message)
       if (!last.ok) return last
     }
     return last
@@ -67,40 +74,50 @@ export const createDeliveries = (parts: {
     const samples = await metrics.samples(integration.orgId)
     const outcome = await sendAll(metricMessages(await receiverOf(integration), samples, now()))
     if (!outcome.ok) return fail(integration, outcome)
-    await store.delivered(database.sql, integration, null, now(), after(METRICS_EVERY_MS))
+    await store.delivered(database.sql, integration, [], now(), after(METRICS_EVERY_MS))
   }
 
   const deliverLogs = async (integration: LeasedIntegration): Promise<void> => {
     const receiver = await receiverOf(integration)
-    const found = await store.pendingEvents(database.sql, integration.id, EVENTS_AT_ONCE)
+    const found = await events.pending(integration)
+    const moveOn = (placed: readonly PlacedEvent[]): Promise<void> => {
+      const places = placed.map(({ place }) => place)
+      return store.delivered(database.sql, integration, places, now(), now())
+    }
+    const sendEvents = (placed: readonly PlacedEvent[]): Promise<Outcome> => {
+      const sent = placed.map(({ event }) => event)
+      return sendAll(logMessages(receiver, sent, now()))
+    }
     if (found.length === 0) return
-    const outcome = await sendAll(
-      logMessages(
-        receiver,
-        found.map(({ event }) => event),
-        now(),
-      ),
-    )
-    if (outcome.ok) return store.delivered(database.sql, integration, found.at(-1)!.position, now(), now())
+    const outcome = await sendEvents(found)
+    if (outcome.ok) return moveOn(found)
     if (!outcome.isFinal) return fail(integration, outcome)
     // Something in it cannot be taken: the first event alone tells whether it is that one.
-    const [first] = found
-    const alone = found.length === 1 ? outcome : await sendAll(logMessages(receiver, [first!.event], now()))
-    if (alone.ok) return store.delivered(database.sql, integration, first!.position, now(), now())
+    const first = found[0]!
+    const alone = found.length === 1 ? outcome : await sendEvents([first])
+    if (alone.ok) return moveOn([first])
     if (!alone.isFinal) return fail(integration, alone)
-    const letter = { ...first!, reason: reasonOf(alone), now: now(), keep: MAX_DEAD_LETTERS }
+    const letter = { ...first, reason: reasonOf(alone), now: now() }
     await database.transaction((tx) => store.setAside(tx, integration, letter))
   }
+
+  const deliverTraining = async (integration: LeasedIntegration): Promise<void> => {
+    const outcome = await runs.deliverDue(integration, await receiverOf(integration), sender())
+    if (!outcome.ok) return fail(integration, outcome)
+    await store.delivered(database.sql, integration, [], now(), now())
+  }
+
+  const deliverBy = { metrics: deliverMetrics, logs: deliverLogs, training: deliverTraining }
 
   /** One integration that cannot work must not keep the others from working. */
   const deliver = async (integration: LeasedIntegration): Promise<void> => {
     try {
-      await (integration.kind === 'metrics' ? deliverMetrics(integration) : deliverLogs(integration))
+      await deliverBy[integration.kind](integration)
     } catch (error) {
+      if (error instanceof Unsuccessful) return fail(integration, error.outcome)
       log.error({ integration_id: integration.id, err: error }, 'an integration could not deliver; it will be retried')
-      const response = 'Its settings could not be read, or the database did not respond: see the log of the service.'
-      const outcome = { ok: false, status: null, response, isFinal: false, retryAfterMs: null }
-      await fail(integration, outcome).catch(() => undefined)
+      const response = 'The database did not respond: see the log of the service.'
+      await fail(integration, failed(response)).catch(() => undefined)
     }
   }
 
@@ -108,13 +125,16 @@ export const createDeliveries = (parts: {
     /** Delivers what is due. */
     async tick(): Promise<void> {
       if (stop.signal.aborted) return
-      const due = await store.claim(database.sql, now(), AT_ONCE)
+      const withWork = await work.withWork(database.sql)
+      const due = await store.claim(database.sql, { now: now(), limit: AT_ONCE, withWork })
       await Promise.all(due.map(deliver))
     },
 
     /** Sends a sample now, and tells what the receiver said. */
     async test(integration: StoredIntegration): Promise<Outcome> {
-      const receiver = await receiverOf(integration)
+      const receiver = await receiverOf(integration).catch(outcomeOf)
+      if ('ok' in receiver) return receiver
+      if (integration.kind === 'training') return runs.test(receiver, sender())
       const labels = { test: 'true' }
       const messages =
         integration.kind === 'metrics'
@@ -129,10 +149,13 @@ export const createDeliveries = (parts: {
 
     /** Sends events that were set aside once more; returns how many were taken, and why the others were not. */
     async replay(integration: StoredIntegration): Promise<{ delivered: number; outcome: Outcome | null }> {
-      const receiver = await receiverOf(integration)
+      const receiver = await receiverOf(integration).catch(outcomeOf)
+      if ('ok' in receiver) return { delivered: 0, outcome: receiver }
       let delivered = 0
-      for (const letter of await store.deadLetters(database.sql, integration.id, EVENTS_AT_ONCE)) {
-        const outcome = await sendAll(logMessages(receiver, [letter.event], now()))
+      for (const letter of await store.deadLetters(database.sql, integration.id, LETTERS_AT_ONCE)) {
+        const outcome = await (integration.kind === 'training'
+          ? runs.deliver(receiver, letter.event.subject.id!, sender())
+          : sendAll(logMessages(receiver, [letter.event], now())))
         if (!outcome.ok) return { delivered, outcome }
         await database.transaction(async (tx) => {
           await store.deleteDeadLetter(tx, letter.id)
@@ -144,8 +167,6 @@ export const createDeliveries = (parts: {
       }
       return { delivered, outcome: null }
     },
-
-    reasonOf,
 
     /** Ends what is being sent: it is sent again by the next process. */
     close(): void {

@@ -19,8 +19,13 @@ const NEVER = listOf([
   '100.100.100.200/32',
   'fe80::/10',
   'ff00::/8',
-  '::/128',
   'fd00:ec2::/32',
+  // Those that hold an IPv4 address, which a gateway may unpack: compatible, translated (RFC 6052, 8215), 6to4, Teredo.
+  '::/96',
+  '64:ff9b::/96',
+  '64:ff9b:1::/48',
+  '2002::/16',
+  '2001::/32',
 ])
 /** RFC 1918, RFC 6598, RFC 4193, and this machine. */
 const PRIVATE = listOf([
@@ -33,13 +38,17 @@ const PRIVATE = listOf([
   'fc00::/7',
 ])
 
+const LOOPBACK = '::1'
+
 export class RefusedAddress extends Error {
   override readonly name = 'RefusedAddress'
 }
 
-const requireAllowed = (address: string, host: string, allowPrivate: boolean): void => {
+const requireAllowed = (found: string, host: string, allowPrivate: boolean): void => {
+  const address = found.split('%')[0]!
   const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-  if (NEVER.check(address, family)) throw new RefusedAddress(`${host} is ${address}, where nothing is sent to.`)
+  if (address !== LOOPBACK && NEVER.check(address, family))
+    throw new RefusedAddress(`${host} is ${address}, where nothing is sent to.`)
   if (!allowPrivate && PRIVATE.check(address, family)) {
     throw new RefusedAddress(
       `${host} is ${address}, a private address. SERVICE_INTEGRATIONS_PRIVATE=allow lets integrations send there.`,

@@ -26,7 +26,8 @@ export const integrationsRoutes = (app: App, integrations: Integrations): void =
       schema: {
         operationId: 'createIntegration',
         summary: 'Create an integration',
-        description: 'Send events (logs) or figures (metrics) of the organization to a receiver, from now on.',
+        description:
+          'Send events (logs), figures (metrics) or training of the organization to a receiver, from now on.',
         'x-extension': true,
         body: NewIntegration,
         response: { 201: CreatedIntegration },
@@ -34,8 +35,9 @@ export const integrationsRoutes = (app: App, integrations: Integrations): void =
       config: { access: 'admin', errors: ['conflict'] } satisfies RouteConfig,
     },
     async (request, reply) => {
-      const { kind, type, name, endpoint, format, config = {} } = request.body
-      const created = await integrations.create(callerOf(request), { kind, type, name, endpoint, format, config })
+      const { kind, type, name, endpoint, format, topics, config = {} } = request.body
+      const requested = { kind, type, name, endpoint, format, topics, config }
+      const created = await integrations.create(callerOf(request), requested)
       return reply.code(201).send({ ...present(created.integration), secret: created.secret })
     },
   )
@@ -187,6 +189,7 @@ const present = (integration: IntegrationView) => ({
   name: integration.name,
   endpoint: integration.endpoint,
   format: integration.format,
+  topics: integration.topics === null ? null : [...integration.topics],
   config: { ...integration.shownConfig },
   status: statusOf(integration),
   pending: integration.backlog.pending,

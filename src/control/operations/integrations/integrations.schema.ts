@@ -1,5 +1,11 @@
 import { Type } from 'typebox'
-import { INTEGRATION_KINDS, INTEGRATION_TYPES, type IntegrationType, LOG_FORMATS } from '../../../domain/integration.ts'
+import {
+  INTEGRATION_KINDS,
+  INTEGRATION_TOPICS,
+  INTEGRATION_TYPES,
+  type IntegrationType,
+  LOG_FORMATS,
+} from '../../../domain/integration.ts'
 import { Body, Count, Nullable, OneOf, Part, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../operations.examples.ts'
 
@@ -7,26 +13,40 @@ const Kind = OneOf(INTEGRATION_KINDS, { title: 'IntegrationKind', description: '
 const TypeName = OneOf(Object.keys(INTEGRATION_TYPES) as IntegrationType[], {
   title: 'IntegrationType',
   description:
-    'prometheus, opentelemetry, datadog and statsd take metrics; otlp, webhook, splunk, elasticsearch and syslog take logs',
+    'prometheus, opentelemetry, datadog and statsd take metrics; otlp, webhook, splunk, elasticsearch and syslog take logs; mlflow takes training',
 })
 const Format = OneOf(LOG_FORMATS, { title: 'LogFormat', description: 'How events are written' })
 
-export const NewIntegration = Body('NewIntegration', 'A receiver of metrics or logs', examples.newIntegration, {
-  kind: Kind,
-  type: TypeName,
-  name: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: "The type's when absent" })),
-  endpoint: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 2048, description: "The receiver's address; datadog has a default" }),
-  ),
-  format: Type.Optional(Format),
-  config: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), {
-      maxProperties: 16,
-      description:
-        'By type: username, password, bearer_token and headers; datadog: api_key; splunk: token; webhook: secret; elasticsearch: api_key, index; statsd: prefix. Stored encrypted',
-    }),
-  ),
+const Topics = Type.Array(OneOf(INTEGRATION_TOPICS, { title: 'IntegrationTopic' }), {
+  minItems: 1,
+  maxItems: INTEGRATION_TOPICS.length,
+  uniqueItems: true,
+  description:
+    'What an integration of logs gets: topics of the event stream, of which all when absent, and entries of the audit log',
 })
+
+export const NewIntegration = Body(
+  'NewIntegration',
+  'A receiver of metrics, logs or training',
+  examples.newIntegration,
+  {
+    kind: Type.Optional(Kind),
+    type: TypeName,
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: "The type's when absent" })),
+    endpoint: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 2048, description: "The receiver's address; datadog has a default" }),
+    ),
+    format: Type.Optional(Format),
+    topics: Type.Optional(Topics),
+    config: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        maxProperties: 16,
+        description:
+          'By type: username, password, bearer_token and headers; datadog: api_key; splunk: token; webhook: secret; elasticsearch: api_key, index; statsd: prefix; mlflow: experiment. Stored encrypted',
+      }),
+    ),
+  },
+)
 
 const fields = {
   id: Uuid,
@@ -36,9 +56,10 @@ const fields = {
   name: Type.String(),
   endpoint: Type.String(),
   format: Nullable(Format),
+  topics: Nullable(Topics),
   config: Type.Record(Type.String(), Type.String(), { description: 'Without the values of secrets' }),
   status: OneOf(['active', 'paused', 'failing']),
-  pending: Type.Integer({ minimum: 0, description: 'Events that wait to be delivered' }),
+  pending: Type.Integer({ minimum: 0, description: 'Events, or jobs and rounds, that wait to be delivered' }),
   oldest_pending_at: Nullable(Timestamp),
   dead_letters: Type.Integer({ minimum: 0, description: 'Events that the receiver refused for good' }),
   failures: Type.Integer({ minimum: 0, description: 'Failed deliveries in a row' }),
@@ -48,7 +69,7 @@ const fields = {
   created_at: Timestamp,
 }
 
-export const Integration = Body('Integration', 'A receiver of metrics or logs', examples.integration, fields)
+export const Integration = Body('Integration', 'A receiver of metrics, logs or training', examples.integration, fields)
 export const CreatedIntegration = Body(
   'CreatedIntegration',
   'A new integration, with the secret of a webhook',

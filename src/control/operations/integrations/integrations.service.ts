@@ -4,6 +4,7 @@ import { badRequest, conflict, notFound } from '../../../domain/errors.ts'
 import {
   INTEGRATION_TYPES,
   type IntegrationKind,
+  type IntegrationTopic,
   type IntegrationType,
   type LogFormat,
   readEndpoint,
@@ -18,7 +19,9 @@ import { auditNote } from '../../audit-note.ts'
 import type { Position } from '../events/outbox.service.ts'
 import type { Deliveries } from './deliveries.service.ts'
 import { RefusedAddress, requireAllowedHost } from './guarded-address.ts'
+import type { IntegrationWork } from './integration-work.report.ts'
 import type { Backlog, IntegrationsStore, StoredIntegration } from './integrations.store.ts'
+import { reasonOf } from './send.ts'
 
 export type { DeadLetter } from './integrations.store.ts'
 
@@ -26,11 +29,13 @@ const MAX_INTEGRATIONS = 50
 const MAX_SHOWN_LETTERS = 1000
 
 export interface RequestedIntegration {
-  readonly kind: IntegrationKind
+  /** The type's when absent. */
+  readonly kind: IntegrationKind | undefined
   readonly type: IntegrationType
   readonly name: string | undefined
   readonly endpoint: string | undefined
   readonly format: LogFormat | undefined
+  readonly topics: readonly IntegrationTopic[] | undefined
   readonly config: Readonly<Record<string, unknown>>
 }
 
@@ -44,6 +49,9 @@ export interface IntegrationView extends StoredIntegration {
 export const createIntegrations = (parts: {
   readonly database: Database
   readonly store: IntegrationsStore
+  readonly work: Pick<IntegrationWork, 'backlog'>
+  /** Where the audit log's chains end now. */
+  readonly auditEnds: (orgId: string | null) => Promise<Readonly<Record<string, number>>>
   /** Where the events end now. */
   readonly lastEvent: () => Promise<Position | null>
   readonly deliveries: Deliveries
@@ -52,7 +60,7 @@ export const createIntegrations = (parts: {
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, lastEvent, deliveries, secrets, allowPrivate, now, newId } = parts
+  const { database, store, work, auditEnds, lastEvent, deliveries, secrets, allowPrivate, now, newId } = parts
 
   const get = async (caller: Caller, id: string, kind?: IntegrationKind): Promise<StoredIntegration> => {
     const found = isUuid(id) ? await store.find(database.sql, id) : null
@@ -66,9 +74,13 @@ export const createIntegrations = (parts: {
   const view = async (stored: StoredIntegration): Promise<IntegrationView> => {
     const shown = await secrets.open(stored.config, stored.id).then(
       (text) => withoutSecrets(stored.type, JSON.parse(text)),
-      () => ({ error: 'cannot be decrypted: secrets.key in the data folder is not the one it was made with' }),
+      (error: Error) => ({ error: error.message }),
     )
-    return { ...stored, shownConfig: shown, backlog: await store.backlog(database.sql, stored.id) }
+    const events = await store.backlog(database.sql, stored.id)
+    const others = await work.backlog(database.sql, stored.id)
+    const oldest = [events.oldest, others.oldest].filter((at) => at !== null).sort((a, b) => a.getTime() - b.getTime())
+    const backlog = { ...events, pending: events.pending + others.pending, oldest: oldest[0] ?? null }
+    return { ...stored, shownConfig: shown, backlog }
   }
 
   const requireSendable = (endpoint: string): void => {
@@ -91,13 +103,15 @@ export const createIntegrations = (parts: {
   return {
     /** With a new secret, of a webhook that was given none: it is shown this once. */
     async create(caller: Caller, requested: RequestedIntegration) {
-      const { kind, type } = requested
+      const { type, topics = null } = requested
+      const { kind = rulesOf(type).kind } = requested
       if (rulesOf(type).kind !== kind) {
         const known = Object.entries(INTEGRATION_TYPES).filter(([, rules]) => rules.kind === kind)
         throw badRequest(
           `type: there is no ${kind} integration of type ${type}. Use ${known.map(([name]) => name).join(', ')}.`,
         )
       }
+      if (topics !== null && kind !== 'logs') throw badRequest('topics: only integrations of logs have them.')
       const endpoint = readEndpoint(type, requested.endpoint)
       requireSendable(endpoint)
       const format = readFormat(requested)
@@ -120,8 +134,10 @@ export const createIntegrations = (parts: {
         format,
         config: await secrets.seal(config, id),
         isPaused: false,
+        topics,
         // What happened before is not sent.
         cursor: kind === 'logs' ? await lastEvent() : null,
+        auditCursor: topics?.includes('audit') ? await auditEnds(orgId) : null,
         failures: 0,
         lastError: null,
         lastErrorAt: null,
@@ -172,18 +188,19 @@ export const createIntegrations = (parts: {
     async replay(caller: Caller, id: string) {
       const { delivered, outcome } = await deliveries.replay(await get(caller, id))
       const { deadLetters } = await store.backlog(database.sql, id)
-      return { delivered, remaining: deadLetters, error: outcome === null ? null : deliveries.reasonOf(outcome) }
+      return { delivered, remaining: deadLetters, error: outcome === null ? null : reasonOf(outcome) }
     },
   }
 }
 
 /** What the audit log says of an integration: of its address where it is, as the rest of it may be a secret. */
-const auditedOf = ({ kind, type, name, endpoint, format }: StoredIntegration) => ({
+const auditedOf = ({ kind, type, name, endpoint, format, topics }: StoredIntegration) => ({
   kind,
   type,
   name,
   receiver: URL.canParse(endpoint) ? new URL(endpoint).host : endpoint.slice(0, 255),
   format,
+  topics,
 })
 
 export type Integrations = ReturnType<typeof createIntegrations>

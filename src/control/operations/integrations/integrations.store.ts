@@ -1,5 +1,5 @@
 import { type Selectable, sql } from 'kysely'
-import type { IntegrationKind, IntegrationType, LogFormat } from '../../../domain/integration.ts'
+import type { IntegrationKind, IntegrationTopic, IntegrationType, LogFormat } from '../../../domain/integration.ts'
 import type { IntegrationRow } from '../../../platform/db/integration-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { Position } from '../events/outbox.service.ts'
@@ -16,8 +16,12 @@ export interface StoredIntegration {
   /** Encrypted. */
   readonly config: string
   readonly isPaused: boolean
+  /** Null: all of the event stream. */
+  readonly topics: readonly IntegrationTopic[] | null
   /** Of logs: the last event that was delivered. */
   readonly cursor: Position | null
+  /** The last entry of each organization's audit log that was delivered; null: they are not sent. */
+  readonly auditCursor: Readonly<Record<string, number>> | null
   /** Times in a row that nothing could be delivered. */
   readonly failures: number
   readonly lastError: string | null
@@ -30,12 +34,29 @@ export interface StoredIntegration {
 export interface LeasedIntegration extends StoredIntegration {
   readonly lease: string
 }
+const MAX_DEAD_LETTERS = 10_000
 
 /** How far an integration is behind. */
 export interface Backlog {
   readonly pending: number
   readonly oldest: Date | null
   readonly deadLetters: number
+}
+
+/** Where an event stands in what it was read from. */
+export type Place =
+  | { readonly from: 'events'; readonly position: Position }
+  | { readonly from: 'audit'; readonly orgId: string; readonly seq: number }
+
+export interface PlacedEvent {
+  readonly event: LogEvent
+  readonly place: Place
+}
+
+/** What an integration of training has delivered of a job, or of a round without one. */
+export interface StoredRun {
+  readonly runId: string | null
+  readonly sent: string | null
 }
 
 export interface DeadLetter {
@@ -45,19 +66,34 @@ export interface DeadLetter {
   readonly at: Date
 }
 
+/** Where these places are the last that were delivered. */
+const movedTo = (places: readonly Place[]) => {
+  const event = places.findLast((place) => place.from === 'events')
+  const entries = Object.fromEntries(
+    places.flatMap((place) => (place.from === 'audit' ? [[place.orgId, place.seq] as const] : [])),
+  )
+  return sql`cursor_tx = coalesce(${event?.position.tx ?? null}::xid8, cursor_tx),
+    cursor_id = coalesce(${event?.position.id ?? null}, cursor_id),
+    audit_cursor = audit_cursor || ${JSON.stringify(entries)}::jsonb`
+}
+
 /** Events after its cursor that it may see. */
-const waiting = sql`e.tx < pg_snapshot_xmin(pg_current_snapshot())
-  and (i.org_id is null or e.org_id = i.org_id)
+export const WAITING_EVENTS = sql`e.tx < pg_snapshot_xmin(pg_current_snapshot())
+  and (i.org_id is null or e.org_id = i.org_id) and (i.topics is null or e.subject_kind = any(i.topics))
   and (i.cursor_id is null or (e.tx, e.id) > (i.cursor_tx, i.cursor_id))`
 
 export const createIntegrationsStore = () => ({
   async insert(db: Executor, integration: StoredIntegration): Promise<void> {
-    const { cursor } = integration
+    const { cursor, auditCursor } = integration
     await sql`
-      insert into integrations (id, org_id, kind, type, name, endpoint, format, config, cursor_tx, cursor_id, next_at, created_at)
+      insert into integrations (id, org_id, kind, type, name, endpoint, format, config, topics,
+        cursor_tx, cursor_id, audit_cursor, next_at, created_at)
       values (${integration.id}, ${integration.orgId}, ${integration.kind}, ${integration.type}, ${integration.name},
-        ${integration.endpoint}, ${integration.format}, ${integration.config}, ${cursor?.tx ?? null}::xid8,
-        ${cursor?.id ?? null}, ${integration.createdAt}, ${integration.createdAt})`.execute(db)
+        ${integration.endpoint}, ${integration.format}, ${integration.config}, ${integration.topics},
+        ${cursor?.tx ?? null}::xid8, ${cursor?.id ?? null},
+        ${auditCursor === null ? null : JSON.stringify(auditCursor)}::jsonb, ${integration.createdAt}, ${integration.createdAt})`.execute(
+      db,
+    )
   },
 
   async find(db: Executor, id: string): Promise<StoredIntegration | null> {
@@ -94,32 +130,36 @@ export const createIntegrationsStore = () => ({
     const { rows } = await sql<{ pending: number; oldest: Date | null; dead_letters: number }>`
       select count(e.id) as pending, min(e.at) as oldest,
         (select count(*) from integration_dead_letters where integration_id = ${id}) as dead_letters
-      from integrations i join events_outbox e on i.kind = 'logs' and ${waiting} where i.id = ${id}`.execute(db)
+      from integrations i join events_outbox e on i.kind = 'logs' and ${WAITING_EVENTS} where i.id = ${id}`.execute(db)
     const [row] = rows
     return { pending: row?.pending ?? 0, oldest: row?.oldest ?? null, deadLetters: row?.dead_letters ?? 0 }
   },
 
-  /** Takes those that are due and have something to send, for this process, until the lease ends. */
-  async claim(db: Executor, now: Date, limit: number): Promise<LeasedIntegration[]> {
+  /** Takes those that are due and have something to send, `withWork` or in events, for this process, until the lease ends. */
+  async claim(
+    db: Executor,
+    { now, limit, withWork }: { now: Date; limit: number; withWork: readonly string[] },
+  ): Promise<LeasedIntegration[]> {
     const { rows } = await sql<Row & { lease: string }>`
       update integrations set lease_until = now() + interval '30 seconds' where id in (
         select i.id from integrations i
         where not i.paused and i.next_at <= ${now} and (i.lease_until is null or i.lease_until <= now())
-          and (i.kind = 'metrics' or exists (select 1 from events_outbox e where ${waiting}))
+          and (i.kind = 'metrics' or i.id = any(${[...withWork]}::uuid[])
+            or i.kind = 'logs' and exists (select 1 from events_outbox e where ${WAITING_EVENTS}))
         order by i.next_at limit ${limit} for update skip locked)
       returning *, cursor_tx::text as cursor_tx, lease_until::text as lease`.execute(db)
     return rows.map((row) => ({ ...fromRow(row), lease: row.lease }))
   },
 
   /** The next events to deliver, in order, each with its place. */
-  async pendingEvents(db: Executor, id: string, limit: number): Promise<{ event: LogEvent; position: Position }[]> {
+  async pendingEvents(db: Executor, id: string, limit: number): Promise<PlacedEvent[]> {
     const { rows } = await sql<EventRow>`
       select e.id, e.tx::text as tx, e.org_id, e.type, e.subject_kind, e.subject_id, e.payload, e.at
-      from integrations i join events_outbox e on ${waiting} where i.id = ${id} order by e.tx, e.id limit ${limit}`.execute(
+      from integrations i join events_outbox e on ${WAITING_EVENTS} where i.id = ${id} order by e.tx, e.id limit ${limit}`.execute(
       db,
     )
     return rows.map((row) => ({
-      position: { tx: row.tx, id: row.id },
+      place: { from: 'events', position: { tx: row.tx, id: row.id } },
       event: {
         id: String(row.id),
         type: row.type,
@@ -131,17 +171,16 @@ export const createIntegrationsStore = () => ({
     }))
   },
 
-  /** After a delivery: moves the cursor, where there is one to move, and gives the lease back; nothing where that is over. */
+  /** After a delivery: moves on to what was delivered, and gives the lease back; nothing where that is over. */
   async delivered(
     db: Executor,
     { id, lease }: LeasedIntegration,
-    cursor: Position | null,
+    places: readonly Place[],
     now: Date,
     nextAt: Date,
   ): Promise<void> {
     await sql`
-      update integrations set cursor_tx = coalesce(${cursor?.tx ?? null}::xid8, cursor_tx),
-        cursor_id = coalesce(${cursor?.id ?? null}, cursor_id), delivered_at = ${now}, next_at = ${nextAt},
+      update integrations set ${movedTo(places)}, delivered_at = ${now}, next_at = ${nextAt},
         lease_until = null, failures = 0 where id = ${id} and lease_until = ${lease}::timestamptz`.execute(db)
   },
 
@@ -157,25 +196,34 @@ export const createIntegrationsStore = () => ({
     )
   },
 
-  /** Gives up on one event: keeps it aside, with the reason, and goes on behind it. The oldest beyond `keep` are deleted. */
+  /**
+   * Gives up on one event: keeps it aside, with the reason, and goes on behind it. The 10,000 latest are kept. False, and nothing
+   * is done, where the lease is over.
+   */
   async setAside(
     tx: Executor,
     { id, lease }: LeasedIntegration,
-    letter: { event: LogEvent; position: Position; reason: string; now: Date; keep: number },
-  ): Promise<void> {
+    letter: { event: LogEvent; place: Place | null; reason: string; now: Date },
+  ): Promise<boolean> {
     const { rows } = await sql`
-      update integrations set cursor_tx = ${letter.position.tx}::xid8, cursor_id = ${letter.position.id},
+      update integrations set ${movedTo(letter.place === null ? [] : [letter.place])},
         last_error = ${letter.reason}, last_error_at = ${letter.now}, next_at = ${letter.now}, lease_until = null
       where id = ${id} and lease_until = ${lease}::timestamptz returning id`.execute(tx)
-    if (rows.length === 0) return
+    if (rows.length === 0) return false
+    // A run that is refused time and again is one letter.
+    await sql`
+      delete from integration_dead_letters where integration_id = ${id} and event ->> 'id' = ${letter.event.id}`.execute(
+      tx,
+    )
     await sql`
       insert into integration_dead_letters (integration_id, event, reason, at)
       values (${id}, ${JSON.stringify(letter.event)}, ${letter.reason}, ${letter.now})`.execute(tx)
     await sql`
       delete from integration_dead_letters where integration_id = ${id} and id in (
-        select id from integration_dead_letters where integration_id = ${id} order by id desc offset ${letter.keep})`.execute(
+        select id from integration_dead_letters where integration_id = ${id} order by id desc offset ${MAX_DEAD_LETTERS})`.execute(
       tx,
     )
+    return true
   },
 
   /** Oldest first. */
@@ -185,6 +233,26 @@ export const createIntegrationsStore = () => ({
       db,
     )
     return rows
+  },
+
+  async run(db: Executor, id: string, subjectId: string): Promise<StoredRun> {
+    const row = await db
+      .selectFrom('integration_runs')
+      .select(['run_id as runId', 'sent'])
+      .where('integration_id', '=', id)
+      .where('subject_id', '=', subjectId)
+      .executeTakeFirst()
+    return row ?? { runId: null, sent: null }
+  },
+
+  /** What is absent stays as it is. */
+  async setRun(db: Executor, id: string, subjectId: string, run: Partial<StoredRun>): Promise<void> {
+    const row = { ...('runId' in run && { run_id: run.runId }), ...('sent' in run && { sent: run.sent }) }
+    await db
+      .insertInto('integration_runs')
+      .values({ integration_id: id, subject_id: subjectId, run_id: null, sent: null, ...row })
+      .onConflict((conflict) => conflict.columns(['integration_id', 'subject_id']).doUpdateSet(row))
+      .execute()
   },
 
   async deleteDeadLetter(db: Executor, id: number): Promise<void> {
@@ -215,7 +283,9 @@ const fromRow = (row: Row): StoredIntegration => ({
   format: row.format as LogFormat | null,
   config: row.config,
   isPaused: row.paused,
+  topics: row.topics as readonly IntegrationTopic[] | null,
   cursor: row.cursor_id === null || row.cursor_tx === null ? null : { tx: row.cursor_tx, id: row.cursor_id },
+  auditCursor: row.audit_cursor,
   failures: row.failures,
   lastError: row.last_error,
   lastErrorAt: row.last_error_at,

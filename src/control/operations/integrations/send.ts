@@ -1,13 +1,19 @@
 import { createSocket } from 'node:dgram'
-import { request as requestHttp } from 'node:http'
+import { type IncomingHttpHeaders, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { connect } from 'node:net'
 import { guardedLookup, RefusedAddress, requireAllowedHost } from './guarded-address.ts'
 
 const TIMEOUT_MS = 10_000
 const SHOWN_CHARACTERS = 500
+const MAX_ANSWER_BYTES = 1024 * 1024
+const MAX_WAIT_S = 3600
+const MAX_REASON = 500
+const MIN_SECRET_CHARACTERS = 8
 
 export interface Message {
+  /** POST when absent. */
+  readonly method?: 'GET'
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
@@ -17,21 +23,44 @@ export interface Message {
 export interface Outcome {
   readonly ok: boolean
   readonly status: number | null
-  /** What the receiver said, or why it could not be reached. */
+  /** The beginning of what the receiver said, or why it could not be reached. */
   readonly response: string
+  /** All that it said, up to 1 MiB. */
+  readonly body: string
   readonly isFinal: boolean
   readonly retryAfterMs: number | null
 }
 
-const failed = (response: string): Outcome => ({
+export const failed = (response: string): Outcome => ({
   ok: false,
   status: null,
   response,
+  body: '',
   isFinal: false,
   retryAfterMs: null,
 })
 
-const reasonOf = (error: unknown): string => {
+/** What to tell people of an outcome that is not ok. */
+export const reasonOf = ({ status, response }: Outcome): string =>
+  (status === null ? response : `The receiver answered ${status}: ${response.trim() || 'nothing'}`).slice(0, MAX_REASON)
+
+/** Nothing came of it; `outcome` says why. */
+export class Unsuccessful extends Error {
+  override readonly name = 'Unsuccessful'
+  readonly outcome: Outcome
+  constructor(outcome: Outcome) {
+    super(outcome.response)
+    this.outcome = outcome
+  }
+}
+
+/** For what may be expected to go wrong; throws all else. */
+export const outcomeOf = (error: unknown): Outcome => {
+  if (error instanceof Unsuccessful) return error.outcome
+  throw error
+}
+
+const faultOf = (error: unknown): string => {
   if (error instanceof RefusedAddress) return error.message
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'ECONNREFUSED') return 'Nothing listens there (connection refused).'
@@ -43,33 +72,60 @@ const reasonOf = (error: unknown): string => {
 /** The receiver will never take this one: neither its address, nor its key, nor the time is at fault. */
 const REFUSES_BODY = new Set([400, 413, 415, 422])
 
+/** RFC 9110, section 10.2.3: seconds, or a date, which is compared with the receiver's own clock where it tells it. */
+const waitOf = (headers: IncomingHttpHeaders): number | null => {
+  const text = headers['retry-after']
+  if (text === undefined) return null
+  const told = Date.parse(headers.date ?? '')
+  const seconds = Number.isNaN(Number(text))
+    ? (Date.parse(text) - (Number.isNaN(told) ? Date.now() : told)) / 1000
+    : Number(text)
+  return seconds > 0 ? Math.min(seconds, MAX_WAIT_S) * 1000 : null
+}
+
+/** A receiver may repeat what it was sent: what it says is shown. */
+const withoutSecrets = (text: string, headers: Message['headers']): string =>
+  Object.entries(headers)
+    .filter(([name]) => !name.startsWith('content-'))
+    .flatMap(([, value]) => [value, ...value.split(' ')])
+    .filter((word) => word.length >= MIN_SECRET_CHARACTERS)
+    .reduce((shown, word) => shown.replaceAll(word, '(secret)'), text)
+
 const sendWeb = (message: Message, allowPrivate: boolean, signal: AbortSignal): Promise<Outcome> =>
   new Promise((resolve, reject) => {
     const url = new URL(message.url)
     requireAllowedHost(url.hostname, allowPrivate)
     const open = url.protocol === 'https:' ? requestHttps : requestHttp
     const headers = { 'user-agent': 'tributary', ...message.headers, 'content-length': String(message.body.length) }
-    const options = { method: 'POST', headers, signal, agent: false, lookup: guardedLookup(allowPrivate) }
+    const options = {
+      method: message.method ?? 'POST',
+      headers,
+      signal,
+      agent: false,
+      lookup: guardedLookup(allowPrivate),
+    }
     const sent = open(url, options, (answer) => {
       const chunks: Buffer[] = []
       let size = 0
       const finish = (): void => {
         const status = answer.statusCode ?? 0
-        const text = Buffer.concat(chunks).toString('utf8').slice(0, SHOWN_CHARACTERS)
-        const wait = Number(answer.headers['retry-after'])
+        const body = Buffer.concat(chunks).toString('utf8')
         resolve({
           ok: status >= 200 && status < 300,
           status,
           // A redirect could lead anywhere.
           response:
-            status >= 300 && status < 400 ? 'It redirects, which is not followed: name its final address.' : text,
+            status >= 300 && status < 400
+              ? 'It redirects, which is not followed: name its final address.'
+              : withoutSecrets(body, message.headers).slice(0, SHOWN_CHARACTERS),
+          body,
           isFinal: REFUSES_BODY.has(status),
-          retryAfterMs: Number.isFinite(wait) && wait > 0 ? Math.min(wait, 3600) * 1000 : null,
+          retryAfterMs: waitOf(answer.headers),
         })
       }
       answer.on('data', (chunk: Buffer) => {
         size += chunk.length
-        if (size <= 64 * 1024) chunks.push(chunk)
+        if (size <= MAX_ANSWER_BYTES) chunks.push(chunk)
         else answer.destroy()
       })
       answer.once('close', finish)
@@ -123,6 +179,6 @@ export const send = async (message: Message, allowPrivate: boolean, stopped: Abo
     if (protocol === 'tcp:') return await sendTcp(message, allowPrivate, signal)
     return await sendWeb(message, allowPrivate, signal)
   } catch (error) {
-    return failed(reasonOf(signal.aborted ? signal.reason : error))
+    return failed(faultOf(signal.aborted ? signal.reason : error))
   }
 }

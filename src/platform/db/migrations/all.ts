@@ -31,6 +31,7 @@ import { uploadParts } from './0030-upload-parts.ts'
 import { backups } from './0031-backups.ts'
 import { groupMembersByTime } from './0032-group-members-by-time.ts'
 import { approvals } from './0034-approvals.ts'
+import { integrationTopics } from './0035-integration-topics.ts'
 import { heartbeatCounts } from './0037-heartbeat-counts.ts'
 import { deviceNamesByParts } from './0038-device-names-by-parts.ts'
 
@@ -69,6 +70,7 @@ export const MIGRATIONS = [
   backups,
   groupMembersByTime,
   approvals,
+  integrationTopics,
   heartbeatCounts,
   deviceNamesByParts,
 ] as const

@@ -128,7 +128,7 @@ export const IntegrationPage = ({ integrationId }: { readonly integrationId: str
               ]}
             />
           </Panel>
-          {integration.kind === 'logs' && <DeadLetters integration={integration} />}
+          {integration.kind !== 'metrics' && <DeadLetters integration={integration} />}
         </>
       )}
     </Loaded>

@@ -1,0 +1,104 @@
+import { expect, it } from 'vitest'
+import { startWorld } from '../../../../test/world.ts'
+import { guardedLookup, RefusedAddress, requireAllowedHost } from './guarded-address.ts'
+import { startReceiver } from './receiver.fixture.ts'
+import { send } from './send.ts'
+
+const NOBODY = new AbortController().signal
+const to = (url: string, allowPrivate: boolean, headers = {}) =>
+  send({ url, headers, body: Buffer.from('x') }, allowPrivate, NOBODY)
+
+it.each([
+  'http://169.254.169.254/latest/meta-data',
+  'http://2852039166/',
+  'http://0251.0376.0251.0376/',
+  'http://0xa9fea9fe/',
+  'http://169.254.43518/',
+  'http://169.254.169.254./',
+  'http://user@169.254.169.254/',
+  'http://[::ffff:169.254.169.254]/',
+  'http://[::ffff:a9fe:a9fe]/',
+  'http://[::169.254.169.254]/',
+  'http://[64:ff9b::a9fe:a9fe]/',
+  'http://[2002:a9fe:a9fe::1]/',
+  'http://[fe80::1]/',
+  'http://[fd00:ec2::254]/',
+  'http://0/',
+  'http://[::]/',
+  'tcp://169.254.169.254:514',
+  'tcp://2852039166:514',
+  'tcp://0xa9fea9fe:514',
+  'tcp://[::ffff:a9fe:a9fe]:514',
+  'udp://0251.0376.0251.0376:514',
+  'udp://[fe80::1]:514',
+])('nothing is sent to %s, private addresses allowed or not', async (url) => {
+  for (const allowPrivate of [true, false]) {
+    expect(await to(url, allowPrivate)).toMatchObject({
+      ok: false,
+      response: expect.stringContaining('nothing is sent to'),
+    })
+  }
+})
+
+it.each([
+  'http://10.1.2.3/',
+  'http://167838211/',
+  'http://127.1/',
+  'http://[::1]/',
+  'http://[::ffff:192.168.0.1]/',
+  'http://[fd12::1]/',
+  'http://localhost:9/',
+  'tcp://localhost:9',
+  'udp://localhost:9',
+])('%s is private, whether named or written as a number', async (url) => {
+  expect(await to(url, false)).toMatchObject({
+    ok: false,
+    response: expect.stringContaining('a private address. SERVICE_INTEGRATIONS_PRIVATE=allow'),
+  })
+})
+
+it('public addresses are let through', () => {
+  for (const host of ['8.8.8.8', '[2606:4700::1111]', 'receiver.example', '100.63.0.1', '172.32.0.1']) {
+    expect(() => requireAllowedHost(host, false)).not.toThrow()
+  }
+})
+
+it('a name is looked up once for each connection, and the address that was checked is the one that is connected to', async () => {
+  const found = await new Promise((resolve, reject) => {
+    guardedLookup(true)('localhost', { all: true }, (error, addresses) => (error ? reject(error) : resolve(addresses)))
+  })
+  expect(found).toEqual(
+    expect.arrayContaining([expect.objectContaining({ address: expect.stringMatching(/^(127\.|::1)/) })]),
+  )
+  const refused = await new Promise((resolve) => guardedLookup(false)('localhost', {}, (error) => resolve(error)))
+  expect(refused).toBeInstanceOf(RefusedAddress)
+})
+
+it('a redirect to a metadata service is not followed, and what a receiver repeats shows no secret', async () => {
+  const world = await startWorld()
+  const { key } = await world.register('d')
+  const receiver = await startReceiver()
+  const password = 'correct horse battery'
+  const body = {
+    type: 'webhook',
+    endpoint: receiver.url,
+    config: { username: 'u', password, bearer_token: 'tok-12345678' },
+  }
+  const made = (await world.request('POST', '/api/v1/integrations', { key, body })).body as {
+    id: string
+    secret: string
+  }
+  const at = `/api/v1/integrations/${made.id}`
+  receiver.answer = (_request, response) =>
+    void response.writeHead(307, { location: 'http://169.254.169.254/latest/meta-data' }).end()
+  const redirected = await world.request('POST', `${at}/test`, { key })
+  expect(redirected.body).toMatchObject({ ok: false, status: 307, response: expect.stringContaining('not followed') })
+  receiver.answer = ({ headers }, response) => void response.writeHead(500).end(JSON.stringify(headers))
+  const echoed = await world.request('POST', `${at}/test`, { key })
+  expect(echoed.body).toMatchObject({ response: expect.stringContaining('"authorization":"(secret)') })
+  await world.request('POST', '/api/v1/device-groups', { key, body: { org_id: 'o', name: 'g' } })
+  await world.advance(60)
+  const seen = [echoed, await world.request('GET', at, { key }), await world.request('GET', '/api/v1/audit', { key })]
+  const text = JSON.stringify(seen.map((answer) => answer.body))
+  for (const secret of [password, 'tok-12345678', made.secret, made.secret.slice(6)]) expect(text).not.toContain(secret)
+})

@@ -1,0 +1,45 @@
+import type { Database } from '../../../platform/db/open.ts'
+import { orgOf, presentEntry } from '../../access/audit/audit.present.ts'
+import type { Audit, StoredEntry } from '../../access/audit/audit.service.ts'
+import type { IntegrationsStore, Place, PlacedEvent, StoredIntegration } from './integrations.store.ts'
+import type { LogEvent } from './log-messages.ts'
+
+const AT_ONCE = 100
+
+/** What integrations of logs have not got yet: the event stream, and entries of the audit log where they ask for them. */
+export const createLogEvents = (parts: {
+  readonly database: Database
+  readonly store: Pick<IntegrationsStore, 'pendingEvents'>
+  readonly audit: Pick<Audit, 'ends' | 'after'>
+}) => {
+  const { database, store, audit } = parts
+
+  return {
+    /** The next ones: events, then entries of each chain in its order. */
+    async pending({ id, orgId, auditCursor }: StoredIntegration): Promise<readonly PlacedEvent[]> {
+      const found = await store.pendingEvents(database.sql, id, AT_ONCE)
+      if (auditCursor === null) return found
+      for (const [org, end] of Object.entries(await audit.ends(orgId))) {
+        const reached = auditCursor[org] ?? 0
+        if (end <= reached || found.length >= AT_ONCE) continue
+        const entries = await audit.after(org, reached, AT_ONCE - found.length)
+        found.push(...entries.map((entry): PlacedEvent => ({ event: auditEvent(entry), place: placeOf(entry) })))
+      }
+      return found
+    },
+  }
+}
+
+/** As in `GET /api/v1/audit`; the id tells it from events of the stream. */
+const auditEvent = (entry: StoredEntry): LogEvent => ({
+  id: `audit-${entry.id}`,
+  type: `audit.${entry.action}`,
+  org_id: orgOf(entry.orgId),
+  subject: { kind: entry.objectKind ?? 'request', id: entry.objectId ?? entry.requestId },
+  payload: presentEntry(entry),
+  time: entry.at.toISOString(),
+})
+
+const placeOf = ({ orgId, seq }: StoredEntry): Place => ({ from: 'audit', orgId, seq })
+
+export type LogEvents = ReturnType<typeof createLogEvents>

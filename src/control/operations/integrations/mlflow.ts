@@ -1,0 +1,202 @@
+import type { DueSubject, MeasuredRound, Subject } from './integration-work.report.ts'
+import { type Receiver, signIn } from './log-messages.ts'
+import { failed, type Message, type Outcome, Unsuccessful } from './send.ts'
+
+/** Of one log-batch: at most 1000 in all, of these 100 parameters and 100 tags (mlflow/protos/service.proto, LogBatch). */
+const METRICS_AT_ONCE = 1000
+const MAX_PARAMETERS = 100
+const MAX_PARAMETER_CHARS = 500
+const MAX_TAG_CHARS = 5000
+const DEFAULT_EXPERIMENT = 'tributary'
+
+interface KeyValue {
+  readonly key: string
+  readonly value: string
+}
+interface Metric {
+  readonly key: string
+  readonly value: number
+  /** Unix time in milliseconds. */
+  readonly timestamp: number
+  readonly step: number
+}
+interface Run {
+  readonly info: { readonly run_id: string; readonly status: string; readonly lifecycle_stage?: string }
+  readonly data?: {
+    /** Of each key the one with the highest step. */
+    readonly metrics?: readonly { readonly key: string; readonly step?: number | string }[]
+    readonly params?: readonly KeyValue[]
+  }
+}
+
+/** MLflow takes letters, digits and _ . - / and space, and no path that another one is equal to. */
+const keyOf = (name: string): string =>
+  name
+    .replace(/[^\w.\-/ ]/g, '_')
+    .split('/')
+    .filter((part) => !['', '.', '..'].includes(part))
+    .join('/')
+    .slice(0, 250)
+
+/** One level of objects is written out: `strategy.name`. */
+const parametersOf = (settings: Subject['settings']): KeyValue[] => {
+  const named = Object.entries(settings).flatMap(([name, value]) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.entries(value).map(([inner, one]) => [`${name}.${inner}`, one] as const)
+      : [[name, value] as const],
+  )
+  const texts = new Map(
+    named
+      .filter(([name, value]) => value !== null && value !== undefined && keyOf(name) !== '')
+      .map(([name, value]) => [keyOf(name), typeof value === 'string' ? value : JSON.stringify(value)]),
+  )
+  return [...texts]
+    .map(([key, value]) => ({ key, value: value.slice(0, MAX_PARAMETER_CHARS) }))
+    .slice(0, MAX_PARAMETERS)
+}
+
+/** By the names that `svc train export --format tensorboard` writes: `train/…` on the devices' data, `eval/…` held out. */
+const metricsOf = ({ number: step, at, ...round }: MeasuredRound): Metric[] => {
+  const values = new Map<string, number | null>([
+    ['train/loss', round.loss],
+    ['train/accuracy', round.accuracy],
+  ])
+  for (const [name, { mean }] of Object.entries(round.metrics ?? {})) values.set(keyOf(`train/${name}`), mean)
+  for (const [name, { mean }] of Object.entries(round.evaluation?.metrics ?? {}))
+    values.set(keyOf(`eval/${name}`), mean)
+  return [...values].flatMap(([key, value]) =>
+    typeof value === 'number' ? [{ key, value, timestamp: at.getTime(), step }] : [],
+  )
+}
+
+interface Described {
+  readonly due: DueSubject
+  readonly last: MeasuredRound | undefined
+  /** Versions of a model that it made. */
+  readonly published: string
+}
+
+const tagsOf = (subject: Subject, { due, last, published }: Described): KeyValue[] =>
+  Object.entries({
+    [`${due.kind}_id`]: due.id,
+    org_id: subject.orgId,
+    base_model_id: subject.modelId,
+    round_id: last?.id,
+    receipt: last && `/api/v1/training/rounds/${last.id}/receipt`,
+    model_id: last?.modelId,
+    model_sha256: last?.sha256,
+    versions: published,
+    reason: subject.reason,
+  }).flatMap(([name, value]) => (value ? [{ key: `tributary.${name}`, value: value.slice(0, MAX_TAG_CHARS) }] : []))
+
+const STATUS: Readonly<Record<string, string>> = { completed: 'FINISHED', failed: 'FAILED', stopped: 'KILLED' }
+
+/** MLflow's tracking REST API (mlflow.org/docs/latest/rest-api.html), by `send`, which sends once. */
+export const createMlflow = (receiver: Receiver, send: (message: Message) => Promise<Outcome>) => {
+  const experiment = String(receiver.config.experiment ?? DEFAULT_EXPERIMENT)
+
+  const attempt = async (method: 'GET' | 'POST', path: string, body: object): Promise<Outcome> => {
+    const url = new URL(receiver.endpoint)
+    url.pathname = `${url.pathname.replace(/\/$/, '')}/api/2.0/mlflow/${path}`
+    const headers = { 'content-type': 'application/json', ...signIn(receiver.config) }
+    if (method === 'POST') return send({ url: url.href, headers, body: Buffer.from(JSON.stringify(body)) })
+    for (const [name, value] of Object.entries(body)) url.searchParams.set(name, String(value))
+    return send({ method, url: url.href, headers, body: Buffer.alloc(0) })
+  }
+
+  const parsed = <Answer>(outcome: Outcome): Answer => {
+    if (!outcome.ok) throw new Unsuccessful(outcome)
+    try {
+      return JSON.parse(outcome.body) as Answer
+    } catch {
+      throw new Unsuccessful(failed('The answer is not JSON: is this an MLflow tracking server?'))
+    }
+  }
+  const get = async <Answer>(path: string, query: object) => parsed<Answer>(await attempt('GET', path, query))
+  const post = async <Answer>(path: string, body: object) => parsed<Answer>(await attempt('POST', path, body))
+
+  const ensureExperiment = async (): Promise<string> => {
+    const query = { experiment_name: experiment }
+    const found = await attempt('GET', 'experiments/get-by-name', query)
+    if (found.status === 404) {
+      const created = await attempt('POST', 'experiments/create', { name: experiment })
+      // Somebody else was faster.
+      if (!created.body.includes('RESOURCE_ALREADY_EXISTS'))
+        return parsed<{ experiment_id: string }>(created).experiment_id
+    }
+    type Found = { experiment: { experiment_id: string; lifecycle_stage?: string } }
+    const known = found.ok ? parsed<Found>(found) : await get<Found>('experiments/get-by-name', query)
+    if (known.experiment.lifecycle_stage === 'deleted')
+      throw new Unsuccessful(
+        failed(
+          `The experiment '${experiment}' was deleted in MLflow: restore it, or name another in config.experiment.`,
+        ),
+      )
+    return known.experiment.experiment_id
+  }
+
+  /** By its tag: a run that was created, but not written down, before the process was killed. */
+  const ensureRun = async (tag: KeyValue, name: string, startedAt: Date): Promise<string> => {
+    const experimentId = await ensureExperiment()
+    const { runs = [] } = await post<{ runs?: readonly Run[] }>('runs/search', {
+      experiment_ids: [experimentId],
+      filter: `tags."${tag.key}" = '${tag.value}'`,
+      run_view_type: 'ALL',
+      max_results: 1,
+    })
+    if (runs[0] !== undefined) return runs[0].info.run_id
+    const { run } = await post<{ run: Run }>('runs/create', {
+      experiment_id: experimentId,
+      run_name: name.slice(0, 250),
+      start_time: startedAt.getTime(),
+      tags: [tag],
+    })
+    return run.info.run_id
+  }
+
+  /** What it has of a run; null where there is no such run any more. */
+  const find = async (runId: string): Promise<Run | null> => {
+    const outcome = await attempt('GET', 'runs/get', { run_id: runId })
+    return outcome.status === 404 ? null : parsed<{ run: Run }>(outcome).run
+  }
+
+  return {
+    /** The run of a job or round, found or made. */
+    runOf: (due: DueSubject, subject: Subject): Promise<string> =>
+      ensureRun({ key: `tributary.${due.kind}_id`, value: due.id }, subject.name, subject.startedAt),
+
+    find,
+
+    /** What the run has already is not sent again. */
+    async logMetrics({ info, data }: Run, rounds: readonly MeasuredRound[]): Promise<void> {
+      const stepOf = new Map(data?.metrics?.map(({ key, step }) => [key, Number(step ?? 0)]))
+      const metrics = rounds.flatMap(metricsOf).filter(({ key, step }) => step > (stepOf.get(key) ?? -1))
+      for (let at = 0; at < metrics.length; at += METRICS_AT_ONCE) {
+        await post('runs/log-batch', { run_id: info.run_id, metrics: metrics.slice(at, at + METRICS_AT_ONCE) })
+      }
+    },
+
+    /** Parameters, where it comes from and what it made, and its status. */
+    async describe({ info, data }: Run, subject: Subject, of: Described): Promise<void> {
+      const known = new Set(data?.params?.map(({ key }) => key))
+      // A parameter is written once: one that is other now (a job was extended) would be refused.
+      const params = parametersOf(subject.settings).filter(({ key }) => !known.has(key))
+      await post('runs/log-batch', { run_id: info.run_id, params, tags: tagsOf(subject, of) })
+      const status = STATUS[subject.status] ?? 'RUNNING'
+      if (status === info.status) return
+      const end = subject.endedAt === null ? {} : { end_time: subject.endedAt.getTime() }
+      await post('runs/update', { run_id: info.run_id, status, ...end })
+    },
+
+    /** A run for tests, the same each time. */
+    async test(now: Date): Promise<Outcome> {
+      const run_id = await ensureRun({ key: 'tributary.test', value: 'true' }, 'test of the integration', now)
+      await post('runs/set-tag', { run_id, key: 'tributary.tested_at', value: now.toISOString() })
+      const run = await find(run_id)
+      if (run?.info.status === 'RUNNING')
+        await post('runs/update', { run_id, status: 'FINISHED', end_time: now.getTime() })
+      const response = `The run ${run_id} of the experiment '${experiment}' has a new tag, tributary.tested_at.`
+      return { ...failed(response), ok: true, status: 200 }
+    },
+  }
+}

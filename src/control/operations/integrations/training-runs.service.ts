@@ -1,0 +1,100 @@
+import type { Database } from '../../../platform/db/open.ts'
+import type { ModelsService } from '../../catalog/models/models.service.ts'
+import type { DueSubject, IntegrationWork, MeasuredRound } from './integration-work.report.ts'
+import type { IntegrationsStore, LeasedIntegration, StoredIntegration } from './integrations.store.ts'
+import type { LogEvent, Receiver } from './log-messages.ts'
+import { createMlflow } from './mlflow.ts'
+import { failed, type Message, type Outcome, outcomeOf, reasonOf, Unsuccessful } from './send.ts'
+
+const RUNS_AT_ONCE = 10
+const ROUNDS_AT_ONCE = 100
+/** A round is evaluated by the updates of later ones: so many are looked at again. */
+const EVALUATED_LATER = 10
+
+const TAKEN: Outcome = { ...failed(''), ok: true }
+
+type Send = (message: Message) => Promise<Outcome>
+
+/** Training jobs, and rounds without one, as runs of a tracking server: what it has is continued, wherever a process was killed. */
+export const createTrainingRuns = (parts: {
+  readonly database: Database
+  readonly store: Pick<IntegrationsStore, 'run' | 'setRun' | 'setAside'>
+  readonly work: Pick<IntegrationWork, 'due' | 'dueOf' | 'subject' | 'rounds'>
+  readonly models: Pick<ModelsService, 'publishedBy'>
+  readonly now: () => Date
+}) => {
+  const { database, store, work, models, now } = parts
+
+  const bring = async (receiver: Receiver, due: DueSubject, send: Send): Promise<void> => {
+    const subject = await work.subject(database.sql, due)
+    if (subject === null) return
+    const mlflow = createMlflow(receiver, send)
+    const stored = await store.run(database.sql, receiver.id, due.id)
+    const known = stored.runId === null ? null : await mlflow.find(stored.runId)
+    const runId = known === null ? await mlflow.runOf(due, subject) : known.info.run_id
+    if (runId !== stored.runId) await store.setRun(database.sql, receiver.id, due.id, { runId })
+    const run = known ?? (await mlflow.find(runId))
+    if (run === null) throw new Unsuccessful(failed(`The run ${runId} was deleted in between.`))
+    // Whoever deletes a run does not want it back.
+    if (run.info.lifecycle_stage !== 'deleted') {
+      const reached = Math.max(0, ...(run.data?.metrics ?? []).map(({ step }) => Number(step ?? 0)))
+      let last: MeasuredRound | undefined
+      for (let page: MeasuredRound[]; ; ) {
+        const from = last?.number ?? reached - EVALUATED_LATER
+        page = await work.rounds(database.sql, due, from, ROUNDS_AT_ONCE)
+        await mlflow.logMetrics(run, page)
+        last = page.at(-1) ?? last
+        if (page.length < ROUNDS_AT_ONCE) break
+      }
+      const versions = due.kind === 'job' ? await models.publishedBy(due.id) : []
+      const published = versions.map(({ modelId, version }) => `${modelId}@${version}`).join(' ')
+      await mlflow.describe(run, subject, { due, last, published })
+    }
+    await store.setRun(database.sql, receiver.id, due.id, { sent: due.progress })
+  }
+
+  const deliver = (receiver: Receiver, due: DueSubject, send: Send): Promise<Outcome> =>
+    bring(receiver, due, send).then((): Outcome => TAKEN, outcomeOf)
+
+  return {
+    /**
+     * Brings the jobs and rounds that are behind to their runs. One that the receiver refuses for good is set aside, so that the
+     * others get theirs; any other failure ends it.
+     */
+    async deliverDue(integration: LeasedIntegration, receiver: Receiver, send: Send): Promise<Outcome> {
+      const { id } = integration
+      for (const due of await work.due(database.sql, id, RUNS_AT_ONCE)) {
+        const outcome = await deliver(receiver, due, send)
+        if (outcome.ok) continue
+        if (!outcome.isFinal) return outcome
+        const letter = { event: runEvent(integration, due, now()), place: null, reason: reasonOf(outcome), now: now() }
+        await database.transaction(async (tx) => {
+          if (await store.setAside(tx, integration, letter)) await store.setRun(tx, id, due.id, { sent: due.progress })
+        })
+        // That gave the lease back.
+        return TAKEN
+      }
+      return TAKEN
+    },
+
+    /** One of them, behind or not. */
+    async deliver(receiver: Receiver, subjectId: string, send: Send): Promise<Outcome> {
+      const due = await work.dueOf(database.sql, subjectId)
+      return due === null ? TAKEN : deliver(receiver, due, send)
+    },
+
+    test: (receiver: Receiver, send: Send): Promise<Outcome> =>
+      createMlflow(receiver, send).test(now()).catch(outcomeOf),
+  }
+}
+
+const runEvent = ({ orgId }: StoredIntegration, { kind, id }: DueSubject, now: Date): LogEvent => ({
+  id: `run-${id}`,
+  type: 'training.run',
+  org_id: orgId,
+  subject: { kind, id },
+  payload: {},
+  time: now.toISOString(),
+})
+
+export type TrainingRuns = ReturnType<typeof createTrainingRuns>

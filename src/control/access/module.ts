@@ -5,6 +5,7 @@ import type { Module } from '../module.ts'
 import { approvalsRoutes } from './approvals/approvals.routes.ts'
 import { createApprovals } from './approvals/approvals.service.ts'
 import { createApprovalsStore } from './approvals/approvals.store.ts'
+import { presentEntry } from './audit/audit.present.ts'
 import { auditRoutes } from './audit/audit.routes.ts'
 import { createAudit } from './audit/audit.service.ts'
 import { createAuditStore } from './audit/audit.store.ts'
@@ -111,6 +112,7 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
     eraseNames,
     settingsChanges,
     audit,
+    presentEntry,
     auditChains,
     deviceLogins,
     keys,

@@ -47,7 +47,7 @@ const create = (context: Context, { access, catalog, fleet, training }: Earlier)
   }
   const work = createIntegrationWork()
   const runs = createTrainingRuns({ ...receivers, work, models: catalog.models })
-  const logEvents = createLogEvents({ ...receivers, audit: access.audit })
+  const logEvents = createLogEvents({ ...receivers, audit: access.audit, presentEntry: access.presentEntry })
   const deliveries = createDeliveries({ ...receivers, work, events: logEvents, metrics, runs, log })
   const tail = createEventTail({ database, store, log })
   const backups = createBackups({ config, database, blobs, store: createBackupsStore(), log, now, newId })

@@ -1,13 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
-
-/** A training job, or a round without one, of which a run is behind. */
-export interface DueSubject {
-  readonly kind: 'job' | 'round'
-  readonly id: string
-  /** How far it has come: of an ended one, when it ended. */
-  readonly progress: string
-}
+import type { DueSubject, MeasuredRound, Subject } from './mlflow.ts'
 
 /** Ends of chains that it has not reached. */
 const GROWN_CHAINS = sql`integrations i join audit_heads h
@@ -31,7 +24,7 @@ const BEHIND = sql`integrations i
   where i.kind = 'training' and d.sent is distinct from s.progress`
 
 /** What waits, a row each, and since when. */
-export const WAITING = sql`(
+const WAITING = sql`(
   select i.id, e.at from ${GROWN_CHAINS} join audit_entries e on e.org_id = h.org_id
     and e.seq > coalesce((i.audit_cursor ->> h.org_id)::bigint, 0)
   union all
@@ -93,32 +86,5 @@ const ROUND: RawBuilder<unknown> = sql`
   select s.org_id as "orgId", 'round ' || s.round_number as name, s.status, s.failure_reason as reason,
     s.plan as settings, s.global_model_id as "modelId", s.created_at as "startedAt", s.ended_at as "endedAt"
   from rounds s`
-
-export interface Subject {
-  readonly orgId: string | null
-  readonly name: string
-  readonly status: string
-  readonly reason: string | null
-  readonly settings: Readonly<Record<string, unknown>>
-  readonly modelId: string | null
-  readonly startedAt: Date
-  readonly endedAt: Date | null
-}
-
-interface Summaries {
-  readonly [name: string]: { readonly mean: number }
-}
-
-export interface MeasuredRound {
-  readonly id: string
-  readonly number: number
-  readonly loss: number | null
-  readonly accuracy: number | null
-  readonly metrics: Summaries | null
-  readonly evaluation: { readonly metrics: Summaries } | null
-  readonly at: Date
-  readonly modelId: string | null
-  readonly sha256: string | null
-}
 
 export type IntegrationWork = ReturnType<typeof createIntegrationWork>

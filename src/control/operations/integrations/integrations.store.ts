@@ -78,7 +78,7 @@ const movedTo = (places: readonly Place[]) => {
 }
 
 /** Events after its cursor that it may see. */
-export const WAITING_EVENTS = sql`e.tx < pg_snapshot_xmin(pg_current_snapshot())
+const WAITING_EVENTS = sql`e.tx < pg_snapshot_xmin(pg_current_snapshot())
   and (i.org_id is null or e.org_id = i.org_id) and (i.topics is null or e.subject_kind = any(i.topics))
   and (i.cursor_id is null or (e.tx, e.id) > (i.cursor_tx, i.cursor_id))`
 

@@ -1,5 +1,4 @@
 import type { Database } from '../../../platform/db/open.ts'
-import { orgOf, presentEntry } from '../../access/audit/audit.present.ts'
 import type { Audit, StoredEntry } from '../../access/audit/audit.service.ts'
 import type { IntegrationsStore, Place, PlacedEvent, StoredIntegration } from './integrations.store.ts'
 import type { LogEvent } from './log-messages.ts'
@@ -11,8 +10,20 @@ export const createLogEvents = (parts: {
   readonly database: Database
   readonly store: Pick<IntegrationsStore, 'pendingEvents'>
   readonly audit: Pick<Audit, 'ends' | 'after'>
+  /** An entry as `GET /api/v1/audit` shows it. */
+  readonly presentEntry: (entry: StoredEntry) => Readonly<Record<string, unknown>>
 }) => {
-  const { database, store, audit } = parts
+  const { database, store, audit, presentEntry } = parts
+
+  /** The id tells it from events of the stream. */
+  const auditEvent = (entry: StoredEntry): LogEvent => ({
+    id: `audit-${entry.id}`,
+    type: `audit.${entry.action}`,
+    org_id: entry.orgId || null,
+    subject: { kind: entry.objectKind ?? 'request', id: entry.objectId ?? entry.requestId },
+    payload: presentEntry(entry),
+    time: entry.at.toISOString(),
+  })
 
   return {
     /** The next ones: events, then entries of each chain in its order. */
@@ -29,16 +40,6 @@ export const createLogEvents = (parts: {
     },
   }
 }
-
-/** As in `GET /api/v1/audit`; the id tells it from events of the stream. */
-const auditEvent = (entry: StoredEntry): LogEvent => ({
-  id: `audit-${entry.id}`,
-  type: `audit.${entry.action}`,
-  org_id: orgOf(entry.orgId),
-  subject: { kind: entry.objectKind ?? 'request', id: entry.objectId ?? entry.requestId },
-  payload: presentEntry(entry),
-  time: entry.at.toISOString(),
-})
 
 const placeOf = ({ orgId, seq }: StoredEntry): Place => ({ from: 'audit', orgId, seq })
 

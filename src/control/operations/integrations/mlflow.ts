@@ -1,4 +1,3 @@
-import type { DueSubject, MeasuredRound, Subject } from './integration-work.report.ts'
 import { type Receiver, signIn } from './log-messages.ts'
 import { failed, type Message, type Outcome, Unsuccessful } from './send.ts'
 
@@ -8,6 +7,41 @@ const MAX_PARAMETERS = 100
 const MAX_PARAMETER_CHARS = 500
 const MAX_TAG_CHARS = 5000
 const DEFAULT_EXPERIMENT = 'tributary'
+
+/** A training job, or a round without one, of which a run is behind. */
+export interface DueSubject {
+  readonly kind: 'job' | 'round'
+  readonly id: string
+  /** How far it has come: of an ended one, when it ended. */
+  readonly progress: string
+}
+
+export interface Subject {
+  readonly orgId: string | null
+  readonly name: string
+  readonly status: string
+  readonly reason: string | null
+  readonly settings: Readonly<Record<string, unknown>>
+  readonly modelId: string | null
+  readonly startedAt: Date
+  readonly endedAt: Date | null
+}
+
+interface Summaries {
+  readonly [name: string]: { readonly mean: number }
+}
+
+export interface MeasuredRound {
+  readonly id: string
+  readonly number: number
+  readonly loss: number | null
+  readonly accuracy: number | null
+  readonly metrics: Summaries | null
+  readonly evaluation: { readonly metrics: Summaries } | null
+  readonly at: Date
+  readonly modelId: string | null
+  readonly sha256: string | null
+}
 
 interface KeyValue {
   readonly key: string

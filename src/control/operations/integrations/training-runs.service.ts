@@ -1,9 +1,9 @@
 import type { Database } from '../../../platform/db/open.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
-import type { DueSubject, IntegrationWork, MeasuredRound } from './integration-work.report.ts'
+import type { IntegrationWork } from './integration-work.report.ts'
 import type { IntegrationsStore, LeasedIntegration, StoredIntegration } from './integrations.store.ts'
 import type { LogEvent, Receiver } from './log-messages.ts'
-import { createMlflow } from './mlflow.ts'
+import { createMlflow, type DueSubject, type MeasuredRound } from './mlflow.ts'
 import { failed, type Message, type Outcome, outcomeOf, reasonOf, Unsuccessful } from './send.ts'
 
 const RUNS_AT_ONCE = 10

@@ -1,8 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { activeSince } from '../../../domain/device.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import { WAITING } from '../integrations/integration-work.report.ts'
-import { WAITING_EVENTS } from '../integrations/integrations.store.ts'
 
 type Row = { readonly value: number } & Readonly<Record<string, string | number>>
 
@@ -170,14 +168,18 @@ export const STATE_METRICS: readonly StateMetric[] = [
   },
   {
     name: 'tributary_integration_lag_seconds',
-    help: `Age of the oldest event, audit entry or run that waits for an integration; the ${MAX_SERIES} latest`,
+    help: `Age of the oldest event or audit entry that waits for an integration of logs; the ${MAX_SERIES} latest`,
     labels: ['integration_id', 'type'],
     rows: (now, orgId) => sql<Row>`
       select i.id as integration_id, i.type,
         coalesce(extract(epoch from ${now}::timestamptz - least(min(e.at), (
-          select min(w.at) from ${WAITING} where w.id = i.id))), 0)::float8 as value
-      from integrations i left join events_outbox e on i.kind = 'logs' and ${WAITING_EVENTS}
-      where i.kind <> 'metrics' and ${isOf('i.org_id', orgId)}
+          select min(a.at) from audit_heads h join audit_entries a on a.org_id = h.org_id
+            and a.seq > coalesce((i.audit_cursor ->> h.org_id)::bigint, 0)
+          where i.audit_cursor is not null and (i.org_id is null or h.org_id = i.org_id)))), 0)::float8 as value
+      from integrations i left join events_outbox e on e.tx < pg_snapshot_xmin(pg_current_snapshot())
+        and (i.org_id is null or e.org_id = i.org_id) and (i.topics is null or e.subject_kind = any(i.topics))
+        and (i.cursor_id is null or (e.tx, e.id) > (i.cursor_tx, i.cursor_id))
+      where i.kind = 'logs' and ${isOf('i.org_id', orgId)}
       group by i.id order by i.ordinal desc limit ${sql.lit(MAX_SERIES)}`,
   },
   {

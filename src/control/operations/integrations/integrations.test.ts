@@ -74,16 +74,12 @@ it('an event that a receiver refuses for good is set aside, the others go on, an
   const receiver = await startReceiver()
   const { id } = await create({ kind: 'logs', type: 'webhook', endpoint: receiver.url })
   let isPicky = true
-<<<<<<< HEAD
   // Away until it is known which one it refuses: a delivery may begin at any moment.
   let bad: string | null = null
   receiver.answer = ({ body }, response) => {
     const status = bad === null ? 503 : isPicky && body.includes(bad) ? 422 : 200
     response.writeHead(status).end(isPicky ? 'unknown group' : '')
   }
-=======
-  receiver.answer = (_request, response) => void response.writeHead(503).end()
->>>>>>> ea05e40 (integrations: training at MLflow, topics, entries of the audit log; addresses in disguise are refused)
   await happen('bad')
   const groups = await ask<{ groups: { id: string }[] }>('GET', '/api/v1/device-groups?org_id=o')
   bad = groups.groups[0]!.id
@@ -126,11 +122,15 @@ it.each(databases)(
     const { id } = await create({ kind: 'logs', type: 'elasticsearch', endpoint, topics: ['audit'] })
     await create({ kind: 'logs', type: 'webhook', endpoint: 'http://127.0.0.1:9', topics: ['round'] })
     const faults = [503, 429]
-    receiver.answer = (_request, response) => void response.writeHead(faults.shift() ?? 200).end()
+    const taken: string[] = []
+    receiver.answer = ({ body }, response) => {
+      const status = faults.shift() ?? 200
+      if (status === 200) taken.push(...body.toString().trimEnd().split('\n'))
+      response.writeHead(status).end()
+    }
     for (const name of ['a', 'b']) await happen(name)
     await deliverUntil(world, async () => (await show(id)).pending === 0)
-    const lines = receiver.texts().at(-1)!.trimEnd().split('\n')
-    const sent = lines.filter((_line, index) => index % 2 === 1).map((line) => JSON.parse(line))
+    const sent = taken.filter((_line, index) => index % 2 === 1).map((line) => JSON.parse(line))
     const { entries } = await ask<{ entries: { seq: number; hash: string }[] }>('GET', '/api/v1/audit')
     expect(sent.map(({ payload }) => payload)).toEqual(entries.toReversed())
     expect(sent.map(({ type }) => type)).toEqual([

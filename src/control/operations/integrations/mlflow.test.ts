@@ -47,6 +47,19 @@ it('a job is one run with each round once, though answers are lost and batches w
     ok: true,
     response: expect.stringContaining("experiment 'e'"),
   })
+  // The run is created, and nobody hears of it; half of a batch is written before the server dies; then it is busy.
+  const faults = ['runs/create', 'runs/log-batch', 'runs/log-batch']
+  mlflow.fault = (path, response, act, { run_id }) => {
+    if (path !== faults[0]) return false
+    faults.shift()
+    act()
+    if (path === 'runs/create') response.destroy()
+    else {
+      mlflow.runs.get(run_id)!.metrics.splice(2)
+      response.writeHead(faults.length === 0 ? 429 : 500, { 'retry-after': '120' }).end()
+    }
+    return true
+  }
   const job = (
     await ask('POST', '/training/jobs', {
       model: 'm',
@@ -57,19 +70,6 @@ it('a job is one run with each round once, though answers are lost and batches w
       hyperparameters: { learning_rate: 0.1 },
     })
   ).id as string
-  // The run is created, and nobody hears of it; half of a batch is written before the server dies; then it is busy.
-  const faults = ['runs/create', 'runs/log-batch', 'runs/log-batch']
-  mlflow.fault = (path, response, act) => {
-    if (path !== faults[0]) return false
-    faults.shift()
-    act()
-    if (path === 'runs/create') response.destroy()
-    else {
-      runBy('job_id', job).metrics.splice(2)
-      response.writeHead(faults.length === 0 ? 429 : 500, { 'retry-after': '120' }).end()
-    }
-    return true
-  }
   await round(job, 3, { 'f1@x//y': 0.5 })
   await round(job, 2, { 'f1@x//y': 0.6 })
   await deliver()

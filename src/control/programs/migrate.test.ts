@@ -7,7 +7,7 @@ import pg from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder, freshDataDir, freshPostgresUrl, hasPostgres } from '../../../test/databases.ts'
 import { builtFile } from '../../../test/e2e/built-program.ts'
-import { runInProcess } from '../../cli/in-process.fixture.ts'
+import { runBuilt } from '../../../test/e2e/built-svc.ts'
 import { readConfig } from '../../config.ts'
 import { unpackFolder } from '../../platform/db/embedded/template.ts'
 import { createControlPlane } from '../app.ts'
@@ -85,7 +85,7 @@ it.skipIf(!hasPostgres())(
         )
       }
     }
-    const last = await runInProcess([...argv, '--data-dir', dataDir])
+    const last = await runBuilt([...argv, '--data-dir', dataDir])
     // The last kill may have come after the last step, on a busy machine: then nothing is left to do, and it says so.
     if (last.exitCode !== 0) expect(last.stderr).toContain('The target has tables already')
     expect(await contentOf(dataDir)).toEqual(content)
@@ -108,7 +108,7 @@ it.skipIf(!hasPostgres())(
     expect(device.status).toBe(201)
     expect((await moved.request('POST', '/models', key, { name: 'after-the-move' })).status).toBe(201)
 
-    expect(await runInProcess([...argv, '--data-dir', dataDir])).toMatchObject({
+    expect(await runBuilt([...argv, '--data-dir', dataDir])).toMatchObject({
       exitCode: 1,
       stderr: expect.stringContaining('The target has tables already (analytics_queries,'),
     })
@@ -117,7 +117,7 @@ it.skipIf(!hasPostgres())(
 
 it('says what is wrong with its target or folder, and does not touch the folder of a running service', async () => {
   const nowhere = await emptyFolder()
-  const migrate = (to: string, dataDir: string) => runInProcess(['migrate', '--to', to, '--data-dir', dataDir])
+  const migrate = (to: string, dataDir: string) => runBuilt(['migrate', '--to', to, '--data-dir', dataDir])
   expect(await migrate('mysql://x', nowhere)).toMatchObject({
     exitCode: 1,
     stderr: expect.stringContaining('--to must look like postgres://user:password@host:5432/name.'),

@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder, freshDataDir, hasPostgres } from '../../../../test/databases.ts'
 import { builtFile } from '../../../../test/e2e/built-program.ts'
+import { runBuilt } from '../../../../test/e2e/built-svc.ts'
 import { formOf, startWorld, type World } from '../../../../test/world.ts'
-import { runInProcess } from '../../../cli/in-process.fixture.ts'
 import { readConfig } from '../../../config.ts'
 import { createControlPlane } from '../../app.ts'
 
@@ -34,7 +34,7 @@ const ended = async (world: World, key: string, id: string): Promise<BackupBody>
   }
 }
 
-const svc = (...argv: string[]) => runInProcess(argv)
+const svc = (...argv: string[]) => runBuilt(argv)
 
 /** The service on a restored folder, with every answer of the API. */
 const openRestored = async (dataDir: string) => {

@@ -232,6 +232,7 @@ const openOrganizations = async () => {
     name_kind: 'key',
     name_id: acme.id,
     backup_id: NOBODY,
+    passkey_id: NOBODY,
     org_id: 'acme',
     member_id: invited.id,
     device_id: 'secret-device',

@@ -102,17 +102,28 @@ const bundleSdk = () =>
   })
 
 /** Loaded when first needed, or not without the files beside them. */
-const UNBUNDLED = ['@aws-sdk/*', '@electric-sql/pglite', '@node-rs/argon2', 'nodemailer', 'pg-native', 'esbuild']
+const UNBUNDLED = [
+  '@aws-sdk/*',
+  '@electric-sql/pglite',
+  '@node-llama-cpp/*',
+  '@node-rs/argon2',
+  'esbuild',
+  'mpg123-decoder',
+  'nodemailer',
+  'onnxruntime-node',
+  'pg-native',
+]
 
 /**
- * The service as one file: Node takes longer to find, read and link its 600 files and the packages' 900 than for all else at its start.
- * What finds other files by its own place still does.
+ * A program as one file, with others for what is imported when first needed: Node takes longer to find, read and link hundreds of files than
+ * for all else at its start. What finds other files by its own place still does.
  */
-const bundleService = () =>
-  build({
-    entryPoints: [join(next, 'main.js')],
-    outdir: next,
-    chunkNames: 'service-[hash]',
+const bundleProgram = (name, folder, chunk) => {
+  const outdir = join(next, folder)
+  return build({
+    entryPoints: [join(outdir, name)],
+    outdir,
+    chunkNames: `${chunk}-[hash]`,
     bundle: true,
     splitting: true,
     allowOverwrite: true,
@@ -131,12 +142,13 @@ const bundleService = () =>
         setup: (bundle) =>
           bundle.onLoad({ filter: /\.js$/ }, ({ path }) => {
             if (!path.startsWith(`${next}/`)) return undefined
-            const place = `new URL(${JSON.stringify(`./${relative(next, path)}`)}, import.meta.url).href`
+            const place = `new URL(${JSON.stringify(`./${relative(outdir, path)}`)}, import.meta.url).href`
             return { contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', place) }
           }),
       },
     ],
   })
+}
 
 /** Two builds at once both end here: the later one wins. */
 const swap = () => {
@@ -160,7 +172,8 @@ const buildProgram = async () => {
   await bundleSdk()
   for (const name of ASSETS) copyFileSync(join(root, 'src', name), join(next, name))
   await run(join(next, 'platform/db/write-migrated-template.js'), join(next, ASSETS[0]))
-  await bundleService()
+  await bundleProgram('main.js', '.', 'service')
+  await bundleProgram('main.js', 'cli', 'svc')
   chmodSync(join(next, 'cli/main.js'), 0o755)
 }
 

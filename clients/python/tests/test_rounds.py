@@ -223,7 +223,7 @@ def test_evaluate_measures_the_received_model_and_the_next_heartbeat_says_it(cli
 
 
 def test_devices_evaluate_the_last_model_of_a_job(client: Client, fleet: Fleet) -> None:
-    client.push("evaluated", {"w": START}, "1.0.0")
+    client.push("evaluated-last", {"w": START}, "1.0.0")
 
     def evaluate(weights: Any) -> dict[str, float]:
         if weights["w"][0] == 3:
@@ -238,7 +238,7 @@ def test_devices_evaluate_the_last_model_of_a_job(client: Client, fleet: Fleet) 
         )
     until(lambda: len([d for d in client.devices() if "evaluate" in d.device_identifier]) == 2, "devices")
     client.create_group("evaluating", ["evaluates", "fails-to-evaluate"])
-    job = client.train("evaluated", rounds=2, group="evaluating").wait(timeout=PATIENCE)
+    job = client.train("evaluated-last", rounds=2, group="evaluating").wait(timeout=PATIENCE)
     np.testing.assert_array_equal(job.weights()["w"], START + 2)
     found = client.connection.call("GET", f"/training/rounds/{job.history[-1].round_id}/status")["evaluation"]
     # One of both told it, before the deadline of the step.

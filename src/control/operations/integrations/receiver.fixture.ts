@@ -8,7 +8,7 @@ export interface Received {
   readonly body: Buffer
 }
 
-/** A receiver on this machine; `answer` says what becomes of each request. Closed when the test ends. */
+/** A receiver on this machine; `answer` says what becomes of each request. `down` closes its port until `up`. Closed when the test ends. */
 export const startReceiver = async () => {
   const received: Received[] = []
   const receiver = {
@@ -24,10 +24,14 @@ export const startReceiver = async () => {
     received.push(one)
     receiver.answer(one, response)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return Object.assign(receiver, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
+  const up = (port = 0) => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  const down = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  await up()
+  const { port } = server.address() as AddressInfo
+  onTestFinished(down)
+  return Object.assign(receiver, { url: `http://127.0.0.1:${port}`, up: () => up(port), down })
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
 import { formOf, startWorld } from '../../../../test/world.ts'
@@ -55,6 +56,13 @@ it.each(databases)(
       )
     expect(ofIntegration('tributary_integration_lag_seconds')).toBeGreaterThanOrEqual(60)
     expect(ofIntegration('tributary_integration_failures')).toBeGreaterThan(0)
+    // What the dashboard and the alerts ask for is there; a gauge without rows has its head only.
+    const names = new Set(lines.map((line) => /^(?:# TYPE )?([a-z_:0-9]+)/.exec(line)?.[1]))
+    for (const file of ['grafana/tributary.json', 'prometheus/alerts.yml']) {
+      const named = readFileSync(`deploy/${file}`, 'utf8').match(/\b(tributary|http|nodejs|process)_[a-z0-9_]+/g) ?? []
+      expect(named.length).toBeGreaterThan(5)
+      expect(named.filter((name) => !names.has(name))).toEqual([])
+    }
     // Every line is a comment, or a name with labels and a number.
     for (const line of lines.filter((each) => each !== '')) {
       expect(line).toMatch(/^(# (HELP|TYPE) .+|[a-z_:0-9]+(\{[^{}]*\})? [-+]?[\d.eInfNa+-]+)$/)

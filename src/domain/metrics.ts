@@ -99,9 +99,11 @@ const requireName = (field: string, name: string): void => {
   )
 }
 
-/** Of the reports that name it, in their order, so that equal reports give equal sums. Null where none does. */
+/** Of the reports that name it, whose sums do not depend on the order in which they came. Null where none does. */
 const summarize = (name: string, reports: readonly MetricReport[]): MetricSummary | null => {
-  const told = reports.filter(({ metrics }) => Object.hasOwn(metrics, name))
+  const told = reports
+    .filter(({ metrics }) => Object.hasOwn(metrics, name))
+    .sort((a, b) => a.metrics[name]! - b.metrics[name]! || a.numSamples - b.numSamples)
   if (told.length === 0) return null
   let sum = 0
   let samples = 0
@@ -109,7 +111,7 @@ const summarize = (name: string, reports: readonly MetricReport[]): MetricSummar
     sum += metrics[name]! * numSamples
     samples += numSamples
   }
-  const values = told.map(({ metrics }) => metrics[name]!).sort((a, b) => a - b)
+  const values = told.map(({ metrics }) => metrics[name]!)
   const count = values.length
   const tenth = Math.max(1, Math.floor(count / 10))
   const worst = goalOf(name) === 'minimize' ? values.slice(-tenth) : values.slice(0, tenth)

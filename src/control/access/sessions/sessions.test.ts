@@ -34,6 +34,7 @@ const anonymous = {
   key_name: null,
   org_id: null,
   scopes: [],
+  identity_provider: null,
   inference: false,
   person: null,
 }
@@ -48,6 +49,7 @@ describe('a session', () => {
       key_name: 'mine',
       org_id: 'acme',
       scopes: ['devices:read', 'models:write', 'admin'],
+      identity_provider: null,
       inference: false,
       person: null,
     }
@@ -206,6 +208,7 @@ describe('sessions', () => {
         key_name: null,
         org_id: null,
         scopes: expect.arrayContaining(['admin']),
+        identity_provider: null,
         inference: false,
         person: null,
       },

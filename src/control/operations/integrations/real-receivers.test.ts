@@ -152,6 +152,11 @@ it.each(Object.keys(STORES) as (keyof typeof STORES)[])(
     const queries = dashboardQueries()
     expect(queries.length).toBeGreaterThan(10)
     for (const one of queries) expect(await query(one)).toMatchObject({ status: 'success' })
-    expect((await query('max by (state) (sum by (state) (tributary_devices))')).data.result).toHaveLength(1)
+    const { data: devices } = await advanceUntil(
+      world,
+      () => query('max by (state) (sum by (state) (tributary_devices))'),
+      (seen) => seen.data.result.length > 0,
+    )
+    expect(devices.result).toHaveLength(1)
   },
 )

@@ -86,6 +86,10 @@ describe('every path of the API', () => {
       // Its code is what opens it.
       'post /api/v1/pairings/claim',
       'post /api/v1/session',
+      'post /api/v1/session/oidc',
+      'post /api/v1/session/oidc/callback',
+      'post /api/v1/session/passkey',
+      'post /api/v1/session/passkey/options',
       'post /api/v1/session/second-factor',
     ])
   })

@@ -45,15 +45,24 @@ const useSpentBudgets = (enabled: boolean): readonly Item[] => {
   })
 }
 
-/** What failed or waits for a person, each with its reason: jobs, rounds, paused rollouts and spent privacy budgets. */
+/** What failed or waits for a person, each with its reason: jobs, rounds, paused rollouts, approvals and spent privacy budgets. */
 export const Attention = ({ training, models }: Seen) => {
   const jobs = useApi('/api/v1/training/jobs', { query: { limit: 50 } }, { enabled: training })
   const rounds = useApi('/api/v1/training/rounds', { query: { limit: 50 } }, { enabled: training })
   const paused = useApi('/api/v1/rollouts', { query: { status: 'paused', limit: 20 } }, { enabled: models })
+  const approvals = useApi('/api/v1/approvals', { query: { status: 'pending', limit: 20 } }, { enabled: models })
   const waiting = (jobs.data?.jobs ?? []).filter((job) => job.status === 'running' && job.waiting_for !== null)
   const budgets = useSpentBudgets(training)
   const items: readonly Item[] = [
     ...budgets,
+    ...(approvals.data?.approvals ?? []).map((approval) => ({
+      key: approval.id,
+      href: '/organization/approvals',
+      state: 'pending',
+      name: approval.title,
+      reason: 'Another admin than whoever requested it approves or rejects it.',
+      time: approval.requested_at,
+    })),
     ...(paused.data?.rollouts ?? []).map((rollout) => ({
       key: rollout.rollout_id,
       href: `/delivery/rollouts/${rollout.model_id}/${rollout.rollout_id}`,
@@ -98,7 +107,8 @@ export const Attention = ({ training, models }: Seen) => {
         {() =>
           items.length === 0 ? (
             <Empty title="Nothing needs you">
-              Failed jobs and rounds, paused rollouts and spent privacy budgets appear here, with the reason.
+              Failed jobs and rounds, paused rollouts, requests for approval and spent privacy budgets appear here, with
+              the reason.
             </Empty>
           ) : (
             <ul className={styles.items}>

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { useLocation } from 'wouter'
 import { api } from '../../api/client.ts'
 import { write } from '../../api/write.ts'
 import { Confirm } from '../../parts/dialog.tsx'
@@ -15,6 +16,7 @@ export const MoveAlias = ({
   readonly version: Version
   readonly onClose: () => void
 }) => {
+  const [, navigate] = useLocation()
   const [alias, setAlias] = useState('')
   const holder = model.versions.find(({ aliases }) => aliases.includes(alias))
   const known = [...new Set([...model.versions.flatMap(({ aliases }) => aliases), 'production', 'candidate'])]
@@ -27,7 +29,7 @@ export const MoveAlias = ({
       onClose={onClose}
       act={async () => {
         if (isHere) return
-        await write(
+        const made = await write(
           api.PUT('/api/v1/models/{model_id}/aliases/{alias}', {
             params: { path: { model_id: model.id, alias } },
             body: {
@@ -36,6 +38,8 @@ export const MoveAlias = ({
             },
           }),
         )
+        // It waits for another admin: there it is seen, and withdrawn.
+        if ('requested_by' in made) navigate('/organization/approvals')
       }}
     >
       <Fields>

@@ -1,5 +1,7 @@
 import { Route, Switch } from 'wouter'
 import { AccountPage } from './account-page.tsx'
+import { ApprovalsPage } from './approvals-page.tsx'
+import { AuditPage } from './audit-page.tsx'
 import { KeysPage } from './keys-page.tsx'
 import { TeamPage } from './team-page.tsx'
 
@@ -7,6 +9,8 @@ export const Area = () => (
   <Switch>
     <Route path="/organization" component={TeamPage} />
     <Route path="/organization/keys" component={KeysPage} />
+    <Route path="/organization/approvals" component={ApprovalsPage} />
+    <Route path="/organization/audit" component={AuditPage} />
     <Route path="/organization/account" component={AccountPage} />
   </Switch>
 )

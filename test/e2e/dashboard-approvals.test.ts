@@ -1,0 +1,88 @@
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { openBrowser, PASSWORD, startPeople } from '../../src/control/access/sign-in/people.fixture.ts'
+import { formOf } from '../world.ts'
+import { hasBrowser } from './browser.ts'
+import { buildDashboard } from './built-web.ts'
+import { expectAccessible, expectNoSidewaysScroll, openDashboard } from './dashboard-tab.ts'
+
+// Service and browser start slowly on a busy machine.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 })
+
+let webFolder = ''
+
+/** acme, whose admins ada and bob approve what each other requests, with a model. */
+const start = async () => {
+  const { world, byKey, join } = await startPeople({ webFolder })
+  await byKey('POST', '/orgs', { name: 'acme' })
+  for (const name of ['ada', 'bob']) await join(`${name}@acme.example`)
+  const ada = openBrowser(world, 'ada')
+  await ada.signIn('ada@acme.example')
+  await ada.call('PATCH', '/orgs/acme/settings', { require_approval: true })
+  const model = (await ada.call('POST', '/models', { name: 'm' })).body.id as string
+  await byKey('POST', `/models/${model}/versions/upload`, formOf(Uint8Array.of(1, 2), { version: '1.0.0' }))
+  const signIn = async (name: string, path: string) => {
+    const tab = await openDashboard(world.baseUrl, path)
+    await tab.page.getByRole('button', { name: 'Use email and password' }).click()
+    await tab.page.getByLabel('Email').fill(`${name}@acme.example`)
+    await tab.page.getByLabel('Password').fill(PASSWORD)
+    await tab.page.getByRole('button', { name: 'Sign in' }).click()
+    return tab
+  }
+  return { world, ada, model, signIn }
+}
+
+describe.skipIf(!hasBrowser())('approvals and the audit log in the dashboard', () => {
+  beforeAll(async () => {
+    webFolder = await buildDashboard()
+  })
+
+  it('what one admin requests another approves, and both are in the audit log', async () => {
+    const { world, ada, model, signIn } = await start()
+    const hers = await signIn('ada', `/models/${model}`)
+    await hers.page.getByRole('button', { name: 'Alias of 1.0.0' }).click()
+    await hers.page.getByRole('dialog').getByLabel('Alias').fill('production')
+    await hers.page.getByRole('dialog').getByRole('button', { name: 'Name it' }).click()
+    const title = "Move the alias 'production' of 'm' from none to version 1"
+    await hers.page.getByRole('cell', { name: title, exact: true }).waitFor()
+    await hers.page.getByRole('button', { name: `Approve: ${title}` }).click()
+    await hers.page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click()
+    await hers.page.getByText(/You requested this/).waitFor()
+
+    const { page, wrong, visit } = await signIn('bob', '/')
+    await page.getByRole('link', { name: title }).click()
+    await page.getByRole('cell', { name: title, exact: true }).waitFor()
+    await expectAccessible(page)
+    await expectNoSidewaysScroll(page)
+    await page.getByRole('button', { name: `Reject: ${title}` }).click()
+    await expectAccessible(page)
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: `Approve: ${title}` }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click()
+    await page.getByText('Nothing waits for approval').waitFor()
+    expect((await ada.call('GET', `/models/${model}/aliases`)).body.aliases).toMatchObject([{ alias: 'production' }])
+    await page.getByLabel('Status').selectOption('all')
+    await page.getByText('approved').waitFor()
+
+    await visit('/organization/audit')
+    await page.getByRole('cell', { name: 'approveRequest' }).first().waitFor()
+    await expectAccessible(page)
+    await expectNoSidewaysScroll(page)
+    await page.getByLabel('Action').fill('setOrgSettings')
+    await page.getByRole('cell', { name: 'approveRequest' }).first().waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: /^Show entry/ }).click()
+    await page.getByRole('row').filter({ hasText: 'require_approval' }).waitFor()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Close' }).click()
+    const csv = page.waitForEvent('download')
+    await page.getByRole('link', { name: 'CSV' }).click()
+    expect((await csv).suggestedFilename()).toBe('audit.csv')
+    await page.getByRole('button', { name: 'Verify' }).click()
+    await page.getByText('Every entry fits the one before it.').waitFor()
+    await page.getByRole('button', { name: 'Close' }).click()
+    await world.database!.sql.updateTable('audit_entries').set({ action: 'forged' }).where('seq', '=', 2).execute()
+    await page.getByRole('button', { name: 'Verify' }).click()
+    await page.getByText('The log was changed.').waitFor()
+    await expectAccessible(page)
+    expect(wrong()).toEqual([])
+  })
+})

@@ -5,9 +5,9 @@ import type { Ran } from '../../src/cli/in-process.fixture.ts'
 import { builtFile } from './built-program.ts'
 
 /** `svc` as a built program, for commands that start the service's own program: from the sources it takes three times as long. */
-export const runBuilt = async (argv: readonly string[]): Promise<Ran> => {
+export const runBuilt = async (argv: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ran> => {
   const child = spawn(process.execPath, ['--liftoff-only', await builtFile('cli/main.js'), ...argv], {
-    env: { PATH: process.env.PATH },
+    env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const [[exitCode], stdout, stderr] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)])

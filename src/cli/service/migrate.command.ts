@@ -12,7 +12,10 @@ interface MigrateOptions {
 
 export const define = (command: Command, session: Session): void => {
   command
-    .requiredOption('--to <url>', 'an empty database: postgres://user:password@host:5432/name')
+    .requiredOption(
+      '--to <url>',
+      'an empty database: postgres://user@host:5432/name, the password in PGPASSWORD or in the URL',
+    )
     .option('--storage <url>', 'copy the stored files too: s3://bucket/prefix?endpoint=…&region=…')
     .option('--data-dir <folder>', 'of the stopped service (default: SERVICE_DATA_DIR, else ~/.svc/data)')
     .addOption(jsonOption())

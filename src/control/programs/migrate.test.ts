@@ -115,6 +115,21 @@ it.skipIf(!hasPostgres())(
   },
 )
 
+it.skipIf(!hasPostgres())('takes the password from PGPASSWORD (skipped without PostgreSQL)', async () => {
+  const target = new URL(await freshPostgresUrl('template1'))
+  const client = new pg.Client(target.href)
+  await client.connect()
+  await client.query(`create role with_password login password 'a b:@/c'`)
+  await client.query(`alter database ${target.pathname.slice(1)} owner to with_password`)
+  await client.end()
+  target.username = 'with_password'
+  const argv = ['migrate', '--to', target.href, '--data-dir', await freshDataDir()]
+  expect((await runBuilt(argv, { PGPASSWORD: 'another' })).stderr).toContain('password authentication failed')
+  const { exitCode, stdout, stderr } = await runBuilt(argv, { PGPASSWORD: 'a b:@/c' })
+  expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 })
+  expect(stdout).toContain(`SERVICE_DATABASE_URL=${target.href}, `)
+})
+
 it('says what is wrong with its target or folder, and does not touch the folder of a running service', async () => {
   const nowhere = await emptyFolder()
   const migrate = (to: string, dataDir: string) => runBuilt(['migrate', '--to', to, '--data-dir', dataDir])

@@ -3,6 +3,7 @@ import { createSocket } from 'node:dgram'
 import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
+import { until } from '../../../../test/e2e/service-process.ts'
 import { startWorld, type World } from '../../../../test/world.ts'
 import { startReceiver } from './receiver.fixture.ts'
 
@@ -13,6 +14,7 @@ interface Integration {
   readonly id: string
   readonly status: string
   readonly pending: number
+  readonly failures: number
   readonly dead_letters: number
   readonly last_error: string | null
   readonly secret: string
@@ -96,6 +98,24 @@ it('an event that a receiver refuses for good is set aside, the others go on, an
   })
   isPicky = false
   expect(await ask('POST', `${AT}/${id}/replay`)).toEqual({ delivered: 1, remaining: 0, error: null })
+})
+
+it('a receiver that says when to come again is left alone until then', async () => {
+  const { world, create, show, happen } = await start()
+  const receiver = await startReceiver()
+  receiver.answer = (_request, response) => void response.writeHead(429, { 'retry-after': '3000' }).end()
+  const { id } = await create({ kind: 'logs', type: 'webhook', endpoint: receiver.url })
+  await happen('a')
+  await deliverUntil(world, () => receiver.received.length > 0)
+  await until(
+    () => show(id),
+    ({ failures }) => failures === 1,
+  )
+  receiver.answer = (_request, response) => void response.writeHead(204).end()
+  await world.advance(1800)
+  expect(receiver.received).toHaveLength(1)
+  await deliverUntil(world, async () => (await show(id)).pending === 0)
+  expect(receiver.received).toHaveLength(2)
 })
 
 it('a paused integration sends nothing, and what has happened meanwhile when it goes on', async () => {

@@ -199,6 +199,27 @@ export const STATE_METRICS: readonly StateMetric[] = [
       where ${isOf('i.org_id', orgId)}`,
   },
   {
+    name: 'tributary_conversion_oldest_seconds',
+    help: 'Age of the oldest conversion that waits or runs; 0 when there is none',
+    labels: [],
+    rows: (now, orgId) => sql<Row>`
+      select coalesce(max(greatest(extract(epoch from ${now}::timestamptz - c.requested_at), 0)), 0)::float8 as value
+      from conversions c join models m on m.id = c.model_id
+      where c.state in ('pending', 'running') and ${isOf('m.org_id', orgId)}`,
+  },
+  {
+    name: 'tributary_lease_expired_seconds',
+    help: "How long ago the oldest lease ended that no process has taken over, by the database's clock; 0 when there is none",
+    labels: ['work'],
+    rows: (_now, orgId) => sql<Row>`
+      select work, coalesce(max(greatest(extract(epoch from now() - until), 0)), 0)::float8 as value
+      from (values ('aggregation'), ('conversion')) as works (work) left join (
+        select 'aggregation' as work, lease_until as until from rounds
+        where status = 'aggregating' and ${isOf('org_id', orgId)}
+        union all select 'conversion', c.lease_until from conversions c join models m on m.id = c.model_id
+        where c.state = 'running' and ${isOf('m.org_id', orgId)}) as leases using (work) group by work`,
+  },
+  {
     name: 'tributary_models',
     help: 'Models of the catalog; round models are those that a round made',
     labels: ['kind'],

@@ -43,6 +43,9 @@ it.each(databases)(
       'tributary_models{kind="round_model"} 1',
       'tributary_database_up 1',
       'tributary_integration_dead_letters 0',
+      'tributary_conversion_oldest_seconds 0',
+      'tributary_lease_expired_seconds{work="aggregation"} 0',
+      'tributary_lease_expired_seconds{work="conversion"} 0',
     ]) {
       expect(lines).toContain(line)
     }

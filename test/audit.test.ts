@@ -151,6 +151,9 @@ it('every operation that changes something leaves one entry, of its object, in t
   await drive('removeGroupDevices', ['DELETE', `/device-groups/${group}/devices`, { device_ids: ['a'] }], aGroup)
   await drive('removeGroupDevice', ['DELETE', `/device-groups/${group}/devices/b`], aGroup)
 
+  await drive('eraseDevice', ['POST', '/devices/b/erase', { confirm: 'b' }], { ...by('device', anyId), key: root })
+  await world.request('POST', '/api/v1/devices/register', { key, body: { device_id: 'b' } })
+
   const model = (await drive('createModel', ['POST', '/models', { name: 'm', framework: 'pytorch' }], by('model', own)))
     .id as string
   const weights = new Uint8Array(Float32Array.of(1, 2, 3).buffer)

@@ -87,7 +87,16 @@ const NOT_ADMINISTRATION = [
   // A person's own, without the scope admin; so are those that they revoke and rotate.
   'listKeys',
 ]
-const ALSO_ADMINISTRATION = ['createOrg', 'setOrgSettings', 'approveRequest', 'rejectRequest']
+const ALSO_ADMINISTRATION = [
+  'createOrg',
+  'setOrgSettings',
+  'approveRequest',
+  'rejectRequest',
+  'exportDevice',
+  'eraseDevice',
+  'listDeviceErasures',
+  'getDeviceErasure',
+]
 /** Of all organizations at once: for no admin of one. */
 const INSTALLATION = /^\/api\/v1\/backups(\/|$)/
 

@@ -72,6 +72,8 @@ const NOWHERE: References = {
   passkey_id: NOBODY,
   entry_id: '1000000',
   approval_id: NOBODY,
+  erasure_id: NOBODY,
+  confirm: 'nowhere-device',
   name_kind: 'key',
   name_id: NOBODY,
   backup_id: NOBODY,
@@ -226,7 +228,11 @@ const openOrganizations = async () => {
   )
   const approval = await must(own, 'PUT', '/models/secret-model/aliases/secret-waiting', { version: '1' })
   const { entries } = await must<{ entries: { id: number }[] }>(own, 'GET', '/audit')
+  await must(own, 'POST', '/devices/register', { device_id: 'secret-erased' })
+  const erasure = await must(own, 'POST', '/devices/secret-erased/erase', { confirm: 'secret-erased' })
   const references: References = {
+    erasure_id: erasure.id,
+    confirm: 'secret-device',
     entry_id: String(entries[0]!.id),
     approval_id: approval.id,
     name_kind: 'key',

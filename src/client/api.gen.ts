@@ -716,6 +716,39 @@ export interface paths {
          */
         get: operations["getDevice"];
     };
+    "/api/v1/devices/{device_id}/export": {
+        parameters: {
+        };
+        /**
+         * Export all that is stored about a device
+         * @description One document, with at most 1,000 rows of each kind; no secrets and no weights.
+         */
+        get: operations["exportDevice"];
+    };
+    "/api/v1/devices/{device_id}/erase": {
+        parameters: {
+        };
+        /**
+         * Erase a device and its data
+         * @description Deletes the device, its keys and all that is stored about it, and answers with a signed receipt. 409 while a round cannot do without it.
+         */
+        post: operations["eraseDevice"];
+    };
+    "/api/v1/devices/erasures": {
+        parameters: {
+        };
+        /**
+         * List receipts of erased devices
+         * @description Newest first.
+         */
+        get: operations["listDeviceErasures"];
+    };
+    "/api/v1/devices/erasures/{erasure_id}": {
+        parameters: {
+        };
+        /** Get the receipt of an erased device */
+        get: operations["getDeviceErasure"];
+    };
     "/api/v1/fleet/devices": {
         parameters: {
         };
@@ -3442,6 +3475,187 @@ export interface components {
          */
         DeviceCode: { device_code: string; };
         /**
+         * @description The receipt of an erased device
+         * @example {
+         *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000044",
+         *       "org_id": "acme",
+         *       "device": "0d9f1c2e-5b7a-4c3d-8e6f-000000000042",
+         *       "device_hash": "q0m3Jp1nX8sVZt5yB7rKdA",
+         *       "erased_at": "2026-03-02T10:05:00.000Z",
+         *       "by": {
+         *         "kind": "key",
+         *         "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000701"
+         *       },
+         *       "erased": {
+         *         "device": 1,
+         *         "groups": 1,
+         *         "rounds": 3,
+         *         "updates": 2,
+         *         "keys": 1,
+         *         "audit_names": 1
+         *       },
+         *       "kept": [
+         *         {
+         *           "what": "references in the audit log",
+         *           "why": "Its chain of hashes must stay whole; the names are erased."
+         *         }
+         *       ],
+         *       "document": "{\"id\":\"0d9f1c2e-5b7a-4c3d-8e6f-000000000044\",\"org_id\":\"acme\",\"device\":\"0d9f1c2e-5b7a-4c3d-8e6f-000000000042\",\"device_hash\":\"q0m3Jp1nX8sVZt5yB7rKdA\",\"erased_at\":\"2026-03-02T10:05:00.000Z\",\"by\":{\"kind\":\"key\",\"id\":\"0d9f1c2e-5b7a-4c3d-8e6f-000000000701\"},\"erased\":{\"device\":1,\"groups\":1,\"rounds\":3,\"updates\":2,\"keys\":1,\"audit_names\":1},\"kept\":[{\"what\":\"references in the audit log\",\"why\":\"Its chain of hashes must stay whole; the names are erased.\"}]}",
+         *       "signature": "n3tYw0sVb2Jm5xQe8uKf1A==",
+         *       "public_key": "MCowBQYDK2VwAyEA7c1n9Yq0mJ2vXz4t"
+         *     }
+         */
+        DeviceErasure: {
+            /** Format: uuid */
+            id: string;
+            org_id: string | null;
+            /**
+             * Format: uuid
+             * @description The id that the service gave the device
+             */
+            device: string;
+            /** @description A keyed hash of organization and device_id */
+            device_hash: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            erased_at: string;
+            by: components["schemas"]["ErasedBy"];
+            /** @description Rows of each kind that were deleted */
+            erased: { [key: string]: number; };
+            kept: components["schemas"]["KeptData"][];
+            /** @description The receipt as it was signed: JSON text */
+            document: string;
+            /** @description Ed25519 over document, base64 */
+            signature: string;
+            /** @description SPKI, base64: the key that signs heads of the audit log */
+            public_key: string;
+        };
+        /**
+         * @description A page of receipts
+         * @example {
+         *       "erasures": [
+         *         {
+         *           "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000044",
+         *           "device": "0d9f1c2e-5b7a-4c3d-8e6f-000000000042",
+         *           "erased_at": "2026-03-02T10:05:00.000Z",
+         *           "by": {
+         *             "kind": "key",
+         *             "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000701"
+         *           },
+         *           "rows": 9
+         *         }
+         *       ],
+         *       "total": 1,
+         *       "limit": 100,
+         *       "offset": 0
+         *     }
+         */
+        DeviceErasureList: {
+            erasures: components["schemas"]["DeviceErasureSummary"][];
+            total: number;
+            limit: number;
+            offset: number;
+        };
+        /**
+         * @description Which device to erase, once more
+         * @example {
+         *       "confirm": "pixel-8-0042"
+         *     }
+         */
+        DeviceErasureRequest: {
+            /** @description The device_id */
+            confirm: string;
+        };
+        /** @description A receipt in a list */
+        DeviceErasureSummary: {
+            /** Format: uuid */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The id that the service gave the device
+             */
+            device: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            erased_at: string;
+            by: components["schemas"]["ErasedBy"];
+            rows: number;
+        };
+        /**
+         * @description All that is stored about a device
+         * @example {
+         *       "exported_at": "2026-03-02T10:05:00.000Z",
+         *       "device": {
+         *         "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000042",
+         *         "device_id": "pixel-8-0042",
+         *         "platform": "android",
+         *         "capabilities": {
+         *           "memory_gb": 8,
+         *           "cpu_cores": 9
+         *         },
+         *         "org_id": "acme",
+         *         "trains": true,
+         *         "status": "active",
+         *         "metrics": {
+         *           "battery_level": 87,
+         *           "charging": true
+         *         },
+         *         "last_heartbeat": "2026-03-02T09:12:30.000Z",
+         *         "created_at": "2026-03-02T09:00:00.000Z",
+         *         "updated_at": "2026-03-02T09:12:30.000Z"
+         *       },
+         *       "heartbeats": {
+         *         "from": "2026-03-02T09:00:00.000Z",
+         *         "counts": [
+         *           15,
+         *           0,
+         *           14
+         *         ]
+         *       },
+         *       "assignments": [
+         *         {
+         *           "plan_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000301",
+         *           "kind": "rollout",
+         *           "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
+         *           "model_name": "next-word",
+         *           "version": "2.0.0",
+         *           "version_number": 2,
+         *           "format": "pytorch",
+         *           "model_size_bytes": 4812800,
+         *           "model_hash": "sha256:9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
+         *           "download_path": "/api/v1/models/0d9f1c2e-5b7a-4c3d-8e6f-000000000201/versions/2/download",
+         *           "activate": true
+         *         }
+         *       ],
+         *       "data": {
+         *         "groups": {
+         *           "rows": [
+         *             {
+         *               "group_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000101",
+         *               "added_at": "2026-03-02T09:05:00.000Z"
+         *             }
+         *           ],
+         *           "truncated": false
+         *         }
+         *       }
+         *     }
+         */
+        DeviceExport: {
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            exported_at: string;
+            device: components["schemas"]["Device"];
+            heartbeats: components["schemas"]["ExportedHeartbeats"];
+            assignments: components["schemas"]["Assignment"][];
+            data: { [key: string]: components["schemas"]["ExportedRows"]; };
+        };
+        /**
          * @description The groups that a device is in
          * @example {
          *       "device_id": "pixel-8-0042",
@@ -3721,6 +3935,12 @@ export interface components {
          * @enum {string}
          */
         Engine: "llama.cpp" | "onnxruntime" | "mlx-lm" | "mlc-llm" | "mnn" | "vllm" | "openai";
+        /** @description Who erased it */
+        ErasedBy: {
+            kind: string;
+            /** Format: uuid */
+            id: string;
+        };
         /**
          * @description What went wrong, and what to do about it
          * @example {
@@ -4088,6 +4308,21 @@ export interface components {
             created_at: string;
             started_at: string | null;
             ended_at: string | null;
+        };
+        /** @description Heartbeats of the last day */
+        ExportedHeartbeats: {
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            from: string;
+            counts: number[];
+        };
+        /** @description Rows of a kind, without secrets and weights */
+        ExportedRows: {
+            rows: { [key: string]: unknown; }[];
+            /** @description There are more than the 1,000 that are here */
+            truncated: boolean;
         };
         /**
          * @description Why a device failed
@@ -5118,6 +5353,11 @@ export interface components {
          *     }
          */
         JoinRequest: { org_id: string; };
+        /** @description What stays, and why */
+        KeptData: {
+            what: string;
+            why: string;
+        };
         /**
          * @description An API key without its secret
          * @example {
@@ -11426,6 +11666,114 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    exportDevice: {
+        parameters: {
+            query?: {
+                /** @description The device's organization, for keys bound to none where several have this device_id */
+                org_id?: components["parameters"]["DeviceOrgId"];
+            };
+            path: {
+                /** @description The id that the device chose for itself */
+                device_id: components["parameters"]["DeviceId"];
+            };
+        };
+        responses: {
+            /** @description All that is stored about a device */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["DeviceExport"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    eraseDevice: {
+        parameters: {
+            query?: {
+                /** @description The device's organization, for keys bound to none where several have this device_id */
+                org_id?: components["parameters"]["DeviceOrgId"];
+            };
+            path: {
+                /** @description The id that the device chose for itself */
+                device_id: components["parameters"]["DeviceId"];
+            };
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeviceErasureRequest"];
+            };
+        };
+        responses: {
+            /** @description The receipt of an erased device */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["DeviceErasure"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
+        };
+    };
+    listDeviceErasures: {
+        parameters: {
+            query?: {
+                /** @description Items per page */
+                limit?: components["parameters"]["LimitTo1000"];
+                /** @description Items to skip */
+                offset?: components["parameters"]["Offset"];
+            };
+        };
+        responses: {
+            /** @description A page of receipts */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["DeviceErasureList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getDeviceErasure: {
+        parameters: { path: { erasure_id: string; }; };
+        responses: {
+            /** @description The receipt of an erased device */
+            200: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/json": components["schemas"]["DeviceErasure"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

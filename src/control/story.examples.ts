@@ -23,6 +23,7 @@ export const ids = {
   key: id(701),
   benchmark: id(801),
   approval: id(901),
+  erasure: id(44),
 } as const
 
 export const times = {

@@ -28,6 +28,8 @@ export const define = (command: Command, session: Session): void => {
         const { out, io } = session
         out.note(`Settings of ${compliance}, a beginning and no certificate:`)
         for (const [setting, text] of settingFields(presetOf(compliance))) out.note(`  ${setting}: ${text}`)
+        if (compliance === 'gdpr')
+          out.note('  data of a device: svc devices export, svc devices erase (docs/compliance.md)')
         if (!yes && io.stdin?.isTTY === true) await confirm(io, `Creating ${name} with these settings`)
       }
       const connection = await session.signedIn({ apiBase })

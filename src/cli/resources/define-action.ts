@@ -80,8 +80,8 @@ const partsOf = async (
   for (const [at, argument] of args.entries()) {
     const word = words[at]
     if (argument.find !== undefined) Object.assign(path, await look(argument.find, String(word)))
-    else if (argument.field === undefined) continue
-    else if (request.includes(`{${argument.field}}`)) path[argument.field] = word
+    if (argument.field === undefined) continue
+    if (request.includes(`{${argument.field}}`)) path[argument.field] = word
     else fields[argument.field] = word
   }
   for (const option of options) {
@@ -98,9 +98,7 @@ const partsOf = async (
 }
 
 const takesBody = ({ args = [], options = [], org }: Action): boolean =>
-  org === 'body' ||
-  options.length > 0 ||
-  args.some(({ field, find: kind }) => kind === undefined && field !== undefined)
+  org === 'body' || options.length > 0 || args.some(({ field }) => field !== undefined)
 
 const given = ({ args = [] }: Action, words: readonly unknown[]): Row =>
   Object.fromEntries(args.map(({ name }, at) => [name, words[at]]))

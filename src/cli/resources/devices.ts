@@ -59,6 +59,28 @@ export const devices: Resource = {
       summary: 'print a command that enrolls another machine',
       load: () => import('./invite.command.ts'),
     },
+    action('export', 'export all that is stored about a device', 'GET /api/v1/devices/{device_id}/export', {
+      args: [deviceArgument],
+      options: [option('--org <org_id>', 'organization of the device, if several have this device id', 'org_id')],
+    }),
+    action('erase', 'erase a device and its data', 'POST /api/v1/devices/{device_id}/erase', {
+      args: [argument('device', 'a device, by its device id', { find: 'device', field: 'confirm' })],
+      confirm: 'Erasing the device {device} and all that is stored about it, for good',
+      done: 'Erased. The receipt: svc devices receipt {id}',
+    }),
+    action('receipts', 'list receipts of erased devices', 'GET /api/v1/devices/erasures', {
+      rows: 'erasures',
+      columns: [
+        ['ID', 'id'],
+        ['ERASED', 'erased_at', 'time'],
+        ['ROWS', 'rows', 'count'],
+        ['BY', (row) => (row.by as { readonly kind: string }).kind],
+      ],
+      none: 'No device was erased.',
+    }),
+    action('receipt', 'show the receipt of an erased device', 'GET /api/v1/devices/erasures/{erasure_id}', {
+      args: [argument('receipt', 'the id of a receipt', { field: 'erasure_id' })],
+    }),
     action('register', 'register a device and print its key once', 'POST /api/v1/devices/register', {
       args: [argument('device_id', 'id of the device, unique in the organization', { field: 'device_id' })],
       options: [

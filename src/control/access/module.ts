@@ -112,6 +112,7 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
     eraseNames,
     settingsChanges,
     audit,
+    signer,
     presentEntry,
     auditChains,
     deviceLogins,

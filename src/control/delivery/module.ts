@@ -16,6 +16,7 @@ import { createDeploymentsService } from './deployments/deployments.service.ts'
 import { createDeploymentsStore } from './deployments/deployments.store.ts'
 import { createTargetsReport } from './deployments/targets.report.ts'
 import { createTargetsStore } from './deployments/targets.store.ts'
+import { deliveryRowsOf } from './device-rows.store.ts'
 import { createEstimatesService } from './experiments/estimates.service.ts'
 import { createEstimatesStore } from './experiments/estimates.store.ts'
 import { experimentsRoutes } from './experiments/experiments.routes.ts'
@@ -65,6 +66,7 @@ const create = (context: Context, { access, catalog, fleet }: Earlier) => {
   catalog.lineage.followDelivery(usesOf)
   heartbeats.contribute({ assignmentsOf: plans.assignmentsOf })
   events.inTransaction('unbound.adopted', (tx, { orgId }) => adoptDelivery(tx, orgId))
+  fleet.erasures.contribute({ rowsOf: deliveryRowsOf, assignmentsOf: (device) => plans.assignmentsOf(device) })
   const experiments = createExperimentsService({
     database,
     store: stores.experiments,

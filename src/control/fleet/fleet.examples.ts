@@ -41,7 +41,46 @@ const assignment = {
   activate: true,
 }
 
+const device = {
+  id: ids.device,
+  ...newDevice,
+  trains: true,
+  status: 'active',
+  metrics: { battery_level: 87, charging: true },
+  last_heartbeat: times.reported,
+  created_at: times.created,
+  updated_at: times.reported,
+}
+const receipt = {
+  id: ids.erasure,
+  org_id: 'acme',
+  device: ids.device,
+  device_hash: 'q0m3Jp1nX8sVZt5yB7rKdA',
+  erased_at: times.later,
+  by: { kind: 'key', id: ids.key },
+  erased: { device: 1, groups: 1, rounds: 3, updates: 2, keys: 1, audit_names: 1 },
+  kept: [{ what: 'references in the audit log', why: 'Its chain of hashes must stay whole; the names are erased.' }],
+}
+
 export const examples = {
+  deviceExport: {
+    exported_at: times.later,
+    device,
+    heartbeats: { from: times.created, counts: [15, 0, 14] },
+    assignments: [assignment],
+    data: { groups: { rows: [{ group_id: ids.group, added_at: times.started }], truncated: false } },
+  },
+  eraseDevice: { confirm: 'pixel-8-0042' },
+  deviceErasure: {
+    ...receipt,
+    document: JSON.stringify(receipt),
+    signature: 'n3tYw0sVb2Jm5xQe8uKf1A==',
+    public_key: 'MCowBQYDK2VwAyEA7c1n9Yq0mJ2vXz4t',
+  },
+  deviceErasureList: {
+    erasures: [{ id: ids.erasure, device: ids.device, erased_at: times.later, by: receipt.by, rows: 9 }],
+    ...page,
+  },
   deviceGroups: { device_id: 'pixel-8-0042', groups: [group] },
   newDevice,
   registration: {
@@ -53,16 +92,7 @@ export const examples = {
     created_at: times.created,
   },
   deviceList: { devices: [summary], ...page },
-  device: {
-    id: ids.device,
-    ...newDevice,
-    trains: true,
-    status: 'active',
-    metrics: { battery_level: 87, charging: true },
-    last_heartbeat: times.reported,
-    created_at: times.created,
-    updated_at: times.reported,
-  },
+  device,
   heartbeat: { status: 'active', metrics: { battery_level: 87, charging: true } },
   heartbeatHistory: { device_id: 'pixel-8-0042', from: times.created, slot_seconds: 900, counts: [15, 0, 14] },
   heartbeatAnswer: {

@@ -7,6 +7,9 @@ import { createDeviceSearchStore } from './devices/device-search.store.ts'
 import { devicesRoutes } from './devices/devices.routes.ts'
 import { createDevicesService } from './devices/devices.service.ts'
 import { createDevicesStore } from './devices/devices.store.ts'
+import { erasuresRoutes } from './erasures/erasures.routes.ts'
+import { createDeviceHash, createErasures } from './erasures/erasures.service.ts'
+import { createErasuresStore, fleetRowsOf } from './erasures/erasures.store.ts'
 import { groupsRoutes } from './groups/groups.routes.ts'
 import { createGroupsService } from './groups/groups.service.ts'
 import { createGroupsStore } from './groups/groups.store.ts'
@@ -26,7 +29,18 @@ const create = (
   const { keys } = access
   const { enrollment } = config
   const devicesStore = createDevicesStore(keys)
-  const devices = createDevicesService({ database, store: devicesStore, keys, enrollment, events, now, newId })
+  const erasuresStore = createErasuresStore()
+  const deviceHash = createDeviceHash(access.signer)
+  const devices = createDevicesService({
+    database,
+    store: devicesStore,
+    isErased: async (orgId, deviceId) => erasuresStore.isErased(database.sql, await deviceHash(orgId, deviceId)),
+    keys,
+    enrollment,
+    events,
+    now,
+    newId,
+  })
   const groups = createGroupsService({
     database,
     store: createGroupsStore(),
@@ -46,10 +60,26 @@ const create = (
     random,
     now,
   })
-  events.inTransaction('unbound.adopted', (tx, { orgId }) => devicesStore.adopt(tx, orgId))
+  const erasures = createErasures({
+    database,
+    store: erasuresStore,
+    devices,
+    heartbeats,
+    keys,
+    audit: access.audit,
+    signer: access.signer,
+    deviceHash,
+    now,
+    newId,
+  })
+  erasures.contribute({ rowsOf: fleetRowsOf, beforeErasure: erasuresStore.leaveGroups })
+  events.inTransaction('unbound.adopted', async (tx, { orgId }) => {
+    await devicesStore.adopt(tx, orgId)
+    await erasuresStore.adopt(tx, orgId)
+  })
   const draws = createPrivateDraws({ store: createPrivateDrawStore(), seed: drawSeed, now })
   const deviceSearch = createDeviceSearch({ database, store: createDeviceSearchStore(), now })
-  return { devices, deviceSearch, groups, heartbeats, selection: createSelectionStore(), draws }
+  return { devices, erasures, deviceSearch, groups, heartbeats, selection: createSelectionStore(), draws }
 }
 
 /** Devices, their groups, their heartbeats, and which of them a round selects. */
@@ -57,10 +87,11 @@ export type Fleet = ReturnType<typeof create>
 
 export const fleet: Module<Fleet, { readonly access: Access }> = {
   description: 'Devices, heartbeats and device groups',
-  tables: ['devices', 'device_counts', 'device_groups', 'device_group_members', 'announcements'],
+  tables: ['devices', 'device_counts', 'device_groups', 'device_group_members', 'announcements', 'device_erasures'],
   create,
-  routes(app, { devices, deviceSearch, groups, heartbeats }, { now }) {
+  routes(app, { devices, erasures, deviceSearch, groups, heartbeats }, { now }) {
     devicesRoutes(app, devices, now)
+    erasuresRoutes(app, erasures, now)
     deviceSearchRoutes(app, deviceSearch, now)
     groupsRoutes(app, groups, now)
     heartbeatsRoutes(app, heartbeats, devices)

@@ -4,6 +4,7 @@ import type { Context } from '../context.ts'
 import { createDownloads } from '../downloads.ts'
 import type { Module } from '../module.ts'
 import { adoptTraining } from './adoption.store.ts'
+import { trainingRowsOf, withdrawFromRounds } from './device-rows.store.ts'
 import { createJobContinuations } from './jobs/job-continuations.service.ts'
 import { createJobPlans } from './jobs/job-plans.service.ts'
 import { createJobProgress } from './jobs/job-progress.service.ts'
@@ -105,6 +106,7 @@ const create = (context: Context, earlier: Earlier) => {
   roundModels.keepUsed(isTrained)
   lineage.followTraining(createVersionOrigins({ database, store: jobsStore, rounds, prices }))
   earlier.federations.members.countContributions((federationId) => contributionsTo(database.sql, federationId))
+  earlier.fleet.erasures.contribute({ rowsOf: trainingRowsOf, beforeErasure: withdrawFromRounds(now) })
   policies.followRounds(undecidedRound)
   heartbeats.contribute({
     announcedTo: (deviceIds) => announcements.announcedTo(database.sql, deviceIds, now()),

@@ -38,6 +38,17 @@ export interface DeviceRow {
   updated_at: Date
 }
 
+/** Added by 0039-device-erasures. */
+export interface DeviceErasureRow {
+  id: string
+  ordinal: Generated<number>
+  org_id: string | null
+  device_hash: string
+  document: string
+  signature: string
+  erased_at: Date
+}
+
 /** Added by 0012-announcements. */
 export interface AnnouncementRow {
   subject_id: string
@@ -335,5 +346,6 @@ export interface Tables
   updates: UpdateRow
   rate_counts: RateCountRow
   announcements: AnnouncementRow
+  device_erasures: DeviceErasureRow
   backups: BackupRow
 }

@@ -125,6 +125,12 @@ export const createKeysService = (parts: {
       authentication.forget(await store.hashesOfPerson(database.sql, personId))
     },
 
+    /** What belongs to a device; `forget` is called once its keys are deleted. */
+    async ofDevice(db: Executor, deviceId: string) {
+      const hashes = await store.hashesOfDevice(db, deviceId)
+      return { rows: store.rowsOfDevice(deviceId), forget: () => authentication.forget(hashes) }
+    },
+
     /** Under token enrollment the first start makes an admin key; null when there is one already. */
     async ensureAdmin(): Promise<string | null> {
       const { key, token } = mint({

@@ -160,6 +160,14 @@ export const createKeysStore = () => ({
     return rows.map(({ hash }) => hash)
   },
 
+  async hashesOfDevice(db: Executor, deviceId: string): Promise<string[]> {
+    const rows = await db.selectFrom('keys').select('hash').where('device_id', '=', deviceId).execute()
+    return rows.map(({ hash }) => hash)
+  },
+
+  /** To be read or deleted. */
+  rowsOfDevice: (deviceId: string) => sql`from keys t where t.device_id = ${deviceId}`,
+
   /** A key and all that it approved end at `at`, those that end earlier excepted; returns their hashes. */
   async endAt(tx: Executor, id: string, at: Date): Promise<string[]> {
     const { rows } = await sql<{ hash: string }>`

@@ -19,13 +19,15 @@ export interface NamedDevice {
 export const createDevicesService = (parts: {
   readonly database: Database
   readonly store: DevicesStore
+  /** Whether such a device was erased: it does not come back by itself. */
+  readonly isErased: (orgId: string | null, deviceId: string) => Promise<boolean>
   readonly keys: KeysService
   readonly enrollment: EnrollmentMode
   readonly events: Pick<ControlEventBus, 'announce'>
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, keys, enrollment, events, now, newId } = parts
+  const { database, store, isErased, keys, enrollment, events, now, newId } = parts
 
   const insert = createBatcher<{ device: StoredDevice; key: StoredKey }, boolean>({
     maxBatch: 500,
@@ -77,6 +79,13 @@ export const createDevicesService = (parts: {
       },
     ): Promise<{ device: StoredDevice; token: string }> {
       const orgId = orgOfNewDevice(caller, requested.orgId)
+      const isAdmitted = caller !== null && holds(caller, 'devices:write') && sees(caller, orgId)
+      if (!isAdmitted && (await isErased(orgId, requested.deviceId))) {
+        throw conflict(
+          `A device with device_id '${requested.deviceId}' was erased and does not enroll again by itself. Register it with a ` +
+            'key that has the scope devices:write, or choose another device_id.',
+        )
+      }
       const at = now()
       const device: StoredDevice = {
         id: newId(),

@@ -34,6 +34,7 @@ import { approvals } from './0034-approvals.ts'
 import { integrationTopics } from './0035-integration-topics.ts'
 import { heartbeatCounts } from './0037-heartbeat-counts.ts'
 import { deviceNamesByParts } from './0038-device-names-by-parts.ts'
+import { deviceErasures } from './0039-device-erasures.ts'
 
 /** Forward only, applied in this order. A published migration is never edited: add the next one. */
 export const MIGRATIONS = [
@@ -73,4 +74,5 @@ export const MIGRATIONS = [
   integrationTopics,
   heartbeatCounts,
   deviceNamesByParts,
+  deviceErasures,
 ] as const

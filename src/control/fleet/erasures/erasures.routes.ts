@@ -1,0 +1,117 @@
+import { callerOf } from '../../../platform/http/access.ts'
+import type { App } from '../../../platform/http/app.ts'
+import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { present } from '../devices/devices.present.ts'
+import { DeviceParams, OrgQuery } from '../devices/devices.schema.ts'
+import { presentAssignment } from '../heartbeats/assignment.schema.ts'
+import { DeviceExport, EraseBody, Erasure, ErasureList, ErasureParams, ErasuresQuery } from './erasures.schema.ts'
+import type { Erasures, StoredErasure } from './erasures.service.ts'
+
+interface Receipt {
+  readonly id: string
+  readonly org_id: string | null
+  readonly device: string
+  readonly device_hash: string
+  readonly erased_at: string
+  readonly by: { readonly kind: string; readonly id: string }
+  readonly erased: Record<string, number>
+  readonly kept: { what: string; why: string }[]
+}
+
+const receiptOf = ({ document }: StoredErasure): Receipt => JSON.parse(document) as Receipt
+
+export const erasuresRoutes = (app: App, erasures: Erasures, now: () => Date): void => {
+  const presentErasure = async (erasure: StoredErasure) => ({
+    ...receiptOf(erasure),
+    document: erasure.document,
+    signature: erasure.signature,
+    public_key: await erasures.publicKey(),
+  })
+  const one = { params: DeviceParams, querystring: OrgQuery, 'x-extension': true } as const
+
+  app.get(
+    '/api/v1/devices/:device_id/export',
+    {
+      schema: {
+        ...one,
+        operationId: 'exportDevice',
+        summary: 'Export all that is stored about a device',
+        description: 'One document, with at most 1,000 rows of each kind; no secrets and no weights.',
+        response: { 200: DeviceExport },
+      },
+      config: { access: 'admin', errors: ['not_found', 'conflict'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const named = { deviceId: request.params.device_id, orgId: request.query.org_id }
+      const { device, heartbeats, assignments, data } = await erasures.export(callerOf(request), named)
+      return {
+        exported_at: now().toISOString(),
+        device: present(device, now()),
+        heartbeats: { from: heartbeats.from.toISOString(), counts: [...heartbeats.counts] },
+        assignments: assignments.map(presentAssignment),
+        data,
+      }
+    },
+  )
+
+  app.post(
+    '/api/v1/devices/:device_id/erase',
+    {
+      schema: {
+        ...one,
+        operationId: 'eraseDevice',
+        summary: 'Erase a device and its data',
+        description:
+          'Deletes the device, its keys and all that is stored about it, and answers with a signed receipt. 409 while a round cannot do without it.',
+        body: EraseBody,
+        response: { 200: Erasure },
+      },
+      config: { access: 'admin', errors: ['bad_request', 'not_found', 'conflict'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const named = { deviceId: request.params.device_id, orgId: request.query.org_id }
+      return presentErasure(await erasures.erase(callerOf(request), named, request.body.confirm))
+    },
+  )
+
+  app.get(
+    '/api/v1/devices/erasures',
+    {
+      schema: {
+        operationId: 'listDeviceErasures',
+        summary: 'List receipts of erased devices',
+        description: 'Newest first.',
+        'x-extension': true,
+        querystring: ErasuresQuery,
+        response: { 200: ErasureList },
+      },
+      config: { access: 'admin' } satisfies RouteConfig,
+    },
+    async (request) => {
+      const found = await erasures.list(callerOf(request), request.query)
+      return {
+        erasures: found.erasures.map((erasure) => {
+          const { id, device, erased_at, by, erased } = receiptOf(erasure)
+          return { id, device, erased_at, by, rows: Object.values(erased).reduce((sum, rows) => sum + rows, 0) }
+        }),
+        total: found.total,
+        ...request.query,
+      }
+    },
+  )
+
+  app.get(
+    '/api/v1/devices/erasures/:erasure_id',
+    {
+      schema: {
+        operationId: 'getDeviceErasure',
+        summary: 'Get the receipt of an erased device',
+        'x-extension': true,
+        params: ErasureParams,
+        response: { 200: Erasure },
+      },
+      config: { access: 'admin', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => presentErasure(await erasures.get(callerOf(request), request.params.erasure_id)),
+  )
+}

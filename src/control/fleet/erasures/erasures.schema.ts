@@ -1,0 +1,65 @@
+import { Type } from 'typebox'
+import {
+  Body,
+  Count,
+  Envelope,
+  FreeObject,
+  Nullable,
+  Page,
+  Part,
+  Timestamp,
+  Uuid,
+} from '../../../platform/http/wire.schema.ts'
+import { Device, DeviceName } from '../devices/devices.schema.ts'
+import { examples } from '../fleet.examples.ts'
+import { Assignment } from '../heartbeats/assignment.schema.ts'
+
+export const DeviceExport = Body('DeviceExport', 'All that is stored about a device', examples.deviceExport, {
+  exported_at: Timestamp,
+  device: Device,
+  heartbeats: Part('ExportedHeartbeats', 'Heartbeats of the last day', {
+    from: Timestamp,
+    counts: Type.Array(Count),
+  }),
+  assignments: Type.Array(Assignment),
+  data: Type.Record(
+    Type.String(),
+    Part('ExportedRows', 'Rows of a kind, without secrets and weights', {
+      rows: Type.Array(FreeObject, { maxItems: 1000 }),
+      truncated: Type.Boolean({ description: 'There are more than the 1,000 that are here' }),
+    }),
+  ),
+})
+
+export const EraseBody = Body('DeviceErasureRequest', 'Which device to erase, once more', examples.eraseDevice, {
+  confirm: Type.String({ ...DeviceName, description: 'The device_id' }),
+})
+
+const receipt = {
+  id: Uuid,
+  org_id: Nullable(Type.String()),
+  device: Type.String({ format: 'uuid', description: 'The id that the service gave the device' }),
+  device_hash: Type.String({ description: 'A keyed hash of organization and device_id' }),
+  erased_at: Timestamp,
+  by: Part('ErasedBy', 'Who erased it', { kind: Type.String(), id: Uuid }),
+  erased: Type.Record(Type.String(), Count, { description: 'Rows of each kind that were deleted' }),
+  kept: Type.Array(Part('KeptData', 'What stays, and why', { what: Type.String(), why: Type.String() })),
+  document: Type.String({ description: 'The receipt as it was signed: JSON text' }),
+  signature: Type.String({ description: 'Ed25519 over document, base64' }),
+  public_key: Type.String({ description: 'SPKI, base64: the key that signs heads of the audit log' }),
+}
+export const Erasure = Body('DeviceErasure', 'The receipt of an erased device', examples.deviceErasure, receipt)
+export const ErasureList = Body('DeviceErasureList', 'A page of receipts', examples.deviceErasureList, {
+  erasures: Type.Array(
+    Part('DeviceErasureSummary', 'A receipt in a list', {
+      id: Uuid,
+      device: receipt.device,
+      erased_at: Timestamp,
+      by: receipt.by,
+      rows: Count,
+    }),
+  ),
+  ...Envelope,
+})
+export const ErasureParams = Type.Object({ erasure_id: Uuid })
+export const ErasuresQuery = Type.Object(Page({ max: 1000, default: 100 }))

@@ -1,0 +1,131 @@
+import { type Caller, DEFAULT_ORG } from '../../../domain/access.ts'
+import type { Assignment } from '../../../domain/assignment.ts'
+import { badRequest, notFound } from '../../../domain/errors.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Signer } from '../../../platform/secrets.ts'
+import type { Audit } from '../../access/audit/audit.service.ts'
+import type { KeysService } from '../../access/keys/keys.service.ts'
+import { auditNote } from '../../audit-note.ts'
+import type { DevicesService, NamedDevice, StoredDevice } from '../devices/devices.service.ts'
+import type { HeartbeatsService } from '../heartbeats/heartbeats.service.ts'
+import type { ErasuresStore, RowsOfDevice, StoredErasure } from './erasures.store.ts'
+
+export type { StoredErasure } from './erasures.store.ts'
+
+/** What a module holds of a device. */
+export interface DeviceDataContributor {
+  readonly rowsOf: RowsOfDevice
+  /** In the transaction, before anything is deleted. */
+  readonly beforeErasure?: (tx: Executor, device: StoredDevice) => Promise<void>
+  readonly assignmentsOf?: (device: StoredDevice) => readonly Assignment[]
+}
+
+/** So many rows of each kind are exported. */
+const MAX_ROWS = 1000
+
+const KEPT = [
+  { what: 'finished aggregates', why: 'They are sums over many devices; one part cannot be taken out.' },
+  { what: 'receipts of rounds and the privacy ledger', why: 'They account for those sums, by ids without a name.' },
+  { what: 'references in the audit log', why: 'Its chain of hashes must stay whole; the names are erased.' },
+  { what: 'a keyed hash of the device_id', why: 'The device must not enroll again by itself.' },
+  { what: 'backups, logs and what integrations received', why: 'They end by their own retention.' },
+]
+
+/** A name that only this installation can compare: the receipts hold no other. */
+export const createDeviceHash = (signer: Signer) => (orgId: string | null, deviceId: string) =>
+  signer.pseudonym(JSON.stringify([orgId ?? DEFAULT_ORG, deviceId]))
+
+export const createErasures = (parts: {
+  readonly database: Database
+  readonly store: ErasuresStore
+  readonly devices: DevicesService
+  readonly heartbeats: Pick<HeartbeatsService, 'flush' | 'history'>
+  readonly keys: Pick<KeysService, 'ofDevice'>
+  readonly audit: Pick<Audit, 'eraseNames'>
+  readonly signer: Signer
+  readonly deviceHash: ReturnType<typeof createDeviceHash>
+  readonly now: () => Date
+  readonly newId: () => string
+}) => {
+  const { database, store, devices, heartbeats, keys, audit, signer, deviceHash, now, newId } = parts
+  const contributors: DeviceDataContributor[] = []
+  const rowsOf = (device: StoredDevice) => contributors.flatMap((one) => Object.entries(one.rowsOf(device)))
+
+  /** @throws not_found when it is gone meanwhile, conflict while a round cannot do without it */
+  const eraseIn = async (tx: Executor, device: StoredDevice, caller: Caller, hash: string) => {
+    if (!(await store.lockDevice(tx, device.id))) throw notFound('Device', device.deviceId)
+    for (const one of contributors) await one.beforeErasure?.(tx, device)
+    const { rows, forget } = await keys.ofDevice(tx, device.id)
+    const erased: Record<string, number> = { device: 1 }
+    for (const [kind, own] of [...rowsOf(device), ['keys', rows] as const]) erased[kind] = await store.erase(tx, own)
+    await store.deleteDevice(tx, device.id)
+    const of = { orgId: device.orgId, kind: 'device', id: device.id }
+    erased.audit_names = await audit.eraseNames(tx, of)
+    const id = newId()
+    const erasedAt = now()
+    const by = { kind: caller.personId === undefined ? 'key' : 'person', id: caller.personId ?? caller.keyId }
+    const receipt = {
+      id,
+      org_id: device.orgId,
+      device: device.id,
+      device_hash: hash,
+      erased_at: erasedAt.toISOString(),
+      by,
+      erased,
+      kept: KEPT,
+    }
+    const document = JSON.stringify(receipt)
+    const stored: StoredErasure = { id, erasedAt, document, signature: await signer.sign(document) }
+    await store.insert(tx, { ...stored, orgId: device.orgId, deviceHash: hash })
+    auditNote({ ...of, after: { erased: true, receipt: id } })
+    return { stored, forget }
+  }
+
+  return {
+    /** Modules say what they hold of a device when they are created. */
+    contribute: (contributor: DeviceDataContributor): void => {
+      contributors.push(contributor)
+    },
+
+    /** All that is stored about a device, at most 1,000 rows of each kind. */
+    async export(caller: Caller, { deviceId, orgId }: NamedDevice) {
+      await heartbeats.flush()
+      const device = await devices.get(caller, deviceId, { orgId })
+      const held = await keys.ofDevice(database.sql, device.id)
+      const data: Record<string, { rows: Record<string, unknown>[]; truncated: boolean }> = {}
+      for (const [kind, own] of [...rowsOf(device), ['keys', held.rows] as const]) {
+        const rows = await store.read(database.sql, own, MAX_ROWS + 1)
+        data[kind] = { rows: rows.slice(0, MAX_ROWS), truncated: rows.length > MAX_ROWS }
+      }
+      const assignments = contributors.flatMap((one) => one.assignmentsOf?.(device) ?? [])
+      return { device, heartbeats: await heartbeats.history(device), assignments, data }
+    },
+
+    /**
+     * Deletes a device with all that modules hold of it, and keeps a signed receipt.
+     * @throws bad_request where `confirm` is another name, not_found for no such device
+     */
+    async erase(caller: Caller, { deviceId, orgId }: NamedDevice, confirm: string): Promise<StoredErasure> {
+      if (confirm !== deviceId)
+        throw badRequest(`confirm must be the device_id '${deviceId}': erasing cannot be undone.`)
+      await heartbeats.flush()
+      const device = await devices.get(caller, deviceId, { orgId })
+      const hash = await deviceHash(device.orgId, device.deviceId)
+      const { stored, forget } = await database.transaction((tx) => eraseIn(tx, device, caller, hash))
+      forget()
+      return stored
+    },
+
+    list: (caller: Caller, page: { limit: number; offset: number }) => store.list(database.sql, caller.orgId, page),
+
+    async get(caller: Caller, id: string): Promise<StoredErasure> {
+      const found = await store.find(database.sql, caller.orgId, id)
+      if (found === null) throw notFound('Erasure', id)
+      return found
+    },
+
+    publicKey: signer.publicKey,
+  }
+}
+
+export type Erasures = ReturnType<typeof createErasures>

@@ -1,0 +1,127 @@
+import { createPublicKey, verify } from 'node:crypto'
+import { expect, it } from 'vitest'
+import { hasPostgres } from '../../../../test/databases.ts'
+import { formOf, startWorld } from '../../../../test/world.ts'
+
+const DATABASES = ['embedded', ...(hasPostgres ? ['postgres' as const] : [])] as ('embedded' | 'postgres')[]
+const weights = new Uint8Array(Float32Array.of(1, 2, 3).buffer)
+type Body = Readonly<Record<string, unknown>>
+
+const setUp = async (database: 'embedded' | 'postgres', enrollment: 'open' | 'token' = 'token') => {
+  const world = await startWorld({ database, config: { enrollment } })
+  const root = enrollment === 'token' ? world.service.firstAdminKey! : (await world.register('operator')).key
+  const ask = async (method: string, path: string, body?: unknown, key = root) => {
+    const answer = await world.request(method, `/api/v1${path}`, { key, body })
+    return { status: answer.status, body: answer.body as Body }
+  }
+  const must = async (method: string, path: string, body?: unknown, key = root) => {
+    const answer = await ask(method, path, body, key)
+    expect([method, path, answer.status < 300 ? '' : answer.body]).toEqual([method, path, ''])
+    return answer.body
+  }
+  const register = async (device_id: string) =>
+    (await must('POST', '/devices/register', { device_id, org_id: 'default' })) as { id: string; api_key: string }
+  const erase = (name: string, key = root) => ask('POST', `/devices/${name}/erase`, { confirm: name }, key)
+  return { world, ask, must, register, erase, root }
+}
+
+it.each(DATABASES)('a device is exported, and erased in the midst of a round and a rollout (%s)', async (database) => {
+  const { world, ask, must, register, erase } = await setUp(database)
+  const [phone, other] = [await register('phone'), await register('other')]
+  const group = await must('POST', '/device-groups', { org_id: 'default', name: 'lab' })
+  await must('POST', `/device-groups/${group.id}/devices`, { device_ids: ['phone', 'other'] })
+  const model = await must('POST', '/models', { name: 'm', framework: 'pytorch', org_id: 'default' })
+  await must('POST', `/models/${model.id}/versions/upload`, formOf(weights, { version: '1' }))
+  await must('POST', `/models/${model.id}/rollouts`, { version: '1', rollout_percentage: 100, start_immediately: true })
+  await must('PUT', '/devices/phone/heartbeat', { metrics: { battery_level: 5 } }, phone.api_key)
+  await must('PUT', '/devices/other/heartbeat', {}, other.api_key)
+  const start = { target_devices: 2, min_devices: 1, org_id: 'default' }
+  const round = await must('POST', '/training/rounds/start', start)
+  const submit = (key: string) =>
+    ask('POST', `/training/rounds/${round.id}/updates`, formOf(weights, { num_samples: 5 }), key)
+  expect((await submit(phone.api_key)).status).toBeLessThan(300)
+
+  const exported = (await must('GET', '/devices/phone/export')) as {
+    data: Record<string, { rows: Body[]; truncated: boolean }>
+  }
+  expect(exported).toMatchObject({
+    device: { id: phone.id, metrics: { battery_level: 5 } },
+    assignments: [{ model_id: model.id }],
+    data: {
+      groups: { rows: [{ group_id: group.id }], truncated: false },
+      rounds: { rows: [{ round_id: round.id, state: 'delivered' }] },
+      updates: { rows: [{ round_id: round.id, num_samples: 5 }] },
+      keys: { rows: [{ device_id: phone.id }] },
+    },
+  })
+  expect(Object.keys(exported.data.keys!.rows[0]!)).not.toContain('hash')
+
+  expect((await ask('POST', '/devices/phone/erase', { confirm: 'other' })).status).toBe(400)
+  const erased = await erase('phone')
+  expect(erased).toMatchObject({
+    status: 200,
+    body: { device: phone.id, erased: { device: 1, groups: 1, rounds: 1, updates: 1, keys: 1 } },
+  })
+  const { document, signature, public_key } = erased.body as Record<string, string>
+  const spki = createPublicKey({ key: Buffer.from(public_key!, 'base64'), format: 'der', type: 'spki' })
+  expect(verify(null, Buffer.from(document!), spki, Buffer.from(signature!, 'base64'))).toBe(true)
+  expect(document).not.toContain('phone')
+  expect((await must('GET', `/devices/erasures/${erased.body.id}`)).document).toBe(document)
+  expect(await must('GET', '/devices/erasures')).toMatchObject({ total: 1, erasures: [{ id: erased.body.id }] })
+
+  expect((await erase('phone')).status).toBe(404)
+  expect((await ask('GET', '/devices/phone/export')).status).toBe(404)
+  expect((await ask('PUT', '/devices/phone/heartbeat', {}, phone.api_key)).status).toBe(401)
+  expect(await must('GET', `/device-groups/${group.id}`)).toMatchObject({ device_count: 1 })
+  expect(await must('GET', '/devices?org_id=default')).toMatchObject({ total: 1 })
+  expect(await must('GET', `/training/rounds/${round.id}/status`)).toMatchObject({
+    status: 'active',
+    completed_devices: 0,
+  })
+  expect((await submit(other.api_key)).status).toBeLessThan(300)
+  await world.advance(3600)
+  expect(await must('GET', `/training/rounds/${round.id}/status`)).toMatchObject({
+    status: 'completed',
+    completed_devices: 1,
+  })
+  expect(await must('POST', '/audit/verify')).toMatchObject({ valid: true })
+})
+
+it.each(DATABASES)('of many erasures and heartbeats at one moment, one erases (%s)', async (database) => {
+  const { register, ask, erase, must } = await setUp(database)
+  const { api_key } = await register('phone')
+  await register('other')
+  await must('POST', '/training/rounds/start', { target_devices: 1, min_devices: 1, org_id: 'default' })
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, at) =>
+      at % 5 === 0 ? erase('phone') : ask('PUT', '/devices/phone/heartbeat', { metrics: { at } }, api_key),
+    ),
+  )
+  const erasures = answers.filter((_, at) => at % 5 === 0).map(({ status }) => status)
+  expect(erasures.sort()).toEqual([200, 404, 404, 404])
+  expect(answers.filter(({ status }) => status >= 500)).toEqual([])
+  expect((await ask('GET', '/devices/phone')).status).toBe(404)
+})
+
+it('an erased device does not enroll again by itself, but by a key', async () => {
+  const { world, erase, root } = await setUp('embedded', 'open')
+  const register = (key?: string) =>
+    world.request('POST', '/api/v1/devices/register', { key, body: { device_id: 'phone' } })
+  expect((await register()).status).toBe(201)
+  expect((await erase('phone')).status).toBe(200)
+  expect(await register()).toMatchObject({ status: 409, body: { message: expect.stringContaining('was erased') } })
+  expect((await register(root)).status).toBe(201)
+})
+
+it('another organization neither exports nor erases a device, nor reads the receipt', async () => {
+  const { must, ask, register, erase } = await setUp('embedded')
+  await register('phone')
+  await must('POST', '/orgs', { name: 'beta' })
+  const { api_key } = await must('POST', '/keys', { name: 'b', org_id: 'beta', scopes: ['admin', 'devices:write'] })
+  const beta = api_key as string
+  expect((await erase('phone', beta)).status).toBe(404)
+  expect((await ask('GET', '/devices/phone/export', undefined, beta)).status).toBe(404)
+  const { id } = (await erase('phone')).body
+  expect((await ask('GET', `/devices/erasures/${id}`, undefined, beta)).status).toBe(404)
+  expect((await ask('GET', '/devices/erasures', undefined, beta)).body).toMatchObject({ total: 0 })
+})

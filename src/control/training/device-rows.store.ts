@@ -1,0 +1,42 @@
+import { sql } from 'kysely'
+import { conflict } from '../../domain/errors.ts'
+import type { Executor } from '../../platform/db/open.ts'
+import type { RowsOfDevice } from '../fleet/erasures/erasures.store.ts'
+
+/** What training holds of a device. */
+export const trainingRowsOf: RowsOfDevice = ({ id }) => ({
+  rounds: sql`from round_participants t where t.device_id = ${id}`,
+  updates: sql`from updates t where t.device_id = ${id}`,
+  evaluations: sql`from evaluations t where t.device_id = ${id}`,
+  secure_messages: sql`from secure_messages t where t.device_id = ${id}`,
+})
+
+/**
+ * Takes a device out of the rounds that are open, with its update.
+ * @throws conflict while a round cannot do without it: its update is being aggregated, or others have masked theirs with its key
+ */
+export const withdrawFromRounds =
+  (now: () => Date) =>
+  async (tx: Executor, { id }: { readonly id: string }): Promise<void> => {
+    const { rows } = await sql<{ id: string; is_fixed: boolean }>`
+      select r.id, (r.status = 'aggregating' and p.state = 'delivered')
+        or exists (select from secure_rounds s where s.round_id = r.id and s.status <> 'advertising') as is_fixed
+      from rounds r join round_participants p on p.round_id = r.id
+      where p.device_id = ${id} and r.status in ('pending', 'active', 'aggregating')
+      order by r.id for update of r`.execute(tx)
+    const fixed = rows.find((round) => round.is_fixed)
+    if (fixed !== undefined) {
+      throw conflict(
+        `The device takes part in round ${fixed.id}, which is being combined. Erase it when the round has ended; svc train cancel ends it now.`,
+      )
+    }
+    await sql`
+      update rounds r set taking_part = r.taking_part - (p.state in ('selected', 'delivered'))::int,
+        completed_devices = r.completed_devices - (p.state = 'delivered')::int,
+        failed_devices = r.failed_devices - (p.state = 'failed')::int,
+        participated_devices = r.participated_devices - (p.fetched_at is not null or p.state = 'delivered')::int,
+        quorum_at = case when r.completed_devices - (p.state = 'delivered')::int >= r.min_devices then r.quorum_at end,
+        review_at = case when r.review_at is not null then ${now()}::timestamptz end
+      from round_participants p
+      where p.round_id = r.id and p.device_id = ${id} and r.status in ('pending', 'active')`.execute(tx)
+  }

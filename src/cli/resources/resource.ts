@@ -43,7 +43,7 @@ export interface Argument {
   readonly help: string
   /** Found by name or id: gives the parameters of the path. */
   readonly find?: Kind
-  /** Field of the body; of the path where `find` is absent and the path has it. */
+  /** Field of the body; of the path where the path has it. */
   readonly field?: string
   readonly parse?: 'number'
   readonly many?: true

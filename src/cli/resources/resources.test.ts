@@ -53,9 +53,7 @@ it.each(actions.map(({ resource, action }) => [`svc ${resource} ${action.name}`,
     const inPath = [...request.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
     const sent = [
       ...options.flatMap(({ field, request: other }) => (other === undefined ? [field] : [])),
-      ...args.flatMap(({ find, field }) =>
-        find === undefined && field !== undefined && !inPath.includes(field) ? [field] : [],
-      ),
+      ...args.flatMap(({ field }) => (field !== undefined && !inPath.includes(field) ? [field] : [])),
       ...(org === undefined ? [] : ['org_id']),
     ]
     expect(sent.filter((field) => !taken.includes(field))).toEqual([])

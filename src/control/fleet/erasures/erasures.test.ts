@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
 import { formOf, startWorld } from '../../../../test/world.ts'
 
-const DATABASES = ['embedded', ...(hasPostgres ? ['postgres' as const] : [])] as ('embedded' | 'postgres')[]
+const DATABASES = ['embedded', ...(hasPostgres() ? ['postgres' as const] : [])] as ('embedded' | 'postgres')[]
 const weights = new Uint8Array(Float32Array.of(1, 2, 3).buffer)
 type Body = Readonly<Record<string, unknown>>
 

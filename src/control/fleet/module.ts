@@ -4,6 +4,7 @@ import type { Module } from '../module.ts'
 import { deviceSearchRoutes } from './devices/device-search.routes.ts'
 import { createDeviceSearch } from './devices/device-search.service.ts'
 import { createDeviceSearchStore } from './devices/device-search.store.ts'
+import { present } from './devices/devices.present.ts'
 import { devicesRoutes } from './devices/devices.routes.ts'
 import { createDevicesService } from './devices/devices.service.ts'
 import { createDevicesStore } from './devices/devices.store.ts'
@@ -91,7 +92,7 @@ export const fleet: Module<Fleet, { readonly access: Access }> = {
   create,
   routes(app, { devices, erasures, deviceSearch, groups, heartbeats }, { now }) {
     devicesRoutes(app, devices, now)
-    erasuresRoutes(app, erasures, now)
+    erasuresRoutes(app, erasures, present, now)
     deviceSearchRoutes(app, deviceSearch, now)
     groupsRoutes(app, groups, now)
     heartbeatsRoutes(app, heartbeats, devices)

@@ -734,7 +734,7 @@ export interface paths {
          */
         post: operations["eraseDevice"];
     };
-    "/api/v1/devices/erasures": {
+    "/api/v1/device-erasures": {
         parameters: {
         };
         /**
@@ -743,7 +743,7 @@ export interface paths {
          */
         get: operations["listDeviceErasures"];
     };
-    "/api/v1/devices/erasures/{erasure_id}": {
+    "/api/v1/device-erasures/{erasure_id}": {
         parameters: {
         };
         /** Get the receipt of an erased device */

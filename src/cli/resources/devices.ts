@@ -68,7 +68,7 @@ export const devices: Resource = {
       confirm: 'Erasing the device {device} and all that is stored about it, for good',
       done: 'Erased. The receipt: svc devices receipt {id}',
     }),
-    action('receipts', 'list receipts of erased devices', 'GET /api/v1/devices/erasures', {
+    action('receipts', 'list receipts of erased devices', 'GET /api/v1/device-erasures', {
       rows: 'erasures',
       columns: [
         ['ID', 'id'],
@@ -78,7 +78,7 @@ export const devices: Resource = {
       ],
       none: 'No device was erased.',
     }),
-    action('receipt', 'show the receipt of an erased device', 'GET /api/v1/devices/erasures/{erasure_id}', {
+    action('receipt', 'show the receipt of an erased device', 'GET /api/v1/device-erasures/{erasure_id}', {
       args: [argument('receipt', 'the id of a receipt', { field: 'erasure_id' })],
     }),
     action('register', 'register a device and print its key once', 'POST /api/v1/devices/register', {

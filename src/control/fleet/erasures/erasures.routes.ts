@@ -78,7 +78,7 @@ export const erasuresRoutes = (app: App, erasures: Erasures, present: Present, n
   )
 
   app.get(
-    '/api/v1/devices/erasures',
+    '/api/v1/device-erasures',
     {
       schema: {
         operationId: 'listDeviceErasures',
@@ -104,7 +104,7 @@ export const erasuresRoutes = (app: App, erasures: Erasures, present: Present, n
   )
 
   app.get(
-    '/api/v1/devices/erasures/:erasure_id',
+    '/api/v1/device-erasures/:erasure_id',
     {
       schema: {
         operationId: 'getDeviceErasure',

@@ -66,8 +66,8 @@ it.each(DATABASES)('a device is exported, and erased in the midst of a round and
   const spki = createPublicKey({ key: Buffer.from(public_key!, 'base64'), format: 'der', type: 'spki' })
   expect(verify(null, Buffer.from(document!), spki, Buffer.from(signature!, 'base64'))).toBe(true)
   expect(document).not.toContain('phone')
-  expect((await must('GET', `/devices/erasures/${erased.body.id}`)).document).toBe(document)
-  expect(await must('GET', '/devices/erasures')).toMatchObject({ total: 1, erasures: [{ id: erased.body.id }] })
+  expect((await must('GET', `/device-erasures/${erased.body.id}`)).document).toBe(document)
+  expect(await must('GET', '/device-erasures')).toMatchObject({ total: 1, erasures: [{ id: erased.body.id }] })
 
   expect((await erase('phone')).status).toBe(404)
   expect((await ask('GET', '/devices/phone/export')).status).toBe(404)
@@ -122,6 +122,6 @@ it('another organization neither exports nor erases a device, nor reads the rece
   expect((await erase('phone', beta)).status).toBe(404)
   expect((await ask('GET', '/devices/phone/export', undefined, beta)).status).toBe(404)
   const { id } = (await erase('phone')).body
-  expect((await ask('GET', `/devices/erasures/${id}`, undefined, beta)).status).toBe(404)
-  expect((await ask('GET', '/devices/erasures', undefined, beta)).body).toMatchObject({ total: 0 })
+  expect((await ask('GET', `/device-erasures/${id}`, undefined, beta)).status).toBe(404)
+  expect((await ask('GET', '/device-erasures', undefined, beta)).body).toMatchObject({ total: 0 })
 })

@@ -158,3 +158,9 @@ export const parseModel = (json: string): KerasModel => {
   }
   return modelOf(className, config)
 }
+
+/** All numbers in nested lists. */
+export const numbersIn = (value: Json | undefined): number[] => {
+  if (typeof value === 'number') return [value]
+  return Array.isArray(value) ? value.flatMap(numbersIn) : []
+}

@@ -1,8 +1,7 @@
-import type { ColumnType, Generated } from 'kysely'
+import type { Generated } from 'kysely'
+import type { Json } from './json-column.ts'
 
 // Row types of 0003-delivery, in the manner of rows.ts.
-type Json<T> = ColumnType<T, string, string>
-
 export interface DeviceGroupRow {
   id: string
   ordinal: Generated<number>

@@ -1,4 +1,5 @@
 import type { ColumnType, Generated } from 'kysely'
+import type { Json } from './json-column.ts'
 
 /** Row types of 0024-people, in the manner of rows.ts. */
 export interface PersonRow {
@@ -72,8 +73,6 @@ export interface OrgSettingsRow {
   /** Added by 0034-approvals. */
   require_approval: Generated<boolean>
 }
-
-type Json<T> = ColumnType<T, string, string>
 
 /** Added by 0034-approvals. */
 export interface ApprovalRow {

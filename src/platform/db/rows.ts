@@ -1,23 +1,16 @@
-import type { ColumnType, Generated } from 'kysely'
+import type { Generated } from 'kysely'
+import type { AccessTables } from './access-rows.ts'
 import type { AuditTables } from './audit-rows.ts'
 import type { BenchmarkTables } from './benchmark-rows.ts'
+import type { CatalogTables } from './catalog-rows.ts'
 import type { DeliveryTables } from './delivery-rows.ts'
 import type { IntegrationTables } from './integration-rows.ts'
+import type { Json } from './json-column.ts'
 import type { PeopleTables } from './people-rows.ts'
 import type { RoundTrainingColumns, TrainingTables, UpdateTrainingColumns } from './training-rows.ts'
 
 // Row types, one per table, as the driver returns them: bigint columns are read as numbers (all our sizes and sample
 // counts fit 2^53), timestamps as Date, jsonb as parsed values. Written values of jsonb columns are JSON text.
-type Json<T> = ColumnType<T, string, string>
-
-export interface OrgRow {
-  id: string
-  name: string
-  compliance: string | null
-  region: string
-  created_at: Date
-}
-
 export interface DeviceRow {
   id: string
   ordinal: Generated<number>
@@ -59,65 +52,6 @@ export interface DeviceCountRow {
   devices: number
 }
 
-export interface KeyRow {
-  id: string
-  name: string
-  prefix: string
-  hash: string
-  grants: string[]
-  org_id: string | null
-  device_id: string | null
-  created_at: Date
-  expires_at: Date | null
-  revoked_at: Date | null
-  last_used_at: Date | null
-  approved_by: string | null
-  root_id: string | null
-  person_id: string | null
-  created_by: string | null
-  replaces: string | null
-}
-
-export interface LoginCodeRow {
-  hash: string
-  challenge: string
-  redirect_uri: string
-  grants: string[]
-  org_id: string | null
-  expires_at: Date
-  approved_by: string | null
-  person_id: string | null
-}
-
-export interface DeviceLoginRow {
-  device_hash: string
-  user_hash: string
-  client_name: string
-  address: string
-  created_at: Date
-  expires_at: Date
-  interval_seconds: number
-  next_poll_at: Date
-  decision: string | null
-  grants: Generated<string[]>
-  org_id: string | null
-  approved_by: string | null
-  person_id: string | null
-}
-
-export interface SessionRow {
-  id: string
-  hash: string
-  key_id: string | null
-  browser: string
-  created_at: Date
-  used_at: Date
-  expires_at: Date
-  person_id: string | null
-  authenticated_at: Date | null
-  mfa: Generated<boolean>
-}
-
 export interface BlobRow {
   sha256: string
   size: number
@@ -147,75 +81,6 @@ export interface BackupRow {
   lease_until: Date | null
   created_at: Date
   ended_at: Date | null
-}
-
-export interface ModelRow {
-  id: string
-  ordinal: Generated<number>
-  org_id: string | null
-  name: string | null
-  round_id: string | null
-  framework: string
-  framework_version: string
-  accuracy: number | null
-  loss: number | null
-  is_baseline: boolean
-  description: string
-  version_count: Generated<number>
-  round_name: string | null
-  created_at: Date
-  /** Added by 0021-conversions. */
-  architecture_model_id: Generated<string | null>
-}
-
-export interface ModelVersionRow {
-  model_id: string
-  version: number
-  format: string
-  version_label: string | null
-  file_name: string
-  sha256: string
-  size: number
-  description: string
-  warnings: string[]
-  uploaded_at: Date
-  round_id: string | null
-  round_number: number | null
-  job_id: string | null
-  metrics: Json<Record<string, number>> | null
-}
-
-export interface ConversionRow {
-  model_id: string
-  version: number
-  format: string
-  state: string
-  reason: string | null
-  sha256: string | null
-  size: number | null
-  requested_at: Date
-  ended_at: Date | null
-  lease_owner: string | null
-  lease_until: Date | null
-  attempts: Generated<number>
-}
-
-export interface ModelAliasRow {
-  model_id: string
-  alias: string
-  version: number
-  moved_at: Date
-  moved_by: string | null
-}
-
-export interface ModelAliasMoveRow {
-  ordinal: Generated<number>
-  model_id: string
-  alias: string
-  from_version: number | null
-  to_version: number | null
-  moved_at: Date
-  moved_by: string | null
 }
 
 export interface RoundRow extends RoundTrainingColumns {
@@ -284,12 +149,6 @@ export interface UpdateRow extends UpdateTrainingColumns {
   created_at: Date
 }
 
-export interface RateCountRow {
-  name: string
-  requests: number
-  counted_at: Date
-}
-
 export interface OutboxRow {
   id: Generated<number>
   /** The transaction that wrote it, as text: it has 64 bits. */
@@ -319,32 +178,23 @@ export interface UploadPartRow {
 }
 
 export interface Tables
-  extends DeliveryTables,
+  extends AccessTables,
+    CatalogTables,
+    DeliveryTables,
     BenchmarkTables,
     TrainingTables,
     IntegrationTables,
     PeopleTables,
     AuditTables {
-  orgs: OrgRow
   events_outbox: OutboxRow
   devices: DeviceRow
   device_counts: DeviceCountRow
-  keys: KeyRow
-  login_codes: LoginCodeRow
-  device_logins: DeviceLoginRow
-  sessions: SessionRow
   blobs: BlobRow
   partial_uploads: PartialUploadRow
   upload_parts: UploadPartRow
-  models: ModelRow
-  model_versions: ModelVersionRow
-  conversions: ConversionRow
-  model_aliases: ModelAliasRow
-  model_alias_moves: ModelAliasMoveRow
   rounds: RoundRow
   round_participants: RoundParticipantRow
   updates: UpdateRow
-  rate_counts: RateCountRow
   announcements: AnnouncementRow
   device_erasures: DeviceErasureRow
   backups: BackupRow

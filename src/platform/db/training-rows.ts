@@ -1,8 +1,7 @@
-import type { ColumnType, Generated } from 'kysely'
+import type { Generated } from 'kysely'
+import type { Json } from './json-column.ts'
 
 // Row types of 0004-training, in the manner of rows.ts.
-type Json<T> = ColumnType<T, string, string>
-
 export interface FederationRow {
   id: string
   ordinal: Generated<number>

@@ -1,8 +1,8 @@
 import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely'
 import type { Grant } from '../../../domain/access.ts'
 import type { Role } from '../../../domain/roles.ts'
+import type { KeyRow } from '../../../platform/db/access-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { KeyRow } from '../../../platform/db/rows.ts'
 
 /** An API key as it is kept: never the key itself, only its SHA-256. */
 export interface StoredKey {

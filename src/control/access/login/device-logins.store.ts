@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Grant } from '../../../domain/access.ts'
+import type { DeviceLoginRow } from '../../../platform/db/access-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { DeviceLoginRow } from '../../../platform/db/rows.ts'
 import type { Approval } from '../keys/keys.service.ts'
 
 /** A sign-in of a program that shows a code. */

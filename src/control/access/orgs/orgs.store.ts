@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
+import type { OrgRow } from '../../../platform/db/access-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { OrgRow } from '../../../platform/db/rows.ts'
 
 export interface StoredOrg {
   readonly id: string

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Role } from '../../../domain/roles.ts'
+import type { SessionRow } from '../../../platform/db/access-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { SessionRow } from '../../../platform/db/rows.ts'
 
 /** A browser's session as it is kept: never its token, only the SHA-256 of it. */
 export interface StoredSession {

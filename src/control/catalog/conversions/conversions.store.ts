@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { ConversionState, ConvertedFormat } from '../../../domain/model.ts'
+import type { ConversionRow } from '../../../platform/db/catalog-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { ConversionRow } from '../../../platform/db/rows.ts'
 import type { FileReferences } from '../files/files.service.ts'
 
 export interface ConversionId {

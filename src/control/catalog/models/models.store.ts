@@ -1,8 +1,8 @@
 import { type Selectable, sql } from 'kysely'
 import { conflict } from '../../../domain/errors.ts'
 import type { Framework, VersionFormat } from '../../../domain/model.ts'
+import type { ModelRow, ModelVersionRow } from '../../../platform/db/catalog-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { ModelRow, ModelVersionRow } from '../../../platform/db/rows.ts'
 import { isUniqueViolation } from '../../../platform/db/violations.ts'
 
 export interface StoredModel {

@@ -1,0 +1,81 @@
+import type { Generated } from 'kysely'
+import type { Json } from './json-column.ts'
+
+// Models, versions and what is made of them, in the manner of rows.ts.
+
+export interface ModelRow {
+  id: string
+  ordinal: Generated<number>
+  org_id: string | null
+  name: string | null
+  round_id: string | null
+  framework: string
+  framework_version: string
+  accuracy: number | null
+  loss: number | null
+  is_baseline: boolean
+  description: string
+  version_count: Generated<number>
+  round_name: string | null
+  created_at: Date
+  /** Added by 0021-conversions. */
+  architecture_model_id: Generated<string | null>
+}
+
+export interface ModelVersionRow {
+  model_id: string
+  version: number
+  format: string
+  version_label: string | null
+  file_name: string
+  sha256: string
+  size: number
+  description: string
+  warnings: string[]
+  uploaded_at: Date
+  round_id: string | null
+  round_number: number | null
+  job_id: string | null
+  metrics: Json<Record<string, number>> | null
+}
+
+export interface ConversionRow {
+  model_id: string
+  version: number
+  format: string
+  state: string
+  reason: string | null
+  sha256: string | null
+  size: number | null
+  requested_at: Date
+  ended_at: Date | null
+  lease_owner: string | null
+  lease_until: Date | null
+  attempts: Generated<number>
+}
+
+export interface ModelAliasRow {
+  model_id: string
+  alias: string
+  version: number
+  moved_at: Date
+  moved_by: string | null
+}
+
+export interface ModelAliasMoveRow {
+  ordinal: Generated<number>
+  model_id: string
+  alias: string
+  from_version: number | null
+  to_version: number | null
+  moved_at: Date
+  moved_by: string | null
+}
+
+export interface CatalogTables {
+  models: ModelRow
+  model_versions: ModelVersionRow
+  conversions: ConversionRow
+  model_aliases: ModelAliasRow
+  model_alias_moves: ModelAliasMoveRow
+}

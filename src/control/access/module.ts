@@ -22,8 +22,6 @@ import { createLoginStore } from './login/login.store.ts'
 import { orgsRoutes } from './orgs/orgs.routes.ts'
 import { createOrgsService } from './orgs/orgs.service.ts'
 import { createOrgsStore } from './orgs/orgs.store.ts'
-import { createSettingsService, type SettingsService } from './orgs/settings.service.ts'
-import { createSettingsStore } from './orgs/settings.store.ts'
 import { createNameErasure } from './people/name-erasure.service.ts'
 import { createPeopleService } from './people/people.service.ts'
 import { createPeopleStore } from './people/people.store.ts'
@@ -33,8 +31,10 @@ import { createSessionPresenter } from './sessions/session-view.service.ts'
 import { sessionsRoutes } from './sessions/sessions.routes.ts'
 import { createSessionsService } from './sessions/sessions.service.ts'
 import { createSessionsStore } from './sessions/sessions.store.ts'
-import { orgSettingsRoutes } from './settings/settings.routes.ts'
-import { createSettingsChanges } from './settings/settings-changes.service.ts'
+import { createSettingsService, type SettingsService } from './settings/settings.service.ts'
+import { createSettingsStore } from './settings/settings.store.ts'
+import { orgSettingsRoutes } from './settings-changes/settings-changes.routes.ts'
+import { createSettingsChanges } from './settings-changes/settings-changes.service.ts'
 import { accountRoutes, factorRoutes } from './sign-in/account.routes.ts'
 import { createAccountService } from './sign-in/account.service.ts'
 import { createAccountsStore } from './sign-in/accounts.store.ts'
@@ -56,8 +56,7 @@ const DAY_MS = 24 * HOUR_MS
 
 const create = ({ database, config, secrets, events, now, newId }: Context) => {
   const { enrollment } = config
-  const settingsStore = createSettingsStore()
-  const settings = createSettingsService({ database, store: settingsStore, now })
+  const settings = createSettingsService({ database, store: createSettingsStore(), now })
   const keysStore = createKeysStore()
   const keys = createKeysService({ database, store: keysStore, enrollment, settings, now, newId })
   const login = createLoginService({ database, store: createLoginStore(), keys, enrollment, now })
@@ -66,7 +65,7 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
   const orgs = createOrgsService({
     database,
     store: createOrgsStore(),
-    settings: settingsStore,
+    settings,
     region: config.region,
     events,
     now,

@@ -4,15 +4,15 @@ import { badRequest, conflict, forbidden, notFound } from '../../../domain/error
 import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ControlEventBus } from '../../events.ts'
+import type { SettingsService } from '../settings/settings.service.ts'
 import type { OrgsStore, StoredOrg } from './orgs.store.ts'
-import type { SettingsStore } from './settings.store.ts'
 
 export type { StoredOrg } from './orgs.store.ts'
 
 export const createOrgsService = (parts: {
   readonly database: Database
   readonly store: OrgsStore
-  readonly settings: Pick<SettingsStore, 'lock' | 'set'>
+  readonly settings: Pick<SettingsService, 'lock' | 'set'>
   /** Where this installation keeps its data; null: not said. */
   readonly region: StoredOrg['region'] | null
   readonly events: ControlEventBus
@@ -31,11 +31,10 @@ export const createOrgsService = (parts: {
     await parts.database.transaction(async (tx) => {
       if (!(await parts.store.insert(tx, org)))
         throw conflict(`The organization '${id}' already exists. Choose another name.`)
-      if (org.compliance !== null) {
-        await settings.lock(tx, id, parts.now())
-        await settings.set(tx, id, PRESETS[org.compliance], parts.now())
-      }
       auditNote({ kind: 'org', id, name: org.name, orgId: id, after: requested })
+      if (org.compliance !== null) {
+        await settings.set(tx, id, await settings.lock(tx, id), PRESETS[org.compliance])
+      }
     })
     return org
   },

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
-import type { OrgSettings, SettingsService } from '../orgs/settings.service.ts'
+import type { OrgSettings, SettingsService } from '../settings/settings.service.ts'
 import type { EraseNames } from './name-erasure.service.ts'
 import {
   type Invitation as Invited,

@@ -5,7 +5,7 @@ import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import type { Approvals } from '../approvals/approvals.service.ts'
 import { ChangeSettings, OrgParams, Settings } from '../orgs/orgs.schema.ts'
 import type { OrgsService, StoredOrg } from '../orgs/orgs.service.ts'
-import type { SettingsService } from '../orgs/settings.service.ts'
+import type { SettingsService } from '../settings/settings.service.ts'
 import { type SettingsChanges, wireName } from './settings-changes.service.ts'
 
 /** The rules of an organization, beside those of its compliance preset. */

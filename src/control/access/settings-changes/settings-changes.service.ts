@@ -11,7 +11,7 @@ import { conflict } from '../../../domain/errors.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { Approvals } from '../approvals/approvals.service.ts'
 import type { StoredOrg } from '../orgs/orgs.service.ts'
-import type { SettingsService } from '../orgs/settings.service.ts'
+import type { SettingsService } from '../settings/settings.service.ts'
 
 type Change = Partial<OrgSettings>
 

@@ -9127,7 +9127,7 @@ export interface components {
         };
         /** @description Where the version runs; null for a model that a federation shares */
         VersionRuns: {
-            /** @description By the state that they reported last: downloading, verifying, ready, active, failed */
+            /** @description By the state that they reported last: downloading, verifying, ready, active, failed; withdrawn: it was active, and its plan was rolled back or stopped */
             devices: { [key: string]: number; };
             /** @description The latest 100, newest first */
             uses: components["schemas"]["VersionUse"][];

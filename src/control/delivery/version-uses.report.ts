@@ -16,23 +16,27 @@ export const usesOf = async (db: Executor, modelId: string, texts: readonly stri
       from experiments e join experiment_variants v on v.experiment_id = e.id
       where v.model_id = ${modelId} and v.version = ${asked}
     order by created_at desc, id limit ${SHOWN}`.execute(db)
-  // A device that has activated another version since does not run this one any more.
+  // A device that has activated another version since does not run this one any more; what a plan that was rolled back or
+  // stopped had activated is withdrawn.
   const { rows: states } = await sql<{ state: string; devices: number }>`
     with plans as (
-      select id from rollouts where model_id = ${modelId} union select id from deployments where model_id = ${modelId}
-      union select experiment_id from experiment_variants where model_id = ${modelId}
+      select id, status in ('active', 'paused', 'completed') as gives from rollouts where model_id = ${modelId}
+      union select id, status in ('started', 'completed') from deployments where model_id = ${modelId}
+      union select e.id, e.status = 'running' from experiments e join experiment_variants v on v.experiment_id = e.id
+        where v.model_id = ${modelId}
     ), reports as (
-      select p.device_id, p.state, p.version = ${asked} as is_own, p.reported_at
-      from plan_reports p where p.plan_id in (select id from plans)
+      select p.device_id, p.state, p.version = ${asked} as is_own, p.reported_at, plans.gives
+      from plan_reports p join plans on plans.id = p.plan_id
     ), latest as (
-      select distinct on (device_id) device_id, state, reported_at from reports where is_own
+      select distinct on (device_id) device_id, state, reported_at, gives from reports where is_own
       order by device_id, reported_at desc
     )
-    select l.state, count(*)::int as devices from latest l
+    select case when l.state = 'active' and not l.gives then 'withdrawn' else l.state end as state, count(*)::int as devices
+    from latest l
     where not (l.state = 'active' and exists (
       select from reports r where r.device_id = l.device_id and not r.is_own and r.state = 'active'
         and r.reported_at > l.reported_at))
-    group by l.state order by l.state`.execute(db)
+    group by 1 order by 1`.execute(db)
   return {
     devices: Object.fromEntries(states.map(({ state, devices }) => [state, devices])),
     uses: rows.map(({ created_at, ...use }) => ({ ...use, createdAt: created_at })),

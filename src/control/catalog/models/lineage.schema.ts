@@ -44,7 +44,8 @@ const Use = Part('VersionUse', 'What brings the version to devices, or brought i
 
 const Runs = Part('VersionRuns', 'Where the version runs; null for a model that a federation shares', {
   devices: Type.Record(Type.String(), Count, {
-    description: 'By the state that they reported last: downloading, verifying, ready, active, failed',
+    description:
+      'By the state that they reported last: downloading, verifying, ready, active, failed; withdrawn: it was active, and its plan was rolled back or stopped',
   }),
   uses: Type.Array(Use, { description: 'The latest 100, newest first' }),
 })

@@ -72,6 +72,9 @@ it('a version says which round made it, how, and on which devices it runs by whi
   await report(key, 'a', back.rollout_id, '1', 'active')
   expect((await ask('GET', '/models/net/versions/1.1.0')).body).toMatchObject({ runs: { devices: { failed: 1 } } })
   expect((await ask('GET', '/models/net/versions/1')).body).toMatchObject({ runs: { devices: { active: 1 } } })
+  // Nor does one whose plan was rolled back: it says nothing more, having been given nothing.
+  await ask('POST', `/models/net/rollouts/${back.rollout_id}/rollback`, {})
+  expect((await ask('GET', '/models/net/versions/1')).body).toMatchObject({ runs: { devices: { withdrawn: 1 } } })
   expect((await ask('GET', '/models/net/versions/7')).status).toBe(404)
 })
 

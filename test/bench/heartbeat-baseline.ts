@@ -21,12 +21,14 @@ const heartbeats: HeartbeatsService = {
   close: async () => undefined,
   async beat(caller, { deviceId }, { status }) {
     return {
-      id: caller.deviceId ?? '',
-      deviceId,
-      orgId: null,
-      reported: status ?? 'active',
-      trains: true,
-      lastHeartbeat: new Date(),
+      device: {
+        id: caller.deviceId ?? '',
+        deviceId,
+        orgId: null,
+        reported: status ?? 'active',
+        trains: true,
+        lastHeartbeat: new Date(),
+      },
       pendingRoundId: null,
       pendingEvaluationId: null,
       assignments: [],

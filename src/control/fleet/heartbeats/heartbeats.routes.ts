@@ -59,8 +59,8 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
       const { assignments } = received
       const tag = known === undefined && assignments.length === 0 ? undefined : tagOfAll(assignments)
       return {
-        status: received.reported,
-        last_heartbeat: received.lastHeartbeat.toISOString(),
+        status: received.device.reported,
+        last_heartbeat: received.device.lastHeartbeat.toISOString(),
         ...(received.pendingRoundId === null ? {} : { pending_round_id: received.pendingRoundId }),
         ...(received.pendingEvaluationId === null ? {} : { pending_evaluation_round_id: received.pendingEvaluationId }),
         ...(assignments.length === 0 || tag === known ? {} : { assignments: assignments.map(presentAssignment) }),

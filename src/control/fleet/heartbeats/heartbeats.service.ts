@@ -29,7 +29,8 @@ export interface Wait {
 }
 
 /** A heartbeat that was recorded, and what the device is to run. */
-export type Answered = Received & {
+export interface Answered {
+  readonly device: Received
   readonly pendingRoundId: string | null
   /** The round whose new model the device is asked to evaluate. */
   readonly pendingEvaluationId: string | null
@@ -71,7 +72,6 @@ export interface HeartbeatContributors {
 }
 
 const NOTHING: Announced = { pending: new Map(), evaluating: new Map(), open: [], wanting: [] }
-const UNANNOUNCED = { announced: NOTHING, isAnnounced: false } as const
 const NOTHING_TO_ADD: HeartbeatContributors = {
   assignmentsOf: () => [],
   announcedTo: async () => NOTHING,
@@ -122,7 +122,9 @@ export const createHeartbeatsService = (parts: {
       onlyOrg: caller.orgId ?? orgId ?? null,
       beats: 1,
     }
-    const { recorded: device, announced } = await late.record(beat, (known) => ({ ...UNANNOUNCED, recorded: known }))
+    const known = late.answer(beat)
+    if (known !== null) return { device: known, requested: false, pendingRoundId: null, pendingEvaluationId: null }
+    const { recorded: device, announced } = await late.record(beat)
     if (device === null) {
       await devices.get(caller, deviceId, { orgId }) // not_found comes before anything else
       throw forbidden('This key may send heartbeats for its own device only; for others it lacks devices:write.')
@@ -132,12 +134,12 @@ export const createHeartbeatsService = (parts: {
     const requested = device.trains && announced.wanting.some((training) => mayJoin(training, device))
     const pendingEvaluationId = announced.evaluating.get(device.id) ?? null
     const pendingRoundId = isInformed ? (pending?.roundId ?? null) : null
-    const recorded = { ...device, requested, pendingRoundId, pendingEvaluationId }
-    if (pending !== undefined || recorded.reported !== 'active' || !recorded.trains) return recorded
+    const recorded = { device, requested, pendingRoundId, pendingEvaluationId }
+    if (pending !== undefined || device.reported !== 'active' || !device.trains) return recorded
     // The oldest comes first. A group's round may refuse the device, and the next one take it.
     for (const round of announced.open) {
-      if (!mayJoin(round, recorded)) continue
-      if (await contributors.join(round.id, recorded.id)) return { ...recorded, pendingRoundId: round.id }
+      if (!mayJoin(round, device)) continue
+      if (await contributors.join(round.id, device.id)) return { ...recorded, pendingRoundId: round.id }
       if (round.groupId === null) return recorded
     }
     return recorded
@@ -184,12 +186,19 @@ export const createHeartbeatsService = (parts: {
         const heldSeconds = wait.ms > 0 ? (Date.now() - began) / 1000 : 0
         const requested = isAwaited(recorded) ? 'now' : recorded.requested ? 'soon' : null
         const pace = { fleet: fleetSize(), requested, heldSeconds, random } as const
-        return { ...recorded, assignments, nextSeconds: nextHeartbeatSeconds(pace) }
+        const { pendingRoundId, pendingEvaluationId } = recorded
+        return {
+          device: recorded.device,
+          pendingRoundId,
+          pendingEvaluationId,
+          assignments,
+          nextSeconds: nextHeartbeatSeconds(pace),
+        }
       }
       let seen = changes.version()
       let seenRounds = changes.versionOf('rounds')
       let recorded = await beatOnce(caller, device, report, wait.ms)
-      let assignments = contributors.assignmentsOf(recorded)
+      let assignments = contributors.assignmentsOf(recorded.device)
       if (wait.ms <= 0) return answer(recorded, assignments)
       const known = wait.known ?? tagOfAll(assignments)
       for (;;) {
@@ -203,13 +212,13 @@ export const createHeartbeatsService = (parts: {
         if (roundsVersion !== seenRounds || Date.now() >= deadline)
           recorded = await beatOnce(caller, device, report, wait.ms)
         seenRounds = roundsVersion
-        assignments = contributors.assignmentsOf(recorded)
+        assignments = contributors.assignmentsOf(recorded.device)
       }
     },
   }
 }
 
-type Recorded = Received & Pick<Answered, 'pendingRoundId' | 'pendingEvaluationId'> & { readonly requested: boolean }
+type Recorded = Pick<Answered, 'device' | 'pendingRoundId' | 'pendingEvaluationId'> & { readonly requested: boolean }
 
 const isAwaited = ({ pendingRoundId, pendingEvaluationId }: Recorded): boolean =>
   pendingRoundId !== null || pendingEvaluationId !== null

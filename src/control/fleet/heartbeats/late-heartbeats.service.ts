@@ -20,7 +20,9 @@ export interface Written {
   readonly isAnnounced: boolean
 }
 
-export const rightsOf = ({ onlyId, onlyOrg, deviceId }: Beat): string => JSON.stringify([onlyId, onlyOrg, deviceId])
+/** None of the three holds a NUL. */
+export const rightsOf = ({ onlyId, onlyOrg, deviceId }: Beat): string =>
+  `${onlyId ?? ''}\0${onlyOrg ?? ''}\0${deviceId}`
 
 /** Both as one: what a later beat leaves out, an earlier one may still say. */
 export const mergeBeats = (earlier: Beat | undefined, beat: Beat): Beat =>
@@ -103,7 +105,6 @@ export const createLateHeartbeats = <Answer extends Written>(
     }, FLUSH_MS).unref()
   }
 
-  /** Null: it is not one of those. */
   const answerLate = (rights: string, beat: Beat): Received | null => {
     if (beat.waitSeconds > 0 || quietRounds !== changes.versionOf('rounds')) return null
     const found = known.get(rights)
@@ -130,11 +131,11 @@ export const createLateHeartbeats = <Answer extends Written>(
       quietRounds = null
     },
 
-    /** `late` is the answer to a heartbeat that is not written yet. */
-    async record(beat: Beat, lateAnswer: (device: Received) => Answer): Promise<Answer> {
+    /** The device of a heartbeat that can be written later; null: it cannot. */
+    answer: (beat: Beat): Received | null => answerLate(rightsOf(beat), beat),
+
+    async record(beat: Beat): Promise<Answer> {
       const rights = rightsOf(beat)
-      const device = answerLate(rights, beat)
-      if (device !== null) return lateAnswer(device)
       // In the order in which they came, and each in its quarter of an hour.
       if (late.has(rights)) await flush()
       return writeNow(rights, beat)

@@ -15,6 +15,7 @@ import { delivery } from './delivery/module.ts'
 import { federations } from './federations/module.ts'
 import { fleet } from './fleet/module.ts'
 import { inference } from './inference/module.ts'
+import { registerProcessMetrics } from './operations/metrics/process-metrics.service.ts'
 import { operations } from './operations/module.ts'
 import { startPeriodicTasks } from './periodic-tasks.ts'
 import { training } from './training/module.ts'
@@ -85,6 +86,7 @@ const buildApp = async (context: Context, parts: Parts, isStopping: () => boolea
   const { keys, rateLimits, sessions } = parts.access
   const metrics = createMetrics()
   metrics.texts.push(parts.operations.metrics.text)
+  registerProcessMetrics(metrics.registry, { load: database.load, updates: parts.training.updateCounts })
   const app = await buildServer({
     log: { level: config.logLevel },
     certificate: config.certificate,

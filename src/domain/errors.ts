@@ -26,12 +26,19 @@ export type ErrorCode = keyof typeof STATUS_OF
 export class ServiceError extends Error {
   readonly code: ErrorCode
   readonly retryAfterSeconds: number | undefined
+  /** A word for figures, where the code alone says too little: one of few. */
+  readonly reason: string | undefined
 
-  constructor(code: ErrorCode, message: string, options: { retryAfterSeconds?: number; cause?: unknown } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { retryAfterSeconds?: number; reason?: string; cause?: unknown } = {},
+  ) {
     super(message, { cause: options.cause })
     this.name = 'ServiceError'
     this.code = code
     this.retryAfterSeconds = options.retryAfterSeconds
+    this.reason = options.reason
   }
 
   get statusCode(): number {
@@ -46,7 +53,8 @@ export class ServiceError extends Error {
 export const badRequest = (message: string): ServiceError => new ServiceError('bad_request', message)
 export const unauthorized = (message: string): ServiceError => new ServiceError('unauthorized', message)
 export const forbidden = (message: string): ServiceError => new ServiceError('forbidden', message)
-export const conflict = (message: string): ServiceError => new ServiceError('conflict', message)
+export const conflict = (message: string, reason?: string): ServiceError =>
+  new ServiceError('conflict', message, reason === undefined ? {} : { reason })
 export const rateLimited = (retryAfterSeconds: number): ServiceError =>
   new ServiceError('rate_limited', `Too many requests. Try again in ${retryAfterSeconds} s.`, { retryAfterSeconds })
 

@@ -29,6 +29,7 @@ import { createRoundValuesStore } from './rounds/round-values.store.ts'
 import { composeRounds, composeUpdates, type Earlier } from './rounds/rounds.module.ts'
 import { createRoundsReport } from './rounds/rounds.report.ts'
 import { roundsRoutes } from './rounds/rounds.routes.ts'
+import { createUpdateCounts } from './rounds/update-counts.service.ts'
 import { updatesRoutes } from './rounds/updates.routes.ts'
 import { secureRoundsRoutes } from './secure-rounds/secure-rounds.routes.ts'
 import { createSecureRoundsService } from './secure-rounds/secure-rounds.service.ts'
@@ -129,6 +130,7 @@ const create = (context: Context, earlier: Earlier) => {
     participation,
     secureRounds,
     updates,
+    updateCounts: createUpdateCounts(),
     aggregations,
     receipts,
     retention,
@@ -154,7 +156,8 @@ export const training: Module<Training, Earlier> = {
   ],
   create,
   async routes(app, parts, { blobs, config }) {
-    const { rounds, standalone, participation, secureRounds, updates, receipts, jobs, evaluationSteps } = parts
+    const { rounds, standalone, participation, secureRounds, updates, updateCounts, receipts, jobs, evaluationSteps } =
+      parts
     roundsRoutes(app, rounds, standalone)
     const downloads = createDownloads({ blobs, config })
     participationRoutes(app, participation, downloads)
@@ -165,7 +168,7 @@ export const training: Module<Training, Earlier> = {
     jobsRoutes(app, jobs)
     await app.register(async (scope: App) => {
       await acceptUploads(scope)
-      updatesRoutes(scope, updates, rounds, { blobs, maxUploadBytes: config.maxUploadBytes })
+      updatesRoutes(scope, updates, rounds, updateCounts, { blobs, maxUploadBytes: config.maxUploadBytes })
     })
   },
   tasks: (

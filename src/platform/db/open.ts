@@ -8,6 +8,15 @@ import { retrying } from './retry.ts'
 import type { Tables } from './rows.ts'
 import { insideTransaction, refuseInsideTransaction, witnessHere } from './transaction-guard.ts'
 
+/** What this process has asked of the database since it started. */
+export interface DatabaseLoad {
+  statements: number
+  /** Until each was answered. */
+  statementSeconds: number
+  /** Until each had a connection. */
+  waitSeconds: number
+}
+
 /** What a store runs its statements on: the pool, or the transaction it was called in. Stores always take one. */
 export type Executor = Kysely<Tables>
 
@@ -17,6 +26,7 @@ export interface Database {
   readonly kind: 'embedded' | 'postgres'
   /** Tells this and other processes on the same database that there is something to read. */
   readonly hints: Hints
+  readonly load: Readonly<DatabaseLoad>
   /**
    * Runs `work` in one transaction. It is run again, from the beginning, after a deadlock or a serialization failure,
    * so it must have no effects but on its executor.
@@ -78,19 +88,32 @@ const databaseOn = (
   { kind, copyFolder }: Pick<Database, 'kind' | 'copyFolder'>,
   close: () => Promise<void>,
 ): Database => {
+  const load: DatabaseLoad = { statements: 0, statementSeconds: 0, waitSeconds: 0 }
   const guarded = {
     connect: async () => {
       refuseInsideTransaction('A query on the pool')
-      return pool.connect()
+      const began = performance.now()
+      try {
+        return await pool.connect()
+      } finally {
+        load.waitSeconds += (performance.now() - began) / 1000
+      }
     },
     end: async () => undefined,
   }
-  const sql = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: guarded }) })
+  const sql = new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool: guarded }),
+    log: ({ queryDurationMillis }) => {
+      load.statements++
+      load.statementSeconds += queryDurationMillis / 1000
+    },
+  })
   return {
     sql,
     kind,
     copyFolder,
     hints,
+    load,
     async transaction(work) {
       let afterwards: (() => Promise<void>)[] = []
       const witness = witnessHere<Executor>()

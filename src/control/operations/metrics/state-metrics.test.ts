@@ -2,10 +2,15 @@ import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
 import { formOf, startWorld } from '../../../../test/world.ts'
+import { encodeElements } from '../../../tensors/elements.ts'
+import { writeSafetensors } from '../../../tensors/write-safetensors.ts'
 import { STATE_METRICS } from './metrics.report.ts'
 
 const databases = (['embedded', 'postgres'] as const).filter((kind) => kind === 'embedded' || hasPostgres())
-const floats = (...values: number[]) => new Uint8Array(new Float32Array(values).buffer)
+const weights = (...values: number[]) =>
+  new Uint8Array(
+    writeSafetensors([{ name: 'w', dtype: 'f32', shape: [values.length], data: encodeElements(values, 'f32') }]),
+  )
 
 it.each(databases)(
   'GET /metrics shows what the database knows of devices, rounds and rollouts (%s)',
@@ -19,10 +24,15 @@ it.each(databases)(
       return answer.body as { id: string }
     }
     await post('/models', { name: 'm' })
-    await post('/models/m/versions/upload', formOf(floats(1, 2)))
+    await post('/models/m/versions/upload', formOf(weights(1, 2)))
     await post('/models/m/rollouts', { version: '1', rollout_percentage: 30 })
     const round = await post('/training/rounds/start', { target_devices: 1, min_devices: 1, global_model_id: 'm' })
-    await post(`/training/rounds/${round.id}/updates`, formOf(floats(3, 4), { num_samples: 1 }))
+    const sent = async (body: FormData): Promise<number> =>
+      (await world.request('POST', `/api/v1/training/rounds/${round.id}/updates`, { key, body })).status
+    expect(await sent(formOf(weights(3, 4, 5), { num_samples: 1 }))).toBe(400)
+    expect(await sent(formOf(weights(3, 4), { num_samples: -1 }))).toBe(400)
+    expect(await sent(formOf(weights(3, 4), { num_samples: 1 }))).toBe(201)
+    expect(await sent(formOf(weights(3, 4), { num_samples: 1 }))).toBe(409)
     await world.advance(0)
 
     const receiver = { kind: 'logs', type: 'webhook', endpoint: 'http://127.0.0.1:9' }
@@ -37,7 +47,11 @@ it.each(databases)(
       'tributary_round_duration_seconds{phase="collecting",quantile="0.5"} 0',
       'tributary_round_overdue_seconds 0',
       'tributary_updates 1',
-      'tributary_update_bytes 8',
+      'tributary_updates_accepted_total 1',
+      'tributary_updates_refused_total{reason="duplicate"} 1',
+      'tributary_updates_refused_total{reason="tensors"} 1',
+      'tributary_updates_refused_total{reason="bad_request"} 1',
+      `tributary_update_bytes ${weights(3, 4).length}`,
       'tributary_rollouts{status="active"} 1',
       'tributary_models{kind="model"} 1',
       'tributary_models{kind="round_model"} 1',

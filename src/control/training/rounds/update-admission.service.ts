@@ -13,6 +13,7 @@ import { notParticipant } from './participation.service.ts'
 import type { RoundReach } from './round-reach.service.ts'
 import type { StoredRound } from './rounds.service.ts'
 import { singleFlight } from './single-flight.ts'
+import { refusedAs } from './update-counts.service.ts'
 import type { UpdatesStore } from './updates.store.ts'
 
 /** Which updates a round takes: from whom, when, and with what tensors. */
@@ -48,7 +49,10 @@ export const createUpdateAdmission = (parts: {
     deviceId: string | null,
   ): Promise<Participant & { deviceId: string }> => {
     if (deviceId === null) {
-      throw conflict('This key belongs to no device, so it is not a participant of the round. Use the key of a device.')
+      throw conflict(
+        'This key belongs to no device, so it is not a participant of the round. Use the key of a device.',
+        'no_device',
+      )
     }
     const part = await partIn({ roundId: round.id, deviceId })
     if (part?.state === 'delivered') throw await alreadyDelivered(round.id, deviceId)
@@ -56,25 +60,30 @@ export const createUpdateAdmission = (parts: {
     const isAwaitedLater = round.plan.asynchronous === true && part?.state === 'selected'
     if (round.status !== 'active' && !isAwaitedLater) {
       const why = round.failureReason === null ? '' : ` ${round.failureReason}`
-      throw conflict(`The round is ${round.status}; updates are accepted only while it is active.${why}`)
+      throw conflict(`The round is ${round.status}; updates are accepted only while it is active.${why}`, 'round_over')
     }
-    if (part === null) throw notParticipant(round, await includes(round, deviceId))
+    if (part === null) throw refusedAs('not_participant', notParticipant(round, await includes(round, deviceId)))
     if (part.state === 'failed') {
-      throw conflict(`This device has already failed in this round: ${part.failureReason ?? 'no reason given'}.`)
+      throw conflict(
+        `This device has already failed in this round: ${part.failureReason ?? 'no reason given'}.`,
+        'failed_before',
+      )
     }
     return { ...part, deviceId }
   }
 
   const alreadyDelivered = async (roundId: string, deviceId: string): Promise<ServiceError> => {
     const kept = await updates.find(database.sql, roundId, deviceId)
-    return conflict(`This device has already submitted an update for this round: ${kept?.id ?? ''}, which counts.`)
+    return conflict(
+      `This device has already submitted an update for this round: ${kept?.id ?? ''}, which counts.`,
+      'duplicate',
+    )
   }
 
   const inspectControl = async ({ plan }: StoredRound, control: StagedBlob, expected: Layout | null): Promise<void> => {
     const rawVectors = plan.rawVector ? 'declared' : 'none'
     await workers.inspect(control.path, { expected, rawVectors }).catch((error: unknown) => {
-      if (!(error instanceof ServiceError) || error.code !== 'bad_request') throw error
-      throw badRequest(`control: ${error.message}`)
+      throw isRefusal(error) ? refusedAs('tensors', badRequest(`control: ${error.message}`)) : error
     })
   }
 
@@ -99,16 +108,18 @@ export const createUpdateAdmission = (parts: {
       const { trees = false } = STRATEGY_RULES[round.plan.strategy]
       const expected = trees ? null : await expectedLayout(round)
       const isDeclared = round.plan.rawVector === true || (expected === null && namesRawVector(staged.fileName))
-      const found = await workers.inspect(staged.path, {
-        expected,
-        rawVectors: isDeclared ? 'declared' : 'plausible',
-        trees,
+      const rawVectors = isDeclared ? 'declared' : 'plausible'
+      const found = await workers.inspect(staged.path, { expected, rawVectors, trees }).catch((error: unknown) => {
+        throw isRefusal(error) ? refusedAs('tensors', error) : error
       })
       if (control !== null) await inspectControl(round, control, expected)
       return found
     },
   }
 }
+
+const isRefusal = (error: unknown): error is ServiceError =>
+  error instanceof ServiceError && error.code === 'bad_request'
 
 /** With control variates, updates bring the change of the device's own; others have no such file. */
 const requireControl = (round: StoredRound, control: StagedBlob | null): void => {

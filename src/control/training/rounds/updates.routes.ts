@@ -16,6 +16,7 @@ import {
   UpdateFields,
 } from './rounds.schema.ts'
 import type { RoundsService } from './rounds.service.ts'
+import type { UpdateCounts } from './update-counts.service.ts'
 import { readReport } from './update-report.ts'
 import type { StoredUpdate, UpdatesService } from './updates.service.ts'
 
@@ -23,6 +24,7 @@ export const updatesRoutes = (
   app: App,
   updates: UpdatesService,
   rounds: RoundsService,
+  counts: UpdateCounts,
   storage: { readonly blobs: BlobStore; readonly maxUploadBytes: number },
 ): void => {
   app.post(
@@ -45,6 +47,7 @@ export const updatesRoutes = (
             "SCAFFOLD only, and required there: the change of the device's control variate, with the model's layout",
         },
       } satisfies RouteConfig,
+      onError: async (_request, _reply, error) => counts.refuse(error),
     },
     async (request, reply) => {
       const caller = callerOf(request)
@@ -60,6 +63,7 @@ export const updatesRoutes = (
         for (const message of warnings) warn(request, message)
         const submitted = await updates.submit(caller, round, { file, control }, report)
         for (const message of submitted.warnings) warn(request, message)
+        counts.accept()
         return reply.code(201).send(present(submitted.update))
       } finally {
         await file.discard()

@@ -102,7 +102,10 @@ export const createUpdatesService = (parts: {
       if (update === null) {
         await rounds.tick()
         await requireOpen(await rounds.get(caller, admitted.id), caller.deviceId)
-        throw conflict('The round changed while the update arrived. Check its status before trying again.')
+        throw conflict(
+          'The round changed while the update arrived. Check its status before trying again.',
+          'round_over',
+        )
       }
       return { update, warnings: [warning, hidden].filter((one) => one !== null) }
     },

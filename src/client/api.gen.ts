@@ -88,7 +88,7 @@ export interface paths {
         };
         /**
          * Create an organization
-         * @description Create an organization. Keys and devices can then be bound to it.
+         * @description Create an organization. Keys and devices can then be bound to it. Without region, that of the installation.
          */
         post: operations["createOrg"];
     };
@@ -2900,6 +2900,7 @@ export interface components {
          *       "created_by": null,
          *       "replaces": null,
          *       "replaced_by": null,
+         *       "exceeds_lifetime": false,
          *       "api_key": "sk_live_Xq3vR8mTzL0pW5nYc2JfK7dHs9BgUa1E"
          *     }
          */
@@ -2926,6 +2927,8 @@ export interface components {
             created_by: string | null;
             replaces: string | null;
             replaced_by: string | null;
+            /** @description It lasts longer than the organization's key_lifetime_days; never so for keys of devices */
+            exceeds_lifetime: boolean;
             /** @description Shown this once; cannot be retrieved later */
             api_key: string;
         };
@@ -5380,7 +5383,8 @@ export interface components {
          *       "person_id": null,
          *       "created_by": null,
          *       "replaces": null,
-         *       "replaced_by": null
+         *       "replaced_by": null,
+         *       "exceeds_lifetime": false
          *     }
          */
         Key: {
@@ -5406,6 +5410,8 @@ export interface components {
             created_by: string | null;
             replaces: string | null;
             replaced_by: string | null;
+            /** @description It lasts longer than the organization's key_lifetime_days; never so for keys of devices */
+            exceeds_lifetime: boolean;
         };
         /**
          * @description Of a program, a person, or a device; a person's ends with their account
@@ -5436,7 +5442,8 @@ export interface components {
          *           "person_id": null,
          *           "created_by": null,
          *           "replaces": null,
-         *           "replaced_by": null
+         *           "replaced_by": null,
+         *           "exceeds_lifetime": false
          *         }
          *       ]
          *     }

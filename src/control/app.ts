@@ -67,6 +67,7 @@ export const registerRoutes = async (app: App, parts: Parts | null, settings: Se
 
 /** What the modules bring in order before the first request. */
 const prepare = async ({ config, database, blobs }: Context, parts: Parts): Promise<string | null> => {
+  await parts.access.orgs.requireRegion()
   if (database.kind === 'embedded') {
     // Nobody else can have this folder open: what a killed process left half done is nobody's.
     await parts.training.aggregations.forgetDeadHolders()
@@ -123,7 +124,10 @@ export const createControlPlane = async (config: Config, surroundings: Surroundi
   const context = await openContext(config, surroundings)
   const { events, changes, log } = context
   const parts = createParts(context)
-  const firstAdminKey = await prepare(context, parts)
+  const firstAdminKey = await prepare(context, parts).catch(async (error: unknown) => {
+    await context.close()
+    throw error
+  })
   const tasks = Object.entries(MODULES).flatMap(
     ([name, module]) => module.tasks?.(context, parts[name as Names] as never) ?? [],
   )

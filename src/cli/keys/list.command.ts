@@ -45,5 +45,8 @@ export const define = (command: Command, session: Session): void => {
           key.scopes.join(','),
         ]),
       )
+      const exceeding = answer.keys.filter((key) => key.exceeds_lifetime && stateOf(key, session.now()) === 'active')
+      for (const { name, id } of exceeding)
+        session.out.note(`${name} lasts longer than the organization allows. Replace it with: svc keys rotate ${id}`)
     })
 }

@@ -23,6 +23,7 @@ const key = {
   created_by: null,
   replaces: null,
   replaced_by: null,
+  exceeds_lifetime: false,
 }
 const apiKey = 'sk_live_Xq3vR8mTzL0pW5nYc2JfK7dHs9BgUa1E'
 const org = { name: 'acme', compliance: 'gdpr', region: 'eu' }

@@ -184,7 +184,7 @@ export const access: Module<Access, object> = {
     auditRoutes(app, audit, auditChains)
     keysRoutes(app, keys, now)
     orgsRoutes(app, orgs)
-    orgSettingsRoutes(app, orgs, { settings, changes: services.settingsChanges, approvals: services.approvals })
+    orgSettingsRoutes(app, orgs, { settings, changes: services.settingsChanges, approvals: services.approvals, keys })
     approvalsRoutes(app, services.approvals)
     teamRoutes(app, { people, publicUrl: config.publicUrl, now })
     nameErasureRoutes(app, services.eraseNames)

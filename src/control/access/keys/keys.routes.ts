@@ -140,4 +140,5 @@ const present = (key: StoredKey) => ({
   created_by: key.createdBy,
   replaces: key.replaces,
   replaced_by: key.replacedBy,
+  exceeds_lifetime: key.exceedsLifetime,
 })

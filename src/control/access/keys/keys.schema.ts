@@ -37,6 +37,9 @@ const keyFields = {
   created_by: Nullable(Type.String({ description: 'Id of the person or key that made it' })),
   replaces: Nullable(Type.String({ format: 'uuid', description: 'The key that it was rotated from' })),
   replaced_by: Nullable(Type.String({ format: 'uuid', description: 'The key that it was rotated to' })),
+  exceeds_lifetime: Type.Boolean({
+    description: "It lasts longer than the organization's key_lifetime_days; never so for keys of devices",
+  }),
 }
 
 export const Key = Body('Key', 'An API key without its secret', examples.key, keyFields)

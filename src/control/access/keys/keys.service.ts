@@ -101,6 +101,14 @@ export const createKeysService = (parts: {
       return store.list(database.sql, caller.orgId, { ...page, personId })
     },
 
+    /** What of the organization's keys does not keep its rules. */
+    async warningsOf(orgId: string): Promise<string[]> {
+      const count = await store.countExceeding(database.sql, orgId, now())
+      if (count === 0) return []
+      const which = count === 1 ? 'One key lasts' : `${count} keys last`
+      return [`${which} longer than key_lifetime_days allows. See which with svc keys list, and rotate or revoke them.`]
+    },
+
     /** Revokes a key, and with it those of logins that it approved. */
     async revoke(caller: Caller, id: string): Promise<StoredKey> {
       const key = await requireManaged(caller, id)

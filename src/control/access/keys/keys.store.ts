@@ -31,6 +31,8 @@ export interface StoredKey {
   readonly replaces: string | null
   /** and the one that replaces it. */
   readonly replacedBy: string | null
+  /** Made before its organization limited the lifetime of keys, and lasts longer than that. */
+  readonly exceedsLifetime: boolean
 }
 
 /** Of programs, of a person, or of a device. */
@@ -58,6 +60,11 @@ const IS_KIND: Readonly<Record<KeyKind, RawBuilder<SqlBool>>> = {
   personal: sql<SqlBool>`(person_id is not null)`,
   device: sql<SqlBool>`(device_id is not null)`,
 }
+
+/** Keys of people and programs: those of devices end with the device. */
+const EXCEEDS_LIFETIME = sql<boolean>`(keys.device_id is null and exists (
+  select from org_settings s where s.org_id = keys.org_id
+  and coalesce(keys.expires_at, 'infinity') > keys.created_at + s.key_lifetime_days * interval '24 hours'))`
 
 const REPLACED_BY = sql<string | null>`(select newer.id from keys newer where newer.replaces = keys.id)`
 
@@ -106,7 +113,7 @@ export const createKeysStore = () => ({
       .selectFrom('keys')
       .selectAll()
       .select(roleOfPerson.as('role'))
-      .select(REPLACED_BY.as('replaced_by'))
+      .select([REPLACED_BY.as('replaced_by'), EXCEEDS_LIFETIME.as('exceeds_lifetime')])
       .where((where) => where.or(kinds.map((kind) => IS_KIND[kind])))
       .limit(limit)
       .offset(offset)
@@ -121,10 +128,23 @@ export const createKeysStore = () => ({
       .selectFrom('keys')
       .selectAll()
       .select(roleOfPerson.as('role'))
-      .select(REPLACED_BY.as('replaced_by'))
+      .select([REPLACED_BY.as('replaced_by'), EXCEEDS_LIFETIME.as('exceeds_lifetime')])
       .where('id', '=', id)
       .executeTakeFirst()
     return row === undefined ? null : fromRow(row)
+  },
+
+  /** How many of the organization's keys work at `now` and last longer than its rules allow. */
+  async countExceeding(db: Executor, orgId: string, now: Date): Promise<number> {
+    const { count } = await db
+      .selectFrom('keys')
+      .select((of) => of.fn.countAll<number>().as('count'))
+      .where('org_id', '=', orgId)
+      .where('revoked_at', 'is', null)
+      .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', now)]))
+      .where(EXCEEDS_LIFETIME)
+      .executeTakeFirstOrThrow()
+    return Number(count)
   },
 
   /**
@@ -218,7 +238,11 @@ const roleOfPerson = sql<string | null>`(
   select role from people where people.id = keys.person_id and people.removed_at is null)`
 
 const fromRow = (
-  row: Selectable<KeyRow> & { readonly role: string | null; readonly replaced_by?: string | null },
+  row: Selectable<KeyRow> & {
+    readonly role: string | null
+    readonly replaced_by?: string | null
+    readonly exceeds_lifetime?: boolean
+  },
 ): StoredKey => ({
   id: row.id,
   name: row.name,
@@ -238,6 +262,7 @@ const fromRow = (
   createdBy: row.created_by,
   replaces: row.replaces,
   replacedBy: row.replaced_by ?? null,
+  exceedsLifetime: row.exceeds_lifetime ?? false,
 })
 
 export type KeysStore = ReturnType<typeof createKeysStore>

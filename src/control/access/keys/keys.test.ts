@@ -34,6 +34,7 @@ describe('keys', () => {
       created_by: expect.any(String),
       replaces: null,
       replaced_by: null,
+      exceeds_lifetime: false,
       api_key: expect.stringMatching(/^sk_live_[0-9A-Za-z]{32}$/),
     })
     const models = () => world.request('GET', '/api/v1/models', { key: made.api_key })

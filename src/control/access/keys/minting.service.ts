@@ -50,6 +50,7 @@ export const mintWith =
         createdBy: null,
         replaces: null,
         replacedBy: null,
+        exceedsLifetime: false,
         ...origin,
       },
     }

@@ -11,7 +11,8 @@ export const orgsRoutes = (app: App, orgs: OrgsService): void => {
       schema: {
         operationId: 'createOrg',
         summary: 'Create an organization',
-        description: 'Create an organization. Keys and devices can then be bound to it.',
+        description:
+          'Create an organization. Keys and devices can then be bound to it. Without region, that of the installation.',
         'x-extension': true,
         body: CreateOrgBody,
         response: { 201: Org },
@@ -23,7 +24,7 @@ export const orgsRoutes = (app: App, orgs: OrgsService): void => {
       const org = await orgs.create(callerOf(request), {
         name,
         compliance: compliance ?? null,
-        region: region ?? 'us',
+        region: region ?? null,
       })
       return reply.code(201).send(present(org))
     },

@@ -2,6 +2,7 @@ import { type Caller, DEFAULT_ORG, sees } from '../../../domain/access.ts'
 import { PRESETS } from '../../../domain/compliance.ts'
 import { badRequest, conflict, forbidden, notFound } from '../../../domain/errors.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import { StartError } from '../../../platform/db/start-error.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ControlEventBus } from '../../events.ts'
 import type { SettingsService } from '../settings/settings.service.ts'
@@ -19,11 +20,15 @@ export const createOrgsService = (parts: {
   readonly now: () => Date
 }) => ({
   /** Creates an organization whose id is made of its name: `Acme Robotics` is `acme-robotics`. */
-  async create(caller: Caller, requested: Pick<StoredOrg, 'name' | 'compliance' | 'region'>): Promise<StoredOrg> {
+  async create(
+    caller: Caller,
+    wanted: Pick<StoredOrg, 'name' | 'compliance'> & { readonly region: StoredOrg['region'] | null },
+  ): Promise<StoredOrg> {
     if (caller.orgId !== null) throw forbidden(`This key is bound to the organization '${caller.orgId}'.`)
-    const id = slugOf(requested.name)
+    const id = slugOf(wanted.name)
     if (id === '') throw badRequest('name must contain at least one letter or digit.')
     const { region, settings } = parts
+    const requested = { ...wanted, region: wanted.region ?? region ?? 'us' }
     if (region !== null && requested.region !== region) {
       throw badRequest(`region: this installation keeps data in '${region}', not in '${requested.region}'.`)
     }
@@ -43,6 +48,18 @@ export const createOrgsService = (parts: {
     const org = sees(caller, id) ? await parts.store.find(parts.database.sql, id) : null
     if (org === null) throw notFound('Organization', id)
     return org
+  },
+
+  /** At the start: nothing is taken in for an organization whose data is to be kept elsewhere. @throws StartError */
+  async requireRegion(): Promise<void> {
+    const { region, database, store } = parts
+    const others = region === null ? [] : await store.elsewhere(database.sql, region)
+    if (others.length === 0) return
+    const named = others.map((org) => `${org.id} (${org.region})`).join(', ')
+    throw new StartError(
+      `SERVICE_REGION is '${region}', but the data of these organizations is to be kept elsewhere: ${named}. ` +
+        'Correct SERVICE_REGION, or run them on an installation of their region.',
+    )
   },
 
   /**

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely'
+import { DEFAULT_ORG } from '../../../domain/access.ts'
 import type { OrgRow } from '../../../platform/db/access-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
@@ -29,6 +30,12 @@ export const createOrgsStore = () => ({
   async find(db: Executor, id: string): Promise<StoredOrg | null> {
     const row = await db.selectFrom('orgs').selectAll().where('id', '=', id).executeTakeFirst()
     return row === undefined ? null : fromRow(row)
+  },
+
+  /** Some of those whose data is to be kept elsewhere than in `region`. */
+  async elsewhere(db: Executor, region: StoredOrg['region']): Promise<StoredOrg[]> {
+    const query = db.selectFrom('orgs').selectAll().where('region', '!=', region).where('id', '!=', DEFAULT_ORG)
+    return (await query.orderBy('id').limit(5).execute()).map(fromRow)
   },
 })
 

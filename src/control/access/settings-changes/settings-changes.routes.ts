@@ -3,6 +3,7 @@ import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import type { Approvals } from '../approvals/approvals.service.ts'
+import type { KeysService } from '../keys/keys.service.ts'
 import { ChangeSettings, OrgParams, Settings } from '../orgs/orgs.schema.ts'
 import type { OrgsService, StoredOrg } from '../orgs/orgs.service.ts'
 import type { SettingsService } from '../settings/settings.service.ts'
@@ -12,11 +13,19 @@ import { type SettingsChanges, wireName } from './settings-changes.service.ts'
 export const orgSettingsRoutes = (
   app: App,
   orgs: OrgsService,
-  parts: { readonly settings: SettingsService; readonly changes: SettingsChanges; readonly approvals: Approvals },
+  parts: {
+    readonly settings: SettingsService
+    readonly changes: SettingsChanges
+    readonly approvals: Approvals
+    readonly keys: KeysService
+  },
 ): void => {
   const presented = async (org: StoredOrg, settings: OrgSettings, approvalId: string | null) =>
     presentSettings(org, settings, {
-      warnings: settings.requireApproval ? await parts.approvals.warningsOf(org.id) : [],
+      warnings: [
+        ...(settings.requireApproval ? await parts.approvals.warningsOf(org.id) : []),
+        ...(settings.keyLifetimeDays === null ? [] : await parts.keys.warningsOf(org.id)),
+      ],
       approval_id: approvalId,
     })
 

@@ -13,7 +13,7 @@ const start = async (
     const answer = await world.request(method, `/api/v1${path}`, { key, body })
     return { status: answer.status, body: answer.body as Answer }
   }
-  const found = async (compliance: string) => {
+  const found = async (compliance?: string) => {
     expect((await call('POST', '/orgs', { name: 'acme', compliance })).status).toBe(201)
     return (await call('POST', '/keys', { name: 'k', org_id: 'acme', scopes: [...SCOPES, 'admin'] })).body.api_key
   }
@@ -27,6 +27,8 @@ interface Answer {
   readonly expires_at: string | null
   readonly violations: readonly { readonly setting: string }[]
   readonly updates: readonly unknown[]
+  readonly warnings: readonly string[]
+  readonly keys: readonly { readonly id: string; readonly exceeds_lifetime: boolean }[]
 }
 
 const SCOPES = ['devices:read', 'devices:write', 'models:read', 'models:write', 'training:read', 'training:write']
@@ -56,6 +58,23 @@ it('keys end when the organization lets them end, also those that are asked to l
   expect(Date.parse(expires_at!)).toBe(world.now().getTime() + 90 * DAY_S * 1000)
   await world.advance(91 * DAY_S)
   expect((await call('GET', '/keys', undefined, key)).status).toBe(401)
+})
+
+it('keys that were made before the rule and last longer are counted and marked until they are rotated', async () => {
+  const { world, call, found } = await start()
+  const key = await found()
+  const made = (await call('POST', '/keys', { name: 'old', scopes: ['models:read'] }, key)).body
+  const short = (await call('POST', '/keys', { name: 'new', scopes: ['models:read'], expires_in_days: 30 }, key)).body
+  const limited = await call('PATCH', '/orgs/acme/settings', { key_lifetime_days: 30 }, key)
+  expect(limited.body.warnings).toEqual([expect.stringMatching(/^2 keys last longer than key_lifetime_days allows\./)])
+  const { keys } = (await call('GET', '/keys', undefined, key)).body
+  expect(keys.find(({ id }) => id === made.id)?.exceeds_lifetime).toBe(true)
+  expect(keys.find(({ id }) => id === short.id)?.exceeds_lifetime).toBe(false)
+
+  expect((await call('POST', `/keys/${made.id}/rotate`, { overlap_hours: 1 }, key)).status).toBe(201)
+  await world.advance(2 * 60 * 60)
+  const { warnings } = (await call('GET', '/orgs/acme/settings', undefined, key)).body
+  expect(warnings).toEqual([expect.stringMatching(/^One key lasts longer than key_lifetime_days allows\./)])
 })
 
 it('every rollout goes back by itself', async () => {
@@ -89,6 +108,20 @@ it('an installation of one region takes no organization of another', async () =>
     body: { message: "region: this installation keeps data in 'eu', not in 'us'." },
   })
   expect((await call('POST', '/orgs', { name: 'acme', region: 'eu' })).status).toBe(201)
+  const { id } = (await call('POST', '/orgs', { name: 'beta' })).body
+  expect(await call('GET', `/orgs/${id}`)).toMatchObject({ body: { region: 'eu' } })
+})
+
+it('an installation does not start with organizations of another region, whose data it would take in', async () => {
+  const world = await startWorld({ durable: true, config: { enrollment: 'token' } })
+  const key = world.service.firstAdminKey!
+  const made = await world.request('POST', '/api/v1/orgs', { key, body: { name: 'acme', region: 'us' } })
+  expect(made.status).toBe(201)
+  await expect(world.restart({ region: 'eu' })).rejects.toThrow(
+    /^SERVICE_REGION is 'eu', but .* elsewhere: acme \(us\)/,
+  )
+  await world.restart({ region: 'us' })
+  expect((await world.request('GET', '/api/v1/orgs/acme', { key })).status).toBe(200)
 })
 
 it('an organization changes no rules but its own', async () => {

@@ -29,7 +29,14 @@ const columnsOf = (now: Date, onRotate: (key: Key) => void, onRevoke: (key: Key)
   { name: 'Key', cell: ({ prefix }) => <code>{prefix}…</code> },
   { name: 'State', cell: (key) => <Badge state={stateOf(key, now)} /> },
   { name: 'Scopes', cell: ({ scopes }) => scopes.join(', ') },
-  { name: 'Expires', number: true, cell: ({ expires_at }) => expires_at?.slice(0, 10) ?? 'never' },
+  {
+    name: 'Expires',
+    number: true,
+    cell: (key) => {
+      const end = key.expires_at?.slice(0, 10) ?? 'never'
+      return key.exceeds_lifetime && stateOf(key, now) === 'active' ? `${end} (longer than allowed)` : end
+    },
+  },
   { name: 'Last used', number: true, cell: ({ last_used_at }) => <Ago time={last_used_at} /> },
   {
     name: 'Actions',

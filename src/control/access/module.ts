@@ -126,6 +126,7 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
     oidc,
     passkeys,
     steps,
+    throttle,
     rateLimits: createRateLimitsStore(),
   }
 }
@@ -202,7 +203,7 @@ export const access: Module<Access, object> = {
       deviceLogins,
       needsKey: enrollment === 'token',
       publicUrl: config.publicUrl,
-      now,
+      guesses: services.throttle,
     })
   },
   tasks: (

@@ -3,7 +3,6 @@ import type { Caller } from '../../../domain/access.ts'
 import { forbidden, ServiceError } from '../../../domain/errors.ts'
 import { isFromOwnPage, optionalCallerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
-import { createRateLimiter } from '../../../platform/http/rate-limit.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { DEVICE_LOGIN_PAGE_POLICY, deviceLoginPage } from './device-login.page.ts'
 import type { DeviceLoginsService, DeviceLogin as Login } from './device-logins.service.ts'
@@ -17,13 +16,11 @@ import {
   UserCodeBody,
 } from './login.schema.ts'
 
-const GUESSES_PER_MINUTE = 10
-
 interface Parts {
   readonly deviceLogins: DeviceLoginsService
   readonly needsKey: boolean
   readonly publicUrl: string | null
-  readonly now: () => Date
+  readonly guesses: Guesses
 }
 
 /** Who approves: a key says so itself, a browser only from a page of this service. @throws forbidden */
@@ -34,28 +31,31 @@ const approverOf = async (request: FastifyRequest): Promise<Caller | null> => {
   return optionalCallerOf(request)
 }
 
-/** Keeps codes from being guessed: codes that are not there count, for their address and for who sent them. */
-const guardGuesses = (now: () => Date) => {
-  const guesses = createRateLimiter({ perMinute: GUESSES_PER_MINUTE, now: () => now().getTime() })
-  return async (request: FastifyRequest, caller: Caller | null, find: () => Promise<Login | null>): Promise<Login> => {
-    const who = caller === null ? [] : [`caller ${caller.personId ?? caller.rateKeyId ?? caller.keyId}`]
-    const names = [`address ${request.ip}`, ...who]
-    const refused = names.map((name) => guesses.look(name)).find(({ allowed }) => !allowed)
-    if (refused !== undefined) {
-      const seconds = refused.retryAfterSeconds
-      throw new ServiceError('rate_limited', `Too many codes that are not valid. Try again in ${seconds} s.`, {
-        retryAfterSeconds: seconds,
-      })
-    }
-    const found = await find()
-    if (found !== null) return found
-    for (const name of names) guesses.take(name)
-    throw new ServiceError(
-      'not_found',
-      'No sign-in waits for this code: it is mistyped, used or older than 10 minutes.',
-    )
-  }
+/** Counts guesses in the database, so for all processes together. */
+interface Guesses {
+  /** @throws rate_limited */
+  attemptCode(names: readonly string[]): Promise<readonly string[]>
+  takeBack(counted: readonly string[]): Promise<void>
 }
+
+/** Keeps codes from being guessed: codes that are not there count, for their address and for who sent them. */
+const guardGuesses =
+  (guesses: Guesses) =>
+  async (request: FastifyRequest, caller: Caller | null, find: () => Promise<Login | null>): Promise<Login> => {
+    const who = caller === null ? [] : [`caller ${caller.personId ?? caller.rateKeyId ?? caller.keyId}`]
+    const counted = await guesses.attemptCode([`address ${request.ip}`, ...who])
+    const found = await find().catch(async (error: unknown) => {
+      await guesses.takeBack(counted)
+      throw error
+    })
+    if (found === null)
+      throw new ServiceError(
+        'not_found',
+        'No sign-in waits for this code: it is mistyped, used or older than 10 minutes.',
+      )
+    await guesses.takeBack(counted)
+    return found
+  }
 
 const present = (login: Login) => ({
   client_name: login.clientName,
@@ -77,8 +77,8 @@ const page = (app: App, needsKey: boolean): void => {
   )
 }
 
-export const deviceLoginsRoutes = (app: App, { deviceLogins, needsKey, publicUrl, now }: Parts): void => {
-  const guarded = guardGuesses(now)
+export const deviceLoginsRoutes = (app: App, { deviceLogins, needsKey, publicUrl, guesses }: Parts): void => {
+  const guarded = guardGuesses(guesses)
   page(app, needsKey)
 
   app.post(

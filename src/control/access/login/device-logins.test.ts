@@ -113,8 +113,11 @@ it('keeps codes from being guessed, by address and by who guesses', async () => 
   // The right one has to wait, too.
   expect((await decide(world, started.user_code, true, admin)).status).toBe(429)
   expect(await poll(world, started)).toMatchObject({ error: 'authorization_pending' })
+  // What is right takes back no guess before it, but its own.
   await world.advance(120)
   expect((await decide(world, started.user_code, true, admin)).status).toBe(200)
+  expect((await guess(1)).status).toBe(429)
+  await world.advance(60 * 60)
   for (const user_code of ['AEIO-UAEI', '1234-5678', 'BCDFGHJ\u0000', '😀😀😀😀']) {
     expect((await decide(world, user_code, true, admin)).status).toBe(400)
   }

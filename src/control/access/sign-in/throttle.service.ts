@@ -6,6 +6,8 @@ import type { Pace, ThrottleStore } from './throttle.store.ts'
 
 const MINUTES_15 = 15 * 60
 const OF_ONE: Pace = { free: 5, maxSeconds: MINUTES_15 }
+/** Of codes that a person types to sign a program in: a minute is a tenth of their life. */
+const OF_CODES: Pace = { free: 10, maxSeconds: 60 }
 const OF_ALL: Pace = { free: 50, maxSeconds: MINUTES_15 }
 
 /** Where an attempt comes from. */
@@ -45,7 +47,7 @@ export const createThrottle = ({
   const admit = async (hash: string, pace: Pace): Promise<void> => {
     const seconds = await store.admit(database.sql, hash, pace, now())
     if (seconds === null) return
-    throw new ServiceError('rate_limited', `Too many attempts to sign in. Try again in ${seconds} s.`, {
+    throw new ServiceError('rate_limited', `Too many attempts. Try again in ${seconds} s.`, {
       retryAfterSeconds: seconds,
     })
   }
@@ -75,6 +77,15 @@ export const createThrottle = ({
       await admit(ofSession, OF_ONE)
       return [ofSession]
     },
+
+    /** Counts a guess at a code by each of `names`, until it is taken back. @throws rate_limited while it must wait */
+    async attemptCode(names: readonly string[]): Promise<readonly string[]> {
+      const counted = names.map((name) => hashOf('code', name))
+      for (const hash of counted) await admit(hash, OF_CODES)
+      return counted
+    },
+
+    takeBack: (counted: readonly string[]): Promise<void> => store.takeBack(database.sql, counted),
 
     forget: (tx: Executor, counted: readonly string[]): Promise<void> => store.forget(tx, counted),
 

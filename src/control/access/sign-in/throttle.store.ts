@@ -33,6 +33,13 @@ export const createThrottleStore = () => ({
     return Math.max(1, Math.ceil(((rows[0]?.next ?? at) - at) / 1000))
   },
 
+  /** One attempt of each was none; those before still count. */
+  async takeBack(db: Executor, hashes: readonly string[]): Promise<void> {
+    await sql`
+      update sign_in_steps set attempts = greatest(attempts - 1, 0)
+      where kind = ${KIND} and hash = any(${[...hashes].sort()}::text[])`.execute(db)
+  },
+
   /** They have succeeded. */
   async forget(db: Executor, hashes: readonly string[]): Promise<void> {
     if (hashes.length === 0) return

@@ -1,35 +1,21 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { generateSync } from 'otplib'
 import { expect, it } from 'vitest'
 import { UNAUDITED_OPERATIONS } from '../src/control/access/audit/unaudited-operations.ts'
+import { makePasskey } from '../src/control/access/sign-in/passkeys.fixture.ts'
+import { openBrowser, PASSWORD, startPeople } from '../src/control/access/sign-in/people.fixture.ts'
 import { examples } from '../src/control/catalog/catalog.examples.ts'
 import { readPaths } from './api-document.ts'
-import { formOf, startWorld } from './world.ts'
+import { formOf } from './world.ts'
 
 const CHANGING = Object.values(readPaths<{ readonly operationId: string }>()).flatMap((methods) =>
   Object.entries(methods).flatMap(([method, { operationId }]) => (['get', 'head'].includes(method) ? [] : operationId)),
 )
 
-/** Audited, and driven by tests of their own: they need a browser's page, a mail, or another service. */
+/** Audited, and driven by tests of their own: they need an identity provider, another service, or two admins. */
 const ELSEWHERE = new Set([
-  'openSession',
-  'showSecondFactor',
+  // See oidc.test.ts.
   'finishProviderSignIn',
-  'finishPasskeySignIn',
-  'addPasskey',
-  'renamePasskey',
-  'removePasskey',
-  'confirmSession',
-  'changePassword',
-  'revokeOwnSession',
-  'beginTotp',
-  'confirmTotp',
-  'removeTotp',
-  'renewRecoveryCodes',
-  'resetSecondFactor',
-  'closeSession',
-  'revokeSession',
-  'createSignInLink',
-  'authorizeLogin',
-  'exchangeLoginCode',
   'replayDeadLetters',
   'createBackup',
   // See approvals.test.ts.
@@ -44,11 +30,19 @@ it('operations that are not audited are there, each with its reason', () => {
   expect(Object.keys(UNAUDITED_OPERATIONS).filter((operation) => !CHANGING.includes(operation))).toEqual([])
 })
 
+const ORIGIN = 'https://fleet.acme.example'
+
 type Body = Readonly<Record<string, unknown>>
+
+interface Listed {
+  readonly id: string
+  readonly current: boolean
+}
 
 /** An organization whose every request is followed by a look at the audit log. */
 const openAudited = async () => {
-  const world = await startWorld({ config: { enrollment: 'token' } })
+  const people = await startPeople({ config: { publicUrl: ORIGIN } })
+  const { world } = people
   const root = world.service.firstAdminKey!
   const db = world.database!.sql
   const driven = new Set<string>()
@@ -78,14 +72,74 @@ const openAudited = async () => {
     driven.add(operation)
     return (answer ?? {}) as Body
   }
-  return { world, root, drive, driven, since }
+  /** The same of a person in a browser. */
+  const driveIn = async (
+    browser: ReturnType<typeof openBrowser>,
+    operation: string,
+    [method, path, body]: readonly [string, string, unknown?],
+    kind = 'person',
+  ): Promise<Body> => {
+    await since()
+    const answer = await browser.call(method, path, body)
+    expect([operation, answer.status < 300 ? '' : answer.body]).toEqual([operation, ''])
+    const found = (await since()).map((row) => [row.org_id, row.action, row.object_kind, row.result])
+    expect([operation, found]).toEqual([operation, [['acme', operation, kind, 'ok']]])
+    driven.add(operation)
+    return answer.body
+  }
+  return { people, world, root, drive, driveIn, driven, since }
+}
+
+/** All that people do with their own accounts and sessions, and an admin with a member's. */
+const driveAccounts = async ({ people, drive, driveIn }: Awaited<ReturnType<typeof openAudited>>): Promise<void> => {
+  const { world, join } = people
+  const email = 'grace@acme.example'
+  const grace = await join(email, 'member')
+  const browser = openBrowser(world)
+  const password = (text: string) => ({ old_password: PASSWORD, new_password: text })
+  await driveIn(browser, 'openSession', ['POST', '/session', { email, password: PASSWORD }], 'session')
+  await driveIn(browser, 'confirmSession', ['POST', '/session/confirm', { password: PASSWORD }], 'session')
+  await driveIn(browser, 'changePassword', ['PUT', '/account/password', password('another four words here')])
+
+  const codeOf = (secret: unknown): string =>
+    generateSync({ secret: String(secret), epoch: Math.floor(world.now().getTime() / 1000) })
+  const { secret } = await driveIn(browser, 'beginTotp', ['POST', '/account/totp'])
+  await driveIn(browser, 'confirmTotp', ['POST', '/account/totp/confirm', { code: codeOf(secret) }])
+  const renewed = await driveIn(browser, 'renewRecoveryCodes', ['POST', '/account/recovery-codes'])
+  const other = openBrowser(world)
+  await other.signIn(email, { password: 'another four words here' })
+  const [recovery_code] = renewed.recovery_codes as string[]
+  await driveIn(other, 'showSecondFactor', ['POST', '/session/second-factor', { recovery_code }], 'session')
+  const { sessions } = (await browser.call('GET', '/account/sessions')).body as { sessions: Listed[] }
+  const theirs = sessions.find(({ current }) => !current)!
+  await driveIn(browser, 'revokeOwnSession', ['DELETE', `/account/sessions/${theirs.id}`], 'session')
+  await driveIn(browser, 'removeTotp', ['DELETE', '/account/totp'])
+
+  const passkey = makePasskey(ORIGIN)
+  const optionsOf = async (path: string) =>
+    (await browser.call('POST', path)).body.public_key as Record<string, unknown>
+  const credential = passkey.create(await optionsOf('/account/passkeys/options'))
+  await driveIn(browser, 'addPasskey', ['POST', '/account/passkeys', { name: 'laptop', credential }], 'passkey')
+  const path = `/account/passkeys/${passkey.id}`
+  await driveIn(browser, 'renamePasskey', ['PATCH', path, { name: 'key ring' }], 'passkey')
+  const shown = passkey.get(await optionsOf('/session/passkey/options'))
+  await driveIn(browser, 'finishPasskeySignIn', ['POST', '/session/passkey', { credential: shown }], 'session')
+  await driveIn(browser, 'removePasskey', ['DELETE', path], 'passkey')
+
+  await driveIn(browser, 'closeSession', ['DELETE', '/session'], 'session')
+  await browser.signIn(email, { password: 'another four words here' })
+  const listed = (await people.byKey('GET', '/sessions')).body as { sessions: Listed[] }
+  const last = listed.sessions.at(-1)!
+  await drive('revokeSession', ['DELETE', `/sessions/${last.id}`], { kind: 'session', id: last.id })
+  await drive('resetSecondFactor', ['DELETE', `/team/${grace}/second-factor`], { kind: 'person', id: grace })
 }
 
 const own = (body: Body): unknown => body.id
 const anyId = (): unknown => expect.any(String)
 
 it('every operation that changes something leaves one entry, of its object, in the organization it belongs to', async () => {
-  const { world, root, drive, driven, since } = await openAudited()
+  const audited = await openAudited()
+  const { world, root, drive, driven, since } = audited
   await drive('createOrg', ['POST', '/orgs', { name: 'acme' }], { kind: 'org', id: 'acme' })
   const made = await drive(
     'createKey',
@@ -125,6 +179,7 @@ it('every operation that changes something leaves one entry, of its object, in t
     ).catch(() => null),
   ]
   expect(ada).not.toBe(null)
+  await driveAccounts(audited)
   const bob = await drive(
     'inviteMember',
     ['POST', '/team', { email: 'bob@acme.example', role: 'member' }],
@@ -262,6 +317,17 @@ it('every operation that changes something leaves one entry, of its object, in t
   const started = (await world.request('POST', '/api/v1/login/device', { body: { client_name: 'svc' } })).body as Body
   const decision = { user_code: started.user_code, approve: true }
   await drive('decideDeviceLogin', ['POST', '/login/device/decision', decision], by('login', made.id as string))
+  await drive('createSignInLink', ['POST', '/session/links'], by('login', anyId))
+  const verifier = randomBytes(32).toString('base64url')
+  const login = {
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    redirect_uri: 'http://127.0.0.1:49152/callback',
+    state: 'x'.repeat(16),
+  }
+  const approved = await drive('authorizeLogin', ['POST', '/login/authorize', login], by('login', anyId))
+  const code = new URL(approved.redirect_to as string).searchParams.get('code')
+  const exchanged = ['POST', '/login/token', { code, code_verifier: verifier }] as const
+  await drive('exchangeLoginCode', exchanged, { kind: 'key', id: anyId })
   const polled = ['POST', '/login/device/token', { device_code: started.device_code }] as const
   await drive('exchangeDeviceCode', polled, { kind: 'key', id: anyId })
   const rotated = await drive('rotateKey', ['POST', `/keys/${made.id}/rotate`], { key: root, kind: 'key', id: own })

@@ -248,8 +248,10 @@ export const createSessionsService = (parts: SessionParts) => {
 
     async revoke(caller: Caller, id: string): Promise<void> {
       await database.transaction(async (tx) => {
-        if (!isUuid(id) || !(await store.delete(tx, id, caller.orgId))) throw notFound('Session', id)
-        auditNote({ kind: 'session', id, before: { id } })
+        const ended = isUuid(id) ? await store.delete(tx, id, caller.orgId) : null
+        if (ended === null) throw notFound('Session', id)
+        const { orgId, personId } = ended
+        auditNote({ kind: 'session', id, orgId, before: { id, personId } })
       })
     },
 

@@ -131,8 +131,12 @@ export const createSessionsStore = () => ({
     return rows.map(fromRow)
   },
 
-  /** Deletes a session that this organization (null: any) may see; true where there was one. */
-  async delete(db: Executor, id: string, orgId: string | null): Promise<boolean> {
+  /** Deletes a session that this organization (null: any) may see; null where there is none. */
+  async delete(
+    db: Executor,
+    id: string,
+    orgId: string | null,
+  ): Promise<{ readonly personId: string | null; readonly orgId: string | null } | null> {
     let query = db.deleteFrom('sessions').where('id', '=', id)
     if (orgId !== null) {
       query = query.where((where) =>
@@ -142,7 +146,16 @@ export const createSessionsStore = () => ({
         ]),
       )
     }
-    return (await query.returning('id').executeTakeFirst()) !== undefined
+    const row = await query
+      .returning([
+        'person_id',
+        sql<string | null>`coalesce(
+          (select org_id from keys where keys.id = key_id), (select org_id from people where people.id = person_id))`.as(
+          'org_id',
+        ),
+      ])
+      .executeTakeFirst()
+    return row === undefined ? null : { personId: row.person_id, orgId: row.org_id }
   },
 
   /** Deletes a session of this person; true where there was one. */

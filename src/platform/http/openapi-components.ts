@@ -1,5 +1,5 @@
 import { OPTIONAL_BODY } from './validation.ts'
-import { BESIDE, DOCUMENTED_AS, PARAMETER } from './wire.schema.ts'
+import { BESIDE, DOCUMENTED_AS, MUST_BE, PARAMETER } from './wire.schema.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -16,7 +16,7 @@ export interface Components {
 /** Keywords whose values are values, in which nothing is a schema. */
 const VALUES = new Set(['examples', 'default', 'enum', 'const', 'required'])
 /** Keywords for us, and what the document says elsewhere. */
-const LEFT_OUT = new Set(['title', 'headers', OPTIONAL_BODY, PARAMETER, BESIDE])
+const LEFT_OUT = new Set(['title', 'headers', OPTIONAL_BODY, PARAMETER, BESIDE, MUST_BE])
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
 

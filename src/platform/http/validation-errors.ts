@@ -1,5 +1,6 @@
 import type { TLocalizedValidationError } from 'typebox/error'
 import { Pointer } from 'typebox/value'
+import { MUST_BE } from './wire.schema.ts'
 
 /** Which part of a request an error is about. */
 export type Part = 'body' | 'querystring' | 'params' | 'headers' | 'form'
@@ -11,6 +12,7 @@ interface Described {
   readonly enum?: readonly unknown[]
   readonly anyOf?: readonly Described[]
   readonly format?: string
+  readonly [MUST_BE]?: string
   readonly minimum?: number
   readonly maximum?: number
   readonly exclusiveMinimum?: number
@@ -135,6 +137,7 @@ const sentence = (part: Part, root: Described, data: unknown, error: TLocalizedV
   const value: unknown = path === '' ? data : Pointer.Get(data, path)
   const must = (what: string): string[] => [`${name} must be ${what}, got ${show(value, SECRET.test(path))}`]
 
+  if (schema[MUST_BE] !== undefined && error.keyword !== 'type') return must(schema[MUST_BE])
   switch (error.keyword) {
     case 'required':
       return error.params.requiredProperties.map((key) => {

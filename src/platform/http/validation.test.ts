@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox'
 import { describe, expect, test } from 'vitest'
 import { badRequest } from '../../domain/errors.ts'
 import { compileValidator, parseFields } from './validation.ts'
+import { Line, Matching } from './wire.schema.ts'
 
 const messageOf = (schema: TSchema, value: unknown, httpPart = 'body'): string | null => {
   const validate = compileValidator({ schema, httpPart, method: 'POST', url: '/' })
@@ -46,6 +47,12 @@ describe('a wrong field is named with its fault and what it has to be', () => {
       "field must be an ISO 8601 timestamp such as 2026-01-31T12:00:00Z, got 'today'.",
     ],
     [Type.String({ pattern: '^v[0-9]+$' }), 'x', "field must be text that matches ^v[0-9]+$, got 'x'."],
+    [Matching(/^v[0-9]+$/, 'v and a number'), 'x', "field must be v and a number, got 'x'."],
+    [
+      Line(3, 'A name'),
+      'a\u0007',
+      "field must be one line of 1 to 3 characters, without control characters, got 'a\u0007'.",
+    ],
     [
       Type.Union([Type.Literal('ios'), Type.Literal('android'), Type.Literal('linux')]),
       'amiga',

@@ -24,6 +24,21 @@ export const Parameter = <Schema extends TSchema>(name: string, schema: Schema):
 export const Beside = <Schema extends TSchema>(schema: Schema, about: { description?: string; 'x-extension'?: true }) =>
   Type.Unsafe<Static<Schema>>({ ...schema, [BESIDE]: about })
 
+/** The key of what a text must be, in words that follow 'must be': a person reads no regular expression. */
+export const MUST_BE = 'x-must-be'
+
+/** Text of a pattern, with what `mustBe` says of it in errors. */
+export const Matching = (pattern: RegExp | string, mustBe: string, options: object = {}) =>
+  Type.String({ pattern: typeof pattern === 'string' ? pattern : pattern.source, [MUST_BE]: mustBe, ...options })
+
+/** A line of text for people: nothing in it ends the line, turns it around, or hides. */
+export const Line = (maxLength: number, description: string) =>
+  Matching('^[^\\p{C}]+$', `one line of 1 to ${maxLength} characters, without control characters`, {
+    minLength: 1,
+    maxLength,
+    description,
+  })
+
 /** Pieces that several resources' bodies share. */
 export const Timestamp = Type.String({ format: 'date-time', description: 'ISO 8601, UTC' })
 export const Uuid = Type.String({ format: 'uuid' })

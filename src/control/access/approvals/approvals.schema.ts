@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { APPROVAL_KIND_NAMES, APPROVAL_STATUSES } from '../../../domain/approval.ts'
-import { Body, Nullable, OneOf, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { Body, Matching, Nullable, OneOf, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../access.examples.ts'
 
 const Status = OneOf(APPROVAL_STATUSES, {
@@ -35,7 +35,9 @@ export const ApprovalPage = Body('ApprovalPage', 'Requests for approval, newest 
 export const ApprovalQuery = Type.Object({
   org_id: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'One organization' })),
   status: Type.Optional(Status),
-  after: Type.Optional(Type.String({ pattern: '^\\d{1,15}$', description: '`next` of the page before' })),
+  after: Type.Optional(
+    Matching('^\\d{1,15}$', '`next` of the page before', { description: '`next` of the page before' }),
+  ),
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 50, description: 'Items per page' }),
 })
 export const ApprovalParams = Type.Object({ approval_id: Type.String({ description: 'Id of a request for approval' }) })

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { AUDIT_ACTORS, AUDIT_RESULTS } from '../../../domain/audit.ts'
-import { Binary, Body, Count, Nullable, OneOf, Part, Timestamp } from '../../../platform/http/wire.schema.ts'
+import { Binary, Body, Count, Matching, Nullable, OneOf, Part, Timestamp } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../access.examples.ts'
 
 const ActorKind = OneOf(AUDIT_ACTORS, { title: 'AuditActorKind', description: 'Who acts; anonymous: no valid key' })
@@ -54,7 +54,9 @@ const filters = {
 
 export const AuditQuery = Type.Object({
   ...filters,
-  after: Type.Optional(Type.String({ pattern: '^\\d{1,15}$', description: '`next` of the page before' })),
+  after: Type.Optional(
+    Matching('^\\d{1,15}$', '`next` of the page before', { description: '`next` of the page before' }),
+  ),
   limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'Items per page' }),
 })
 export const AuditExportQuery = Type.Object({

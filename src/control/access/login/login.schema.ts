@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Body, Nullable, OneOf, Timestamp } from '../../../platform/http/wire.schema.ts'
+import { Body, Matching, Nullable, OneOf, Timestamp } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../access.examples.ts'
 
 /** RFC 7636 (PKCE, method S256) over a loopback callback (RFC 8252): the key itself never travels in a URL. */
@@ -8,7 +8,7 @@ export const AuthorizeBody = Body(
   'A command-line sign-in that awaits approval',
   examples.loginRequest,
   {
-    code_challenge: Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' }),
+    code_challenge: Matching('^[A-Za-z0-9_-]{43}$', 'the SHA-256 of the verifier in base64url, 43 characters'),
     redirect_uri: Type.String({ maxLength: 200 }),
     state: Type.String({ minLength: 16, maxLength: 200 }),
   },
@@ -20,7 +20,7 @@ export const Authorization = Body('LoginApproval', 'The address to send the brow
 
 export const TokenBody = Body('LoginCode', 'The code of an approved sign-in', examples.loginCode, {
   code: Type.String({ minLength: 1, maxLength: 200 }),
-  code_verifier: Type.String({ pattern: '^[A-Za-z0-9._~-]{43,128}$' }),
+  code_verifier: Matching('^[A-Za-z0-9._~-]{43,128}$', '43 to 128 letters, digits and ._~-'),
 })
 
 export const Token = Body('LoginToken', 'The API key of a sign-in', examples.loginToken, {
@@ -40,11 +40,10 @@ export const StartDeviceLoginBody = Body(
   'A program that asks to be signed in',
   examples.newDeviceLogin,
   {
-    client_name: Type.String({
+    // What the approver reads: nothing in it may turn the text around, or hide.
+    client_name: Matching('^[ -~]+$', '1 to 100 printable ASCII characters', {
       minLength: 1,
       maxLength: 100,
-      // What the approver reads: nothing in it may turn the text around, or hide.
-      pattern: '^[ -~]+$',
       description: 'The program and its machine, shown to who approves',
     }),
   },

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { ROLES } from '../../../domain/roles.ts'
-import { Beside, Body, Nullable, OneOf, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { Beside, Body, Line, Matching, Nullable, OneOf, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../access.examples.ts'
 import { PASSWORD_LENGTH } from '../sign-in/passwords.service.ts'
 
@@ -9,19 +9,13 @@ const Role = OneOf(ROLES, {
   description: 'An admin may do everything, a member all but administer, a viewer only read',
 })
 /** One address: nothing that could be read as a second one, or as another line of a mail. */
-const Email = Type.String({
-  title: 'Email',
-  description: 'An email address',
-  maxLength: 254,
-  pattern: '^[^\\s@<>()\\[\\],;:"\\\\\\p{C}]+@[^\\s@<>()\\[\\],;:"\\\\\\p{C}]+$',
-})
-const OrgId = Type.String({
-  minLength: 1,
-  maxLength: 128,
-  // It stands in a mail.
-  pattern: '^[^\\p{C}]+$',
-  description: 'For keys without an org_id',
-})
+const Email = Matching(
+  '^[^\\s@<>()\\[\\],;:"\\\\\\p{C}]+@[^\\s@<>()\\[\\],;:"\\\\\\p{C}]+$',
+  'one email address, such as ada@acme.example',
+  { title: 'Email', description: 'An email address', maxLength: 254 },
+)
+/** It stands in a mail. */
+const OrgId = Line(128, 'For keys without an org_id')
 const InvitationToken = Type.String({ maxLength: 100, description: 'From the link of the invitation' })
 
 const memberFields = {
@@ -70,9 +64,7 @@ export const InvitationView = Body('InvitationView', 'What an invitation is for'
 })
 export const Acceptance = Body('InvitationAcceptance', 'An accepted invitation', examples.acceptance, {
   token: InvitationToken,
-  name: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 128, pattern: '^[^\\p{C}]+$', description: 'What to call you' }),
-  ),
+  name: Type.Optional(Line(128, 'What to call you')),
   password: Type.String({
     maxLength: PASSWORD_LENGTH.max,
     description: `At least ${PASSWORD_LENGTH.min} characters`,

@@ -1,13 +1,8 @@
 import { Type } from 'typebox'
-import { Body, FreeObject, Nullable, Timestamp } from '../../../platform/http/wire.schema.ts'
+import { Body, FreeObject, Line, Nullable, Timestamp } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../access.examples.ts'
 
-const Name = Type.String({
-  minLength: 1,
-  maxLength: 100,
-  pattern: '^[^\\p{C}]+$',
-  description: 'What you recognize it by',
-})
+const Name = Line(100, 'What you recognize it by')
 const fields = {
   id: Type.String({ description: "The credential's id, base64url" }),
   name: Name,

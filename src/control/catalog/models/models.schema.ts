@@ -12,6 +12,7 @@ import {
   Body,
   Count,
   Envelope,
+  Matching,
   Nullable,
   OneOf,
   Page,
@@ -22,14 +23,14 @@ import {
 } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../catalog.examples.ts'
 
+const CONVERTED_LIST = `^(${CONVERTED_FORMATS.join('|')})(,(${CONVERTED_FORMATS.join('|')}))*$`
 const Framework = OneOf(FRAMEWORKS, { title: 'Framework', description: 'The framework of a model' })
 const Format = OneOf(VERSION_FORMATS, { title: 'VersionFormat', description: "The format of a version's file" })
 const Description = Type.String({ maxLength: MODEL_DESCRIPTION_MAX, description: 'For people' })
 
 export const CreateModelBody = Body('NewModel', 'A model to create', examples.newModel, {
   name: Type.Optional(
-    Type.String({
-      pattern: MODEL_NAME.source,
+    Matching(MODEL_NAME, '1 to 128 letters, digits and ._-, a letter or digit first', {
       'x-extension': true,
       description: 'Unique in the organization, usable as model_id',
     }),
@@ -131,16 +132,14 @@ export const UploadFields = Body(
       Type.String({ 'x-extension': true, description: 'Semantic version; n.0.0 when absent' }),
     ),
     formats: Type.Optional(
-      Type.String({
-        pattern: `^(${CONVERTED_FORMATS.join('|')})(,(${CONVERTED_FORMATS.join('|')}))*$`,
+      Matching(CONVERTED_LIST, `formats with commas between them: ${CONVERTED_FORMATS.join(', ')}`, {
         maxLength: 100,
         'x-extension': true,
         description: `Formats to convert it to: ${CONVERTED_FORMATS.join(', ')}, with commas`,
       }),
     ),
     upload: Type.Optional(
-      Type.String({
-        pattern: '^sha256:[0-9a-f]{64}$',
+      Matching('^sha256:[0-9a-f]{64}$', 'sha256: and 64 lowercase hex digits', {
         'x-extension': true,
         description: 'Instead of file: sha256:<hex> of a finished upload',
       }),

@@ -1,11 +1,13 @@
 import { Type } from 'typebox'
-import { Parameter } from '../../../platform/http/wire.schema.ts'
+import { Matching, Parameter } from '../../../platform/http/wire.schema.ts'
 
-const Bytes = (description: string) => Type.String({ pattern: '^(0|[1-9][0-9]{0,14})$', description })
+const Bytes = (description: string) => Matching('^(0|[1-9][0-9]{0,14})$', 'a number of bytes', { description })
 
 const Sha256 = Parameter(
   'Sha256',
-  Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the whole file, in lowercase hex' }),
+  Matching('^[0-9a-f]{64}$', 'a SHA-256 in lowercase hex, 64 characters', {
+    description: 'SHA-256 of the whole file, in lowercase hex',
+  }),
 )
 export const UploadParams = Type.Object({ sha256: Sha256 })
 

@@ -1,10 +1,14 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import { Body, Count, Nullable, OneOf, Part, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { Body, Count, Matching, Nullable, OneOf, Part, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
 import { MAX_DEVICES, type SecureSettings as Settings } from '../../../secure-aggregation/settings.ts'
 import { examples } from '../training.examples.ts'
 
 const hex = (bytes: number, description: string) =>
-  Type.String({ minLength: 2 * bytes, maxLength: 2 * bytes, pattern: '^[0-9a-f]*$', description })
+  Matching('^[0-9a-f]*$', `${2 * bytes} lowercase hex digits`, {
+    minLength: 2 * bytes,
+    maxLength: 2 * bytes,
+    description,
+  })
 
 /** By the devices' internal ids. */
 const byDevice = <T extends TSchema>(value: T) => Type.Record(Type.String(), value, { maxProperties: MAX_DEVICES })

@@ -262,7 +262,7 @@ export interface paths {
         };
         /**
          * Change your password
-         * @description Your other sessions end; this one goes on under another token.
+         * @description Your other sessions end; this one goes on under another token. Personal keys stay unless revoke_keys is true.
          */
         put: operations["changePassword"];
     };
@@ -6606,6 +6606,8 @@ export interface components {
             old_password: string;
             /** @description At least 12 characters */
             new_password: string;
+            /** @description Also revoke your personal keys; false when absent */
+            revoke_keys?: boolean;
         };
         /**
          * @description A policy to set

@@ -96,7 +96,15 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
   const throttle = createThrottle({ database, store: createThrottleStore(), signer, now })
   const accounts = createAccountsStore()
   const signIn = createSignIn({ database, accounts, sessions, steps, throttle, secrets, now })
-  const account = createAccountService({ database, accounts, sessions, throttle, secrets, now })
+  const account = createAccountService({
+    database,
+    accounts,
+    sessions,
+    throttle,
+    endKeys: keys.revokeOfPerson,
+    secrets,
+    now,
+  })
   const passkeysStore = createPasskeysStore()
   const passkeys = createPasskeys({ database, store: passkeysStore, accounts, account, sessions, signIn, steps, now })
   const provider = config.oidc === null ? null : createIdentityProvider(config.oidc)

@@ -58,7 +58,8 @@ export const accountRoutes = (app: App, account: AccountService): void => {
       schema: {
         operationId: 'changePassword',
         summary: 'Change your password',
-        description: 'Your other sessions end; this one goes on under another token.',
+        description:
+          'Your other sessions end; this one goes on under another token. Personal keys stay unless revoke_keys is true.',
         'x-extension': true,
         body: NewPassword,
         response: { 204: Type.Null() },
@@ -66,8 +67,8 @@ export const accountRoutes = (app: App, account: AccountService): void => {
       config: { access: 'any-key', errors: ['forbidden', 'rate_limited', 'unavailable'] } satisfies RouteConfig,
     },
     async (request, reply) => {
-      const { old_password: old, new_password: password } = request.body
-      const opened = await account.changePassword(callerOf(request), { old, password })
+      const { old_password: old, new_password: password, revoke_keys: revokeKeys = false } = request.body
+      const opened = await account.changePassword(callerOf(request), { old, password, revokeKeys })
       return reply
         .header('set-cookie', sessionCookie(request, opened.token, opened.seconds))
         .code(204)

@@ -25,6 +25,7 @@ export const NewPassword = Body('NewPassword', 'Another password', examples.newP
     maxLength: PASSWORD_LENGTH.max,
     description: `At least ${PASSWORD_LENGTH.min} characters`,
   }),
+  revoke_keys: Type.Optional(Type.Boolean({ description: 'Also revoke your personal keys; false when absent' })),
 })
 export const TotpSecret = Body('TotpSecret', 'What an authenticator app is set up with', examples.totpSecret, {
   secret: Type.String({ description: 'In Base32, shown this once' }),

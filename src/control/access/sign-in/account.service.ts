@@ -8,11 +8,10 @@ import {
   type OpenedSession,
   type PersonalSession,
   requiresMfa,
-  type SessionPerson,
   type SessionsService,
 } from '../sessions/sessions.service.ts'
 import type { Account, AccountsStore } from './accounts.store.ts'
-import { hashPassword, isPassword, requireGoodPassword } from './passwords.service.ts'
+import { createPasswordChange, type EndKeys, type Own } from './password-change.service.ts'
 import { newRecoveryCodes, newTotpSecret, recoveryHashOf, totpStepOf, totpUri } from './second-factors.ts'
 import type { Throttle } from './throttle.service.ts'
 
@@ -21,11 +20,6 @@ const RECENT_MS = 10 * 60 * 1000
 const ISSUER = 'Tributary'
 const CONFIRM =
   'Confirm who you are first (POST /session/confirm), with your password, a passkey or the identity provider.'
-
-interface Own {
-  readonly session: PersonalSession & { readonly person: SessionPerson }
-  readonly account: Account
-}
 
 /** Of what is changed of an account: never a secret. */
 const note = ({ id, orgId, email }: Account, before: object | null, after: object | null): void =>
@@ -37,6 +31,7 @@ export const createAccountService = (parts: {
   readonly accounts: AccountsStore
   readonly sessions: SessionsService
   readonly throttle: Throttle
+  readonly endKeys: EndKeys
   readonly secrets: Secrets
   readonly now: () => Date
 }) => {
@@ -87,21 +82,7 @@ export const createAccountService = (parts: {
     /** The account of a session in which they have just shown who they are. @throws forbidden */
     recent,
 
-    /** Needs the old one; their other sessions end. @throws forbidden when it is wrong; bad_request for a weak one */
-    async changePassword(caller: Caller, { old, password }: { old: string; password: string }): Promise<OpenedSession> {
-      const { session, account } = await own(caller)
-      requireGoodPassword(password, account.email, 'new_password')
-      const counted = await throttle.attemptIn(session.id)
-      if (!(await isPassword(old, account.passwordHash))) throw forbidden('old_password: it is not your password.')
-      const passwordHash = await hashPassword(password)
-      return database.transaction(async (tx) => {
-        await throttle.forget(tx, counted)
-        await accounts.setPassword(tx, account.id, passwordHash)
-        await sessions.endOf(tx, account.id, session.id)
-        note(account, null, { passwordChangedAt: now() })
-        return sessions.renew(tx, session.id, { mfa: session.mfa })
-      })
-    },
+    ...createPasswordChange({ ...parts, own, note }),
 
     /** An authenticator app to be: it counts once a code of it was shown. @throws conflict where there is one */
     async beginTotp(caller: Caller): Promise<{ secret: string; uri: string }> {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { generateSync } from 'otplib'
 import { expect, it } from 'vitest'
+import { joinWithKey } from '../login/logins.fixture.ts'
 import { openBrowser, PASSWORD, startPeople } from './people.fixture.ts'
 
 type People = Awaited<ReturnType<typeof startPeople>>
@@ -144,6 +145,19 @@ it('another password needs the old one, and ends the other sessions', async () =
   expect((await openBrowser(people.world).signIn('ada@acme.example')).status).toBe(401)
   expect((await browser.call('DELETE', `/account/sessions/${own.id}`)).status).toBe(204)
   expect((await browser.call('GET', '/account')).status).toBe(401)
+})
+
+it('another password leaves personal keys, unless they are to be revoked with it', async () => {
+  const people = await startPeople()
+  const { key } = await joinWithKey(people.world, people.world.service.firstAdminKey!, 'ada@acme.example', 'member')
+  const browser = await signedIn(people)
+  const works = async () => (await people.world.request('GET', '/api/v1/models', { key })).status
+  const change = (body: object) => browser.call('PUT', '/account/password', body)
+  expect((await change({ old_password: PASSWORD, new_password: 'another four words here' })).status).toBe(204)
+  expect(await works()).toBe(200)
+  const again = { old_password: 'another four words here', new_password: PASSWORD, revoke_keys: true }
+  expect((await change(again)).status).toBe(204)
+  expect(await works()).toBe(401)
 })
 
 it('an admin resets the second factor of their own organization’s members', async () => {

@@ -6,7 +6,7 @@ import { askToConfirm } from '../../api/session.ts'
 import { useApi } from '../../api/use-api.ts'
 import { writeWithoutAnswer } from '../../api/write.ts'
 import { Dialog, SendForm } from '../../parts/dialog.tsx'
-import { Fields, TextField } from '../../parts/form.tsx'
+import { CheckField, Fields, TextField } from '../../parts/form.tsx'
 import { Button, Facts, Loaded, Panel, Problem, Quiet } from '../../parts/layout.tsx'
 import { Ago } from '../../parts/now.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
@@ -20,7 +20,8 @@ type OwnSession = AnswerOf<'/api/v1/account/sessions'>['sessions'][number]
 const ChangePassword = ({ onClose }: { readonly onClose: () => void }) => {
   const [before, setBefore] = useState('')
   const [after, setAfter] = useState('')
-  const body = { old_password: before, new_password: after }
+  const [revoke, setRevoke] = useState(false)
+  const body = { old_password: before, new_password: after, revoke_keys: revoke }
   return (
     <Dialog title="Change password" open onClose={onClose}>
       <SendForm
@@ -47,6 +48,11 @@ const ChangePassword = ({ onClose }: { readonly onClose: () => void }) => {
             autoComplete="new-password"
             value={after}
             onChange={(event) => setAfter(event.target.value)}
+          />
+          <CheckField
+            label="Revoke my personal keys too; svc has to sign in again"
+            checked={revoke}
+            onChange={setRevoke}
           />
         </Fields>
       </SendForm>

@@ -1,0 +1,58 @@
+import type { Caller } from '../../../domain/access.ts'
+import { forbidden } from '../../../domain/errors.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { OpenedSession, PersonalSession, SessionPerson, SessionsService } from '../sessions/sessions.service.ts'
+import type { Account, AccountsStore } from './accounts.store.ts'
+import { hashPassword, isPassword, requireGoodPassword } from './passwords.service.ts'
+import type { Throttle } from './throttle.service.ts'
+
+/** Who is signed in as a person. */
+export interface Own {
+  readonly session: PersonalSession & { readonly person: SessionPerson }
+  readonly account: Account
+}
+
+/** Revokes a person's keys; returns what is to be done once that is committed. */
+export type EndKeys = (tx: Executor, personId: string) => Promise<() => void>
+
+export const createPasswordChange = (parts: {
+  readonly database: Database
+  readonly accounts: AccountsStore
+  readonly sessions: SessionsService
+  readonly throttle: Throttle
+  readonly endKeys: EndKeys
+  /** @throws forbidden for whoever is not signed in as a person */
+  readonly own: (caller: Caller) => Promise<Own>
+  readonly note: (account: Account, before: object | null, after: object | null) => void
+  readonly now: () => Date
+}) => {
+  const { database, accounts, sessions, throttle, endKeys, own, note, now } = parts
+  return {
+    /**
+     * Needs the old one; their other sessions end, and where they want so, their personal keys.
+     * @throws forbidden when it is wrong; bad_request for a weak one
+     */
+    async changePassword(
+      caller: Caller,
+      { old, password, revokeKeys }: { old: string; password: string; revokeKeys: boolean },
+    ): Promise<OpenedSession> {
+      const { session, account } = await own(caller)
+      requireGoodPassword(password, account.email, 'new_password')
+      const counted = await throttle.attemptIn(session.id)
+      if (!(await isPassword(old, account.passwordHash))) throw forbidden('old_password: it is not your password.')
+      const passwordHash = await hashPassword(password)
+      const { opened, ended } = await database.transaction(async (tx) => {
+        await throttle.forget(tx, counted)
+        await accounts.setPassword(tx, account.id, passwordHash)
+        await sessions.endOf(tx, account.id, session.id)
+        note(account, null, { passwordChangedAt: now(), ...(revokeKeys && { personalKeys: 'revoked' }) })
+        return {
+          ended: revokeKeys ? await endKeys(tx, account.id) : null,
+          opened: await sessions.renew(tx, session.id, { mfa: session.mfa }),
+        }
+      })
+      ended?.()
+      return opened
+    },
+  }
+}

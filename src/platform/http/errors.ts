@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { badRequest, type ErrorCode, ServiceError } from '../../domain/errors.ts'
+import { badRequest, conflict, type ErrorCode, ServiceError } from '../../domain/errors.ts'
 import { asDatabaseAway, asDiskFull } from '../../domain/outages.ts'
+import { missingReference } from '../db/violations.ts'
 import { knownCallerOf } from './access.ts'
 import type { App } from './app.ts'
 import { routeConfigOf } from './route-config.ts'
@@ -45,6 +46,13 @@ const asServiceError = (error: unknown, request: FastifyRequest): ServiceError =
   if (error instanceof ServiceError)
     return (error.code === 'internal_error' ? (asDiskFull(error) ?? asDatabaseAway(error)) : undefined) ?? error
   if (error instanceof InvalidRequest) return badRequest(error.message)
+  const gone = missingReference(error)
+  if (gone !== null) {
+    request.log.warn({ err: error }, 'what a row refers to is not there')
+    return conflict(
+      `Something that this request is about was deleted while it ran (in ${gone}). Look again what is there.`,
+    )
+  }
   const known = error instanceof Error ? inOurWords(error as FastifyError, request) : undefined
   return (
     known ??

@@ -125,3 +125,40 @@ it('another organization neither exports nor erases a device, nor reads the rece
   expect((await ask('GET', `/device-erasures/${id}`, undefined, beta)).status).toBe(404)
   expect((await ask('GET', '/device-erasures', undefined, beta)).body).toMatchObject({ total: 0 })
 })
+
+it.each(DATABASES)(
+  'whatever is under way of a device that is erased meanwhile ends with an answer (%s)',
+  async (database) => {
+    const { ask, must, register, erase } = await setUp(database)
+    await must('POST', '/models', { name: 'm', org_id: 'default' })
+    await must('POST', '/models/m/versions/upload', formOf(weights))
+    const { id: group } = await must('POST', '/device-groups', { org_id: 'default', name: 'lab' })
+    const failed: unknown[] = []
+    for (let n = 0; n < 24; n++) {
+      const name = `device-${n}`
+      const { api_key } = await register(name)
+      const { id: round } = await must('POST', '/training/rounds/start', { target_devices: 2, min_devices: 1 })
+      const heartbeat = () => ask('PUT', `/devices/${name}/heartbeat`, { metrics: { battery_level: n } }, api_key)
+      const path = `/training/rounds/${round}`
+      const aim = { model_name: 'm', model_version: '1', devices: [name], rollout_percentage: 100 }
+      const requests = [
+        async () => {
+          await heartbeat()
+          return ask('POST', `${path}/updates`, formOf(weights, { num_samples: 1 }), api_key)
+        },
+        heartbeat,
+        () => erase(name),
+        () => ask('POST', '/devices/register', { device_id: name, org_id: 'default' }),
+        () => ask('POST', `/device-groups/${group}/devices`, { device_ids: [name] }),
+        () => ask('GET', `/devices/${name}/assignments`, undefined, api_key),
+        () => ask('POST', '/deploy/execute', aim),
+      ]
+      // Another order each time: the erasure is before, between and behind all others.
+      const turn = n % requests.length
+      const answers = await Promise.all([...requests.slice(turn), ...requests.slice(0, turn)].map((send) => send()))
+      failed.push(...answers.filter(({ status }) => status >= 500))
+      await ask('POST', `${path}/cancel`)
+    }
+    expect(failed).toEqual([])
+  },
+)

@@ -11,6 +11,7 @@ type Query = (statement: string, values?: unknown[]) => Promise<Record<string, s
 
 /** Rounds last a minute, a clock was ahead by two, and leases end within a half. */
 const SETTLED_MS = 240_000
+const ANSWER_MS = 60_000
 
 /** What still waits for something, by the state that it is in; each has a deadline. */
 const UNSETTLED = {
@@ -111,7 +112,11 @@ const checkEvents = async (query: Query, records: Records): Promise<void> => {
 const checkFiles = async (query: Query, { operator, records }: Workload, rounds: number): Promise<void> => {
   const versions = await query('select model_id, version, sha256 from model_versions order by uploaded_at')
   for (const { model_id, version, sha256 } of versions) {
-    const file = await operator.bytes(`/models/${model_id}/versions/${version}/download`)
+    const path = `/models/${model_id}/versions/${version}/download`
+    const deadline = Date.now() + ANSWER_MS
+    // The last fault may still be felt: a connection that is gone, a store that starts.
+    let file = await operator.bytes(path)
+    for (; file === null && Date.now() < deadline; file = await operator.bytes(path)) await wait(500)
     if (file === null || file.status !== 200) {
       violation(records, 'no acknowledged write lost', `file of ${model_id} ${version}: ${file?.status ?? 'no answer'}`)
     } else if (sha256Of(file.bytes) !== sha256) violation(records, 'no byte changed', `${model_id} ${version}`)

@@ -4921,7 +4921,7 @@ export interface components {
             milliseconds: number;
         };
         /** @enum {string} */
-        IntegrationTopic: "round" | "job" | "model" | "rollout" | "deployment" | "experiment" | "policy" | "device" | "group" | "federation" | "file" | "audit";
+        IntegrationTopic: "round" | "job" | "model" | "rollout" | "deployment" | "experiment" | "policy" | "device" | "group" | "federation" | "approval" | "file" | "audit";
         /**
          * @description prometheus, opentelemetry, datadog and statsd take metrics; otlp, webhook, splunk, elasticsearch and syslog take logs; mlflow takes training
          * @enum {string}
@@ -14582,7 +14582,7 @@ export interface operations {
     streamEvents: {
         parameters: {
             query?: {
-                /** @description Separated by commas: round, job, model, rollout, deployment, experiment, policy, device, group, federation, file. All that the key may read when absent. */
+                /** @description Separated by commas: round, job, model, rollout, deployment, experiment, policy, device, group, federation, approval, file. All that the key may read when absent. */
                 topics?: string;
             };
             header?: {

@@ -62,6 +62,8 @@ export interface ControlEvents {
   'plan.changed': PlanChange
   /** Its members, shared models or budget are others, or somebody asked for statistics; for all that see it, or did until now. */
   'federation.changed': { readonly federationId: string; readonly orgIds: readonly string[] }
+  /** Something waits for a second admin, or waits no more. */
+  'approval.changed': { readonly id: string; readonly orgId: string; readonly kind: string; readonly status: string }
   /** Devices reported on what these plans assigned to them. */
   'assignments.reported': { readonly planIds: ReadonlySet<string> }
   'round.started': RoundEvent

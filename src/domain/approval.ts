@@ -30,5 +30,8 @@ export const requirePending = (
   if (actual !== 'pending') throw conflict(`The request ${id} is ${actual}. Make it anew if it is still wanted.`)
 }
 
+/** What is said to whoever is about to request it. */
+export const WILL_WAIT = 'It will wait for the approval of another admin.'
+
 /** Whether a delivery counts as one to the whole fleet: more than half of the organization's devices. */
 export const isFleetWide = (reached: number, devices: number): boolean => 2 * reached > devices

@@ -13,6 +13,7 @@ export const EVENT_TOPICS = [
   'device',
   'group',
   'federation',
+  'approval',
   'file',
 ] as const
 
@@ -30,6 +31,7 @@ const SCOPE_OF: Readonly<Record<EventTopic, Scope>> = {
   policy: 'models:read',
   device: 'devices:read',
   group: 'devices:read',
+  approval: 'models:read',
   file: 'admin',
 }
 

@@ -43,6 +43,22 @@ export const asDatabaseAway = (error: unknown): ServiceError | undefined => {
   return undefined
 }
 
+/**
+ * The answer to a request about something that another one deleted meanwhile: a row was to refer to it (PostgreSQL's 23503). Undefined
+ * for other errors.
+ */
+export const asDeletedMeanwhile = (error: unknown): ServiceError | undefined => {
+  if (!(error instanceof Error) || (error as NodeJS.ErrnoException).code !== '23503') return undefined
+  const detail = 'detail' in error ? String(error.detail) : ''
+  const table = / is not present in table "(\w+)"/.exec(detail)?.[1]
+  if (table === undefined) return undefined
+  return new ServiceError(
+    'conflict',
+    `Something that this request is about was deleted while it ran (of ${table}). Look again what is there.`,
+    { cause: error },
+  )
+}
+
 /** Whether what failed will work once the database, the file storage or the disk is there again. */
 export const isUnavailable = (error: unknown): boolean =>
   (error instanceof ServiceError && ['unavailable', 'insufficient_storage'].includes(error.code)) ||

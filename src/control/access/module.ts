@@ -87,6 +87,7 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
     settings,
     people,
     keys,
+    events,
     now,
     newId,
   })

@@ -1,7 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { badRequest, conflict, type ErrorCode, ServiceError } from '../../domain/errors.ts'
-import { asDatabaseAway, asDiskFull } from '../../domain/outages.ts'
-import { missingReference } from '../db/violations.ts'
+import { badRequest, type ErrorCode, ServiceError } from '../../domain/errors.ts'
+import { asDatabaseAway, asDeletedMeanwhile, asDiskFull } from '../../domain/outages.ts'
 import { knownCallerOf } from './access.ts'
 import type { App } from './app.ts'
 import { routeConfigOf } from './route-config.ts'
@@ -46,18 +45,12 @@ const asServiceError = (error: unknown, request: FastifyRequest): ServiceError =
   if (error instanceof ServiceError)
     return (error.code === 'internal_error' ? (asDiskFull(error) ?? asDatabaseAway(error)) : undefined) ?? error
   if (error instanceof InvalidRequest) return badRequest(error.message)
-  const gone = missingReference(error)
-  if (gone !== null) {
-    request.log.warn({ err: error }, 'what a row refers to is not there')
-    return conflict(
-      `Something that this request is about was deleted while it ran (in ${gone}). Look again what is there.`,
-    )
-  }
   const known = error instanceof Error ? inOurWords(error as FastifyError, request) : undefined
   return (
     known ??
     asDiskFull(error) ??
     asDatabaseAway(error) ??
+    asDeletedMeanwhile(error) ??
     new ServiceError('internal_error', `Unexpected error in the service. See its log for request id ${request.id}.`, {
       cause: error,
     })
@@ -79,6 +72,7 @@ const LOGGED: Partial<Record<ErrorCode, string>> = {
 export const sendError = (fault: ServiceError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
   const logged = LOGGED[fault.code]
   if (logged !== undefined) request.log.error({ err: fault.cause ?? fault }, logged)
+  else if (fault.cause !== undefined) request.log.warn({ err: fault.cause }, fault.message)
   if (fault.code === 'unauthorized') reply.header('www-authenticate', 'Bearer realm="api"')
   if (fault.retryAfterSeconds !== undefined) reply.header('retry-after', String(fault.retryAfterSeconds))
   // Fastify closes the connection after a body it refused, which can cut off the very answer that says why.

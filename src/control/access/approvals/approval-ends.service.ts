@@ -3,6 +3,7 @@ import { type ApprovalKind, type ApprovalStatus, requirePending } from '../../..
 import { notFound } from '../../../domain/errors.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
+import type { ControlEventBus } from '../../events.ts'
 import type { Approval, ApprovalsStore } from './approvals.store.ts'
 
 const EXPIRED_AT_ONCE = 100
@@ -30,9 +31,10 @@ export const auditedOf = ({ kind, subject, title, status, reason }: Approval) =>
 export const createApprovalEnds = (parts: {
   readonly database: Database
   readonly store: ApprovalsStore
+  readonly events: ControlEventBus
   readonly now: () => Date
 }) => {
-  const { database, store, now } = parts
+  const { database, store, events, now } = parts
   const handlers = new Map<ApprovalKind, ApprovalHandler<never>>()
   const handlerOf = ({ kind }: Approval): ApprovalHandler<unknown> => handlers.get(kind) as ApprovalHandler<unknown>
 
@@ -49,6 +51,7 @@ export const createApprovalEnds = (parts: {
     const { status, by: decidedBy, reason } = decision
     const decided = { ...locked, status, decidedAt: now(), decidedBy, reason }
     await store.decide(tx, id, decided)
+    await events.publish(tx, 'approval.changed', decided)
     auditNote({
       kind: 'approval',
       id,

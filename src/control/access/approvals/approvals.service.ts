@@ -11,6 +11,7 @@ import { isUuid } from '../../../domain/model.ts'
 import { ROLE_SCOPES } from '../../../domain/roles.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
+import type { ControlEventBus } from '../../events.ts'
 import type { KeysService } from '../keys/keys.service.ts'
 import type { PeopleService } from '../people/people.service.ts'
 import type { SettingsService } from '../settings/settings.service.ts'
@@ -35,11 +36,12 @@ export const createApprovals = (parts: {
   readonly settings: Pick<SettingsService, 'of'>
   readonly people: Pick<PeopleService, 'known' | 'countAdmins'>
   readonly keys: Pick<KeysService, 'callerById'>
+  readonly events: ControlEventBus
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, settings, people, keys, now, newId } = parts
-  const { handle, handlerOf, decide, drop, expire } = createApprovalEnds({ database, store, now })
+  const { database, store, settings, people, keys, events, now, newId } = parts
+  const { handle, handlerOf, decide, drop, expire } = createApprovalEnds({ database, store, events, now })
 
   const get = async (caller: Caller, id: string): Promise<ShownApproval> => {
     const found = isUuid(id) ? await store.find(database.sql, id) : null
@@ -110,6 +112,7 @@ export const createApprovals = (parts: {
         reason: null,
       }
       await store.insert(tx, approval)
+      await events.publish(tx, 'approval.changed', approval)
       auditNote({ kind: 'approval', id: approval.id, orgId: approval.orgId, after: auditedOf(approval) })
       return approval
     },

@@ -192,6 +192,10 @@ describe('a deployment to most of the fleet', () => {
     const deploy = (more: object = {}) => ada.call('POST', '/deploy/execute', { ...body, ...more })
     expect((await deploy({ devices: ['a'] })).body).toMatchObject({ status: 'started', activated_count: 1 })
     expect((await deploy({ devices: ['a', 'b'] })).body).toMatchObject({ status: 'pending_approval' })
+    const prepared = async (more: object) => (await ada.call('POST', '/deploy/prepare', { ...body, ...more })).body
+    const waits = 'It will wait for the approval of another admin.'
+    expect((await prepared({ devices: ['a'] })).warnings).not.toContain(waits)
+    expect((await prepared({})).warnings).toContain(waits)
     const asked = await deploy()
     expect(asked).toMatchObject({
       status: 200,
@@ -210,6 +214,12 @@ describe('a deployment to most of the fleet', () => {
     expect((await decide(bob, asked.body.approval_id)).body).toMatchObject({ status: 'approved' })
     expect(await shown()).toMatchObject({ status: 'started', target_count: 3, activated_count: 3 })
     expect(await assignments()).toMatchObject([{ version: '2.0.0' }])
+    const events = await world.database!.sql.selectFrom('events_outbox').selectAll().orderBy('id').execute()
+    const told = events.filter(({ subject_id }) => subject_id === asked.body.approval_id)
+    expect(told.map(({ type, payload }) => [type, payload])).toEqual([
+      ['approval.changed', { kind: 'deployment', status: 'pending' }],
+      ['approval.changed', { kind: 'deployment', status: 'approved' }],
+    ])
   })
 
   it('is rejected with its request, and pins the version that was latest when it was requested', async () => {
@@ -236,6 +246,9 @@ it('a rollout without a group starts when it is approved, and as it was requeste
   const { ada, bob, model, decide } = await start()
   const path = `/models/${model}/rollouts`
   const wanted = { version: '1', rollout_percentage: 10, target_percentage: 50, start_immediately: true }
+  const preview = async (more: object) => (await ada.call('POST', `${path}/dry-run`, { ...wanted, ...more })).body
+  expect(await preview({})).toMatchObject({ warnings: ['It will wait for the approval of another admin.'] })
+  expect(await preview({ start_immediately: false })).toMatchObject({ warnings: [] })
   const waiting = (await ada.call('POST', path, wanted)).body
   expect(waiting).toMatchObject({ status: 'pending', warnings: [expect.stringContaining('waits for another admin')] })
   const pending = async () =>

@@ -1,7 +1,7 @@
 import { type Caller, homeOf } from '../../../domain/access.ts'
-import { isFleetWide } from '../../../domain/approval.ts'
+import { isFleetWide, WILL_WAIT } from '../../../domain/approval.ts'
 import { activatedAt, type Strategy } from '../../../domain/deployment.ts'
-import { badRequest, conflict, isNotFound } from '../../../domain/errors.ts'
+import { badRequest, conflict, isNotFound, ServiceError } from '../../../domain/errors.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { Approvals } from '../../access/approvals/approvals.service.ts'
 import { auditNote } from '../../audit-note.ts'
@@ -72,7 +72,7 @@ export interface DeploymentParts {
  */
 const createApproverOf =
   ({ approvals, devices }: Pick<DeploymentParts, 'approvals' | 'devices'>) =>
-  async (wanted: NewDeployment, { targets }: Planned): Promise<string | null> => {
+  async (wanted: Aim, { targets }: Pick<Aimed, 'targets'>): Promise<string | null> => {
     const isNamed = (wanted.devices ?? []).length > 0 || wanted.group !== undefined
     const reached = new Map<string, number>()
     for (const { orgId } of targets) if (orgId !== null) reached.set(orgId, (reached.get(orgId) ?? 0) + 1)
@@ -85,6 +85,13 @@ const createApproverOf =
     }
     return null
   }
+
+const waitOf = (orgId: string | null): readonly string[] => (orgId === null ? [] : [WILL_WAIT])
+
+const refusalOf = (error: unknown): readonly string[] => {
+  if (!(error instanceof ServiceError)) throw error
+  return [error.message]
+}
 
 /** How deployments begin: which version, for which devices. */
 export const createDeploymentStarts = (parts: DeploymentParts) => {
@@ -171,7 +178,12 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
 
   return {
     resolve,
-    aimAt,
+
+    /** Who would get it, and whether a second admin would have to approve it. Nothing is changed. */
+    async prepare(caller: Caller, aim: Aim): Promise<Aimed> {
+      const aimed = await aimAt(caller, aim)
+      return { ...aimed, warnings: [...(await approverOf(aim, aimed).then(waitOf, refusalOf)), ...aimed.warnings] }
+    },
 
     /** Under an id of its own, unless whoever asks has one for it: then a second deployment of that id is a conflict. */
     async execute(

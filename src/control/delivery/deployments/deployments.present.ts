@@ -44,7 +44,7 @@ export const presentTarget = ({ deviceId, activated, report, reportedAt }: Targe
   reported_at: reportedAt?.toISOString() ?? null,
 })
 
-export const presentPrepared = ({ targets, warnings }: Awaited<ReturnType<DeploymentsService['aimAt']>>) => ({
+export const presentPrepared = ({ targets, warnings }: Awaited<ReturnType<DeploymentsService['prepare']>>) => ({
   ok: targets.length > 0,
   target_count: targets.length,
   resolved_targets: targets.map(({ deviceId }) => deviceId),

@@ -42,7 +42,7 @@ export const deploymentsRoutes = (app: App, deployments: DeploymentsService): vo
       },
       config: { access: 'models:read' } satisfies RouteConfig,
     },
-    async (request) => presentPrepared(await deployments.aimAt(callerOf(request), aimOf(request.body))),
+    async (request) => presentPrepared(await deployments.prepare(callerOf(request), aimOf(request.body))),
   )
 
   app.post(

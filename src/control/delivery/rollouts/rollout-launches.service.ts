@@ -1,4 +1,5 @@
 import type { Caller } from '../../../domain/access.ts'
+import { WILL_WAIT } from '../../../domain/approval.ts'
 import { badRequest, inBody } from '../../../domain/errors.ts'
 import { previewSchedule, requireSteps, type Steps } from '../../../domain/rollout.ts'
 import type { Executor } from '../../../platform/db/open.ts'
@@ -150,7 +151,12 @@ export const createRolloutLaunches = (parts: {
         percentage,
         devices: Math.round((total * percentage) / 100),
       }))
-      const warnings = await warningsOf({ modelId: model.id, version, groupId: group?.id ?? null })
+      const groupId = group?.id ?? null
+      const mustWait = wanted.startImmediately && (await waits.isNeeded(model, groupId))
+      const warnings = [
+        ...(mustWait ? [WILL_WAIT] : []),
+        ...(await warningsOf({ modelId: model.id, version, groupId })),
+      ]
       return { model, version, steps, total, warnings }
     },
   }

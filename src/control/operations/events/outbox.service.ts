@@ -47,6 +47,14 @@ const ofSpending = ({ id, orgId, federationId, isPrivate }: RoundEvent): readonl
         },
       ]
 
+const ofFile = (type: 'file.damaged' | 'file.repaired', sha256: string, payload: NewEvent['payload']): NewEvent => ({
+  orgId: null,
+  federationId: null,
+  type,
+  subject: { kind: 'file', id: sha256 },
+  payload,
+})
+
 /**
  * Writes down what happens, in the transaction in which it happens, for those who follow it from outside: one statement for
  * each transaction. What happens to thousands of devices at a time, updates and registrations, is counted in memory and written
@@ -92,6 +100,15 @@ export const createOutbox = (parts: {
   record('job.changed', ({ id, orgId, federationId, status }) => [
     { orgId, federationId, type: 'job.changed', subject: { kind: 'job', id }, payload: { status } },
   ])
+  record('approval.changed', ({ id, orgId, kind, status }) => [
+    {
+      orgId,
+      federationId: null,
+      type: 'approval.changed',
+      subject: { kind: 'approval', id },
+      payload: { kind, status },
+    },
+  ])
   record('version.added', ({ modelId, orgId, version }) => [ofModel(modelId, { orgId }, version)])
   record('plan.changed', ({ kind, id, orgId, status, percentage, modelId }) => [
     {
@@ -110,13 +127,6 @@ export const createOutbox = (parts: {
     { orgId, federationId: null, type: 'group.changed', subject: { kind: 'group', id: groupId }, payload: {} },
   ])
 
-  const ofFile = (type: 'file.damaged' | 'file.repaired', sha256: string, payload: NewEvent['payload']): NewEvent => ({
-    orgId: null,
-    federationId: null,
-    type,
-    subject: { kind: 'file', id: sha256 },
-    payload,
-  })
   record('file.damaged', ({ sha256, damage }) => [ofFile('file.damaged', sha256, { damage })])
   record('file.repaired', ({ sha256 }) => [ofFile('file.repaired', sha256, {})])
 

@@ -1,5 +1,6 @@
 // The process behind load.ts. Raw sockets and ready-made requests: an HTTP client would need more CPU than the service.
 import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Call, Load, LoadResult } from './load.ts'
 
 const bytesOf = ({ method, path, key, body }: Call): Buffer => {
@@ -37,7 +38,7 @@ const open = (port: number): Promise<Socket> =>
     socket.once('error', reject)
   })
 
-const run = async ({ port, connections, calls, seconds, keepBodies }: Load): Promise<LoadResult> => {
+const run = async ({ port, connections, calls, seconds, perSecond, keepBodies }: Load): Promise<LoadResult> => {
   const requests = calls.map(bytesOf)
   const bodies: string[] = []
   const latenciesMs: number[] = []
@@ -49,12 +50,19 @@ const run = async ({ port, connections, calls, seconds, keepBodies }: Load): Pro
   const started = performance.now()
   const until = seconds === undefined ? Number.POSITIVE_INFINITY : started + seconds * 1000
 
+  let turns = 0
+  const turn = async (): Promise<void> => {
+    const wait = started + (1000 * turns++) / perSecond! - performance.now()
+    if (wait > 0) await sleep(wait)
+  }
+
   const keepSending = async (socket: Socket, first: number): Promise<void> => {
     for (let at = first; performance.now() < until; at += count) {
       if (at >= requests.length) {
         if (seconds === undefined) return
         at = first
       }
+      if (perSecond !== undefined) await turn()
       const sent = performance.now()
       const body = await exchange(socket, requests[at]!)
       latenciesMs.push(performance.now() - sent)

@@ -17,6 +17,8 @@ export interface Load {
   readonly calls: readonly Call[]
   /** How long to go on; without it every call is sent once. */
   readonly seconds?: number
+  /** Starts so many requests a second in all, evenly, instead of as many as there can be. */
+  readonly perSecond?: number
   /** Whether the bodies of the answers are wanted, in the calls' order. */
   readonly keepBodies?: boolean
 }

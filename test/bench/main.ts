@@ -17,6 +17,7 @@ import { benchRouting } from './routing.ts'
 import { benchScale } from './scale.ts'
 import { benchSchemas } from './schemas.ts'
 import { benchSecureAggregation } from './secure-aggregation.ts'
+import { benchSizing } from './sizing.ts'
 import { benchSpeculation } from './speculation.ts'
 import { benchTrainingJob } from './training-job.ts'
 import { benchTransfers } from './transfers.ts'
@@ -27,6 +28,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   aggregation: benchAggregation,
   'robust-aggregation': benchRobustAggregation,
   transfers: benchTransfers,
+  sizing: benchSizing,
   'fleet-size': benchFleetSize,
   'fleet-search': benchFleetSearch,
   scale: benchScale,

@@ -50,11 +50,7 @@ export const Attention = ({ training, models }: Seen) => {
   const jobs = useApi('/api/v1/training/jobs', { query: { limit: 50 } }, { enabled: training })
   const rounds = useApi('/api/v1/training/rounds', { query: { limit: 50 } }, { enabled: training })
   const paused = useApi('/api/v1/rollouts', { query: { status: 'paused', limit: 20 } }, { enabled: models })
-  const approvals = useApi(
-    '/api/v1/approvals',
-    { query: { status: 'pending', limit: 20 } },
-    { enabled: models, everyMs: 30_000 },
-  )
+  const approvals = useApi('/api/v1/approvals', { query: { status: 'pending', limit: 20 } }, { enabled: models })
   const waiting = (jobs.data?.jobs ?? []).filter((job) => job.status === 'running' && job.waiting_for !== null)
   const budgets = useSpentBudgets(training)
   const items: readonly Item[] = [

@@ -1,21 +1,24 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import { Suspense, useEffect, useState } from 'react'
+import { lazy, Suspense, useEffect, useState } from 'react'
 import { Route, Switch } from 'wouter'
 import { queries } from './api/client.ts'
-import { type SecondFactorStep, type Session, useSession } from './api/session.ts'
+import { type Session, useSession } from './api/session.ts'
 import { Live } from './live/live.tsx'
 import { AREAS } from './pages/areas.ts'
 import { PAGES } from './pages/pages.ts'
 import { Empty, Loaded, PageHeader } from './parts/layout.tsx'
 import { Boundary } from './shell/boundary.tsx'
-import { ConfirmSession } from './shell/confirm-session.tsx'
-import { Enroll } from './shell/enroll.tsx'
-import { Invitation, takeInvitation } from './shell/invitation.tsx'
 import { nextPage, takeNextPage } from './shell/next-page.ts'
-import { ProviderAnswer, takeProviderAnswer } from './shell/provider-sign-in.tsx'
 import { Shell } from './shell/shell.tsx'
-import { SignIn } from './shell/sign-in.tsx'
-import { SignInLink, takeLinkCode } from './shell/sign-in-link.tsx'
+import type { Arrived } from './shell/sign-in-pages.tsx'
+import { takeWayIn } from './shell/way-in.ts'
+
+const LOADING = <div role="status" aria-label="Loading" />
+
+// Whoever is signed in needs none of this.
+const pages = () => import('./shell/sign-in-pages.tsx')
+const Arrival = lazy(() => pages().then((loaded) => ({ default: loaded.Arrival })))
+const SignInPage = lazy(() => pages().then((loaded) => ({ default: loaded.SignInPage })))
 
 const NotFound = () => (
   <>
@@ -29,7 +32,7 @@ const Pages = () => (
     {AREAS.map(({ path, Area }) => (
       <Route key={path} path={path === '/' ? path : `${path}/*?`}>
         <Boundary key={path}>
-          <Suspense fallback={<div role="status" aria-label="Loading" />}>
+          <Suspense fallback={LOADING}>
             <Area />
           </Suspense>
         </Boundary>
@@ -57,52 +60,33 @@ const SignedIn = ({ session }: { readonly session: Session }) => {
   )
 }
 
-const Gate = ({ email, step }: { readonly email: string | null; readonly step: SecondFactorStep | null }) => (
+const Gate = ({ arrived }: { readonly arrived: Arrived }) => (
   <Loaded query={useSession()}>
     {(session) =>
-      session.person?.restriction === 'confirm' ? (
-        <ConfirmSession person={session.person} provider={session.identity_provider} />
-      ) : session.person?.restriction === 'enroll' ? (
-        <Enroll />
-      ) : session.signed_in ? (
+      session.signed_in && session.person?.restriction == null ? (
         <SignedIn session={session} />
       ) : (
-        <SignIn email={email} provider={session.identity_provider} begun={step} />
+        <SignInPage session={session} arrived={arrived} />
       )
     }
   </Loaded>
 )
 
-const LINK_CODE = takeLinkCode()
-const INVITATION = takeInvitation()
-const PROVIDER_ANSWER = takeProviderAnswer()
+const WAY_IN = takeWayIn()
 takeNextPage()
 
 export const App = () => {
-  const [code, setCode] = useState(LINK_CODE)
-  const [invitation, setInvitation] = useState(INVITATION)
-  const [answer, setAnswer] = useState(PROVIDER_ANSWER)
-  const [step, setStep] = useState<SecondFactorStep | null>(null)
-  const [joined, setJoined] = useState<string | null>(null)
-  const join = (email: string): void => {
-    setJoined(email)
-    setInvitation(null)
-  }
-  const finish = (due: SecondFactorStep | null): void => {
-    setStep(due)
-    setAnswer(null)
+  const [way, setWay] = useState(WAY_IN)
+  const [arrived, setArrived] = useState<Arrived>({})
+  const done = (next: Arrived): void => {
+    setArrived(next)
+    setWay(null)
   }
   return (
     <QueryClientProvider client={queries}>
-      {invitation !== null ? (
-        <Invitation token={invitation} onDone={join} />
-      ) : code !== null ? (
-        <SignInLink code={code} onDone={() => setCode(null)} />
-      ) : answer !== null ? (
-        <ProviderAnswer query={answer} onDone={finish} />
-      ) : (
-        <Gate email={joined} step={step} />
-      )}
+      <Suspense fallback={LOADING}>
+        {way === null ? <Gate arrived={arrived} /> : <Arrival way={way} onDone={done} />}
+      </Suspense>
     </QueryClientProvider>
   )
 }

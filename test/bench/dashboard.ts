@@ -74,8 +74,8 @@ export const benchDashboard = (): Promise<void> =>
         [`first page, CPU ${CPU_SLOWDOWN} times slower, cold`, ...milliseconds(first.times), '1,000 ms'],
         ['first page, gzip', `${(first.bytes / 1000).toFixed(0)} kB`, '', '250 kB'],
         ["from a round's end to its point on the curve", ...milliseconds(points), '500 ms'],
-        [`list of ${DEVICES.toLocaleString('en')} devices, from the click`, ...milliseconds(lists.pages), ''],
-        ['search in it, from the last key', ...milliseconds(lists.searches), ''],
+        [`list of ${DEVICES.toLocaleString('en')} devices, from the click`, ...milliseconds(lists.pages), '200 ms'],
+        ['search in it, from the last key', ...milliseconds(lists.searches), '200 ms'],
       ],
     )
   })
@@ -149,6 +149,14 @@ const pendingRound = async ({ device }: Trainee): Promise<string> => {
   }
 }
 
+/** When the page gets the next event of this kind, in the browser's own clock; ask before it happens. */
+const nextEvent = async (page: Page, type: string): Promise<() => Promise<number>> => {
+  await page.evaluate((kind) => {
+    window.addEventListener(kind, () => Object.assign(window, { seenAt: Date.now() }), { capture: true, once: true })
+  }, type)
+  return () => page.evaluate(() => (window as unknown as { seenAt: number }).seenAt)
+}
+
 /** From a click on Devices until the first rows are drawn, and from a search's last key until the one row that it finds is. */
 const deviceLists = async (browser: Browser, baseUrl: string) => {
   const pages: number[] = []
@@ -157,13 +165,15 @@ const deviceLists = async (browser: Browser, baseUrl: string) => {
     const page = await browser.newPage()
     await page.goto(baseUrl)
     await whenSeen(page, HOME)
-    const clicked = Date.now()
+    const clicked = await nextEvent(page, 'click')
     await page.getByRole('link', { name: 'Devices', exact: true }).click()
-    pages.push((await whenSeen(page, 'tbody a[href^="/devices/"]')).atMs - clicked)
+    const listed = await whenSeen(page, 'tbody a[href^="/devices/"]')
+    pages.push(listed.atMs - (await clicked()))
     const device = `device-${DEVICES - 1 - visit}`
-    const typed = Date.now()
+    const typed = await nextEvent(page, 'input')
     await page.getByRole('searchbox').fill(device)
-    searches.push((await whenSeen(page, `tbody a[href^="/devices/${device}"]`)).atMs - typed)
+    const found = await whenSeen(page, `tbody a[href^="/devices/${device}"]`)
+    searches.push(found.atMs - (await typed()))
     await page.close()
   }
   return { pages, searches }

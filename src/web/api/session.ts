@@ -52,6 +52,13 @@ export const useMay = (): ((scope: Scope) => boolean) => {
   return (scope) => scopes.includes(scope)
 }
 
+/** The same outside of components; null where nobody may do anything yet. */
+export const mayNow = (): ((scope: Scope) => boolean) | null => {
+  const session = queries.getQueryData<Session>(KEY)
+  if (session === undefined || !session.signed_in || session.person?.restriction != null) return null
+  return (scope) => session.scopes.includes(scope)
+}
+
 /** Null when the browser is signed in; else what it must show before. @throws ApiError when the credentials are not valid */
 export const signIn = async (by: Credentials): Promise<SecondFactorStep | null> => {
   const answer = await open(by)

@@ -1,16 +1,14 @@
-import { type ComponentType, lazy } from 'react'
+import { lazy } from 'react'
+import { mayNow } from '../api/session.ts'
+import type { LoadedPage } from '../shell/page-entry.ts'
 import { PAGES } from './pages.ts'
 
-interface Loaded {
-  readonly default: ComponentType
-}
-
-const loaded = new Map<string, Loaded>()
+const loaded = new Map<string, LoadedPage>()
 
 /** React renders at once what such a promise has; a real one it awaits first, and shows meanwhile that something loads. */
-const ready = (area: Loaded): Promise<Loaded> =>
+const ready = (area: LoadedPage): Promise<LoadedPage> =>
   // biome-ignore lint/suspicious/noThenProperty: it is to be taken for a promise
-  ({ then: (resolve: (area: Loaded) => void) => resolve(area) }) as unknown as Promise<Loaded>
+  ({ then: (resolve: (area: LoadedPage) => void) => resolve(area) }) as unknown as Promise<LoadedPage>
 
 /** The areas as components that are loaded when they are first shown. */
 export const AREAS = PAGES.map(({ path, load }) => ({
@@ -21,8 +19,27 @@ export const AREAS = PAGES.map(({ path, load }) => ({
   }),
 }))
 
-/** Loads the area of an address before it is shown. */
-export const preloadArea = async (address: string): Promise<void> => {
+/** Safari has no such callback. */
+const whenIdle = (work: () => void): unknown =>
+  'requestIdleCallback' in window ? requestIdleCallback(work, { timeout: 2000 }) : setTimeout(work, 200)
+
+/** Loads the code of all other areas while the browser has nothing else to do, so that a click on one shows it at once. */
+export const loadOthers = async (): Promise<void> => {
+  for (const { path, load } of PAGES) {
+    await new Promise<void>((done) => whenIdle(() => done()))
+    // What cannot be loaded now is asked for again when it is visited.
+    const area = await load().catch(() => null)
+    if (area !== null) loaded.set(path, area)
+  }
+}
+
+/** Loads the area of an address, and asks for what it shows first once it is known who is signed in. */
+export const preloadArea = async (address: string, session: Promise<void>): Promise<void> => {
   const page = PAGES.find(({ path }) => (path === '/' ? address === path : `${address}/`.startsWith(`${path}/`)))
-  if (page !== undefined) loaded.set(page.path, await page.load())
+  if (page === undefined) return
+  const area = await page.load()
+  loaded.set(page.path, area)
+  await session
+  const may = mayNow()
+  if (may !== null) area.preload?.(may)
 }

@@ -2,7 +2,12 @@ import type { PageEntry } from '../shell/page-entry.ts'
 
 /** The areas, in the order of the navigation. One row adds one: its folder has an `area.tsx` with the area's routes. */
 export const PAGES: readonly PageEntry[] = [
-  { name: 'Home', path: '/', key: 'h', load: () => import('./home/area.tsx').then((area) => ({ default: area.Area })) },
+  {
+    name: 'Home',
+    path: '/',
+    key: 'h',
+    load: () => import('./home/area.tsx').then((area) => ({ default: area.Area, preload: area.preload })),
+  },
   {
     name: 'Devices',
     path: '/devices',

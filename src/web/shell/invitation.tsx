@@ -4,15 +4,6 @@ import { api } from '../api/client.ts'
 import { Loaded } from '../parts/layout.tsx'
 import { SignInForm } from './sign-in-form.tsx'
 
-const FRAGMENT = /^#invitation=([\w-]{43})$/
-
-/** The token of an invitation's link, which is taken out of the address before anything else sees it. */
-export const takeInvitation = (): string | null => {
-  const token = FRAGMENT.exec(window.location.hash)?.[1] ?? null
-  if (token !== null) window.history.replaceState(null, '', window.location.pathname + window.location.search)
-  return token
-}
-
 /** Where an invited person makes their account. */
 export const Invitation = ({ token, onDone }: { readonly token: string; readonly onDone: (email: string) => void }) => {
   const invitation = useQuery({

@@ -1,4 +1,11 @@
 import type { ComponentType } from 'react'
+import type { Scope } from '../../domain/access.ts'
+
+export interface LoadedPage {
+  readonly default: ComponentType
+  /** Asks for what the page shows first, so that it is drawn once. */
+  readonly preload?: (may: (scope: Scope) => boolean) => void
+}
 
 /** One area of the dashboard: a row of the navigation, and a chunk that is loaded when it is visited. */
 export interface PageEntry {
@@ -7,5 +14,5 @@ export interface PageEntry {
   readonly path: string
   /** `g` and this key go there. */
   readonly key: string
-  readonly load: () => Promise<{ readonly default: ComponentType }>
+  readonly load: () => Promise<LoadedPage>
 }

@@ -4,17 +4,6 @@ import { Loaded, Problem } from '../parts/layout.tsx'
 import { SignInForm } from './sign-in-form.tsx'
 import { TryButton } from './try-button.tsx'
 
-/** Where the identity provider sends the browser back to. */
-const CALLBACK = '/sign-in/callback'
-
-/** What the identity provider appended to the address, which is taken out of it before anything else sees it. */
-export const takeProviderAnswer = (): string | null => {
-  const { pathname, search } = window.location
-  if (pathname !== CALLBACK) return null
-  window.history.replaceState(null, '', '/')
-  return search.slice(1)
-}
-
 /** Leaves for the identity provider; for the organization that the form around it names, where it has such a field. */
 export const ByProvider = ({ provider }: { readonly provider: string | null }) => {
   if (provider === null) return null

@@ -2,15 +2,6 @@ import { signIn } from '../api/session.ts'
 import { Button } from '../parts/layout.tsx'
 import { SignInForm } from './sign-in-form.tsx'
 
-const FRAGMENT = /^#sign-in=([\w-]{43})$/
-
-/** The code of a link, which is taken out of the address before anything else sees it. */
-export const takeLinkCode = (): string | null => {
-  const code = FRAGMENT.exec(window.location.hash)?.[1] ?? null
-  if (code !== null) window.history.replaceState(null, '', window.location.pathname + window.location.search)
-  return code
-}
-
 /** Asks before a link signs this browser in: whoever made it could be somebody else, who wants it to work for them. */
 export const SignInLink = ({ code, onDone }: { readonly code: string; readonly onDone: () => void }) => (
   <SignInForm

@@ -14,6 +14,8 @@ type Device = AnswerOf<'/api/v1/fleet/devices'>['devices'][number]
 
 const DEFAULTS = { q: '', status: '', platform: '', sort: 'device_id', desc: false }
 const MAX_COUNTED = 100_000
+/** Twice what a screen shows: the end asks for more before it comes into view. */
+const PAGE = 50
 
 const STATUSES = [
   ['', 'Any status'],
@@ -67,7 +69,7 @@ export const DevicesPage = () => {
     q,
     sort: sort as 'device_id',
     order: desc ? ('desc' as const) : ('asc' as const),
-    limit: 100,
+    limit: PAGE,
     ...(status !== '' && { status: status as 'active' }),
     ...(platform !== '' && { platform: platform as Device['platform'] }),
   }

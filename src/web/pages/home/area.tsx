@@ -4,12 +4,13 @@ import { Columns, Figures, Loaded, PageHeader, Panel, Quiet } from '../../parts/
 import { Sparkline } from '../../parts/meter.tsx'
 import { count, percent, plural } from '../../text/format.ts'
 import { Attention } from './attention.tsx'
+import { STATUS, SUMMARY } from './reads.ts'
 import { Recent } from './recent.tsx'
 import { Running } from './running.tsx'
 
 const Fleet = () => {
-  const summary = useApi('/api/v1/fleet/summary', {}, { everyMs: 30_000 })
-  const status = useApi('/api/v1/status', {})
+  const summary = useApi(...SUMMARY, { everyMs: 30_000 })
+  const status = useApi(...STATUS)
   return (
     <Loaded query={summary}>
       {({ total, active, last_heard, platforms }) => (
@@ -59,6 +60,8 @@ const Fleet = () => {
     </Loaded>
   )
 }
+
+export { preload } from './reads.ts'
 
 /** The fleet now, what runs, what needs a person, and what changed lately. */
 export const Area = () => {

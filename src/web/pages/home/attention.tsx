@@ -6,6 +6,7 @@ import { Empty, Loaded, Panel, Quiet } from '../../parts/layout.tsx'
 import { Ago } from '../../parts/now.tsx'
 import { measure } from '../../text/format.ts'
 import styles from './home.module.css'
+import { APPROVALS, FEDERATIONS, JOBS, PAUSED_ROLLOUTS, ROUNDS } from './reads.ts'
 import type { Seen } from './seen.ts'
 
 interface Item {
@@ -21,11 +22,9 @@ interface Item {
 const DAY_MS = 24 * 60 * 60 * 1000
 const isRecent = (time: string | null): boolean => time !== null && Date.now() - Date.parse(time) < DAY_MS
 
-const MAX_FEDERATIONS = 20
-
 /** Federations whose privacy budget is spent: no private round of theirs can start. */
 const useSpentBudgets = (enabled: boolean): readonly Item[] => {
-  const query = useApi('/api/v1/federations', { query: { limit: MAX_FEDERATIONS } }, { enabled })
+  const query = useApi(...FEDERATIONS, { enabled })
   const federations = query.data?.federations ?? []
   const budgets = useQueries({
     queries: federations.map(({ id }) => {
@@ -47,10 +46,10 @@ const useSpentBudgets = (enabled: boolean): readonly Item[] => {
 
 /** What failed or waits for a person, each with its reason: jobs, rounds, paused rollouts, approvals and spent privacy budgets. */
 export const Attention = ({ training, models }: Seen) => {
-  const jobs = useApi('/api/v1/training/jobs', { query: { limit: 50 } }, { enabled: training })
-  const rounds = useApi('/api/v1/training/rounds', { query: { limit: 50 } }, { enabled: training })
-  const paused = useApi('/api/v1/rollouts', { query: { status: 'paused', limit: 20 } }, { enabled: models })
-  const approvals = useApi('/api/v1/approvals', { query: { status: 'pending', limit: 20 } }, { enabled: models })
+  const jobs = useApi(...JOBS, { enabled: training })
+  const rounds = useApi(...ROUNDS, { enabled: training })
+  const paused = useApi(...PAUSED_ROLLOUTS, { enabled: models })
+  const approvals = useApi(...APPROVALS, { enabled: models })
   const waiting = (jobs.data?.jobs ?? []).filter((job) => job.status === 'running' && job.waiting_for !== null)
   const budgets = useSpentBudgets(training)
   const items: readonly Item[] = [

@@ -4,16 +4,16 @@ import { toneOf } from '../../parts/badge.tsx'
 import { Empty, Loaded, Panel } from '../../parts/layout.tsx'
 import { type Moment, Timeline } from '../../parts/timeline.tsx'
 import { measure, words } from '../../text/format.ts'
+import { JOBS, MODELS, ROUNDS } from './reads.ts'
 import type { Seen } from './seen.ts'
 
 const MOST = 12
 
 /** What changed lately: jobs, rounds and models, newest first. */
 export const Recent = ({ training, models: seesModels }: Seen) => {
-  // As many as other parts of the page ask for: one request serves them all.
-  const rounds = useApi('/api/v1/training/rounds', { query: { limit: 50 } }, { enabled: training })
-  const jobs = useApi('/api/v1/training/jobs', { query: { limit: 50 } }, { enabled: training })
-  const models = useApi('/api/v1/models', { query: { limit: 10, round_models: false } }, { enabled: seesModels })
+  const rounds = useApi(...ROUNDS, { enabled: training })
+  const jobs = useApi(...JOBS, { enabled: training })
+  const models = useApi(...MODELS, { enabled: seesModels })
   const moments: Moment[] = [
     ...(rounds.data?.rounds ?? []).map((round) => ({
       key: round.id,

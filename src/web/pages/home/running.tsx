@@ -6,6 +6,7 @@ import { Empty, Loaded, Panel, Quiet } from '../../parts/layout.tsx'
 import { Meter } from '../../parts/meter.tsx'
 import { plural } from '../../text/format.ts'
 import styles from './home.module.css'
+import { ACTIVE_ROLLOUTS, EXPERIMENTS, ROUNDS, RUNNING_JOBS } from './reads.ts'
 import type { Seen } from './seen.ts'
 
 const Jobs = ({ jobs }: { readonly jobs: AnswerOf<'/api/v1/training/jobs'>['jobs'] }) =>
@@ -26,10 +27,10 @@ const Jobs = ({ jobs }: { readonly jobs: AnswerOf<'/api/v1/training/jobs'>['jobs
 
 /** Training that goes on, and versions on their way to devices. */
 export const Running = ({ training, models }: Seen) => {
-  const jobs = useApi('/api/v1/training/jobs', { query: { status: 'running', limit: 20 } }, { enabled: training })
-  const rounds = useApi('/api/v1/training/rounds', { query: { limit: 50 } }, { enabled: training })
-  const rollouts = useApi('/api/v1/rollouts/active', {}, { enabled: models })
-  const experiments = useApi('/api/v1/experiments', { query: { status: 'running', limit: 20 } }, { enabled: models })
+  const jobs = useApi(...RUNNING_JOBS, { enabled: training })
+  const rounds = useApi(...ROUNDS, { enabled: training })
+  const rollouts = useApi(...ACTIVE_ROLLOUTS, { enabled: models })
+  const experiments = useApi(...EXPERIMENTS, { enabled: models })
   const alone = (rounds.data?.rounds ?? []).filter(
     ({ status, job_id }) => job_id === undefined && (status === 'active' || status === 'aggregating'),
   )

@@ -1,0 +1,36 @@
+import type { Scope } from '../../../domain/access.ts'
+import { prefetch } from '../../api/use-api.ts'
+
+/** What Home asks for: parts of the page that need the same ask once. */
+export const SUMMARY = ['/api/v1/fleet/summary', {}] as const
+export const STATUS = ['/api/v1/status', {}] as const
+export const JOBS = ['/api/v1/training/jobs', { query: { limit: 50 } }] as const
+export const RUNNING_JOBS = ['/api/v1/training/jobs', { query: { status: 'running', limit: 20 } }] as const
+export const ROUNDS = ['/api/v1/training/rounds', { query: { limit: 50 } }] as const
+export const FEDERATIONS = ['/api/v1/federations', { query: { limit: 20 } }] as const
+export const PAUSED_ROLLOUTS = ['/api/v1/rollouts', { query: { status: 'paused', limit: 20 } }] as const
+export const ACTIVE_ROLLOUTS = ['/api/v1/rollouts/active', {}] as const
+export const APPROVALS = ['/api/v1/approvals', { query: { status: 'pending', limit: 20 } }] as const
+export const EXPERIMENTS = ['/api/v1/experiments', { query: { status: 'running', limit: 20 } }] as const
+export const MODELS = ['/api/v1/models', { query: { limit: 10, round_models: false } }] as const
+
+/** Asks for them before the page is first drawn, so that it is drawn once. */
+export const preload = (may: (scope: Scope) => boolean): void => {
+  if (may('devices:read')) {
+    prefetch(...SUMMARY)
+    prefetch(...STATUS)
+  }
+  if (may('training:read')) {
+    prefetch(...JOBS)
+    prefetch(...ROUNDS)
+    prefetch(...FEDERATIONS)
+    prefetch(...RUNNING_JOBS)
+  }
+  if (may('models:read')) {
+    prefetch(...PAUSED_ROLLOUTS)
+    prefetch(...APPROVALS)
+    prefetch(...ACTIVE_ROLLOUTS)
+    prefetch(...EXPERIMENTS)
+    prefetch(...MODELS)
+  }
+}

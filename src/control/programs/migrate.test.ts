@@ -1,20 +1,25 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder, freshDataDir, freshPostgresUrl, hasPostgres } from '../../../test/databases.ts'
 import { builtFile } from '../../../test/e2e/built-program.ts'
 import { runBuilt } from '../../../test/e2e/built-svc.ts'
+import { noSwift, SWIFT_KEYS, startSwift } from '../../../test/swift.ts'
 import { readConfig } from '../../config.ts'
+import { parseStorageUrl, type StorageLocation } from '../../domain/storage-location.ts'
 import { unpackFolder } from '../../platform/db/embedded/template.ts'
 import { createControlPlane } from '../app.ts'
 
 const RELEASE = new URL('../../../test/fixtures/releases/1.0.0/', import.meta.url)
 
-const start = async (settings: { dataDir: string; databaseUrl: string | null }, now: Date) => {
+const start = async (
+  settings: { dataDir: string; databaseUrl: string | null; storage?: StorageLocation },
+  now: Date,
+) => {
   const env = { SERVICE_LOG_LEVEL: 'error', SERVICE_RATE_LIMIT_PER_MINUTE: '100000', SERVICE_CONVERSIONS: 'off' }
   const service = await createControlPlane({ ...readConfig(env), ...settings, port: 0 }, { now: () => now })
   const request = async (method: 'GET' | 'POST', path: string, key: string, payload?: object) => {
@@ -22,7 +27,13 @@ const start = async (settings: { dataDir: string; databaseUrl: string | null }, 
     const response = await service.app.inject({ method, url: `/api/v1${path}`, headers, ...(payload && { payload }) })
     return { path, status: response.statusCode, body: response.json() }
   }
-  return { request, close: () => service.close() }
+  const bytes = async (path: string, key: string): Promise<Buffer> => {
+    const headers = { authorization: `Bearer ${key}` }
+    const response = await service.app.inject({ method: 'GET', url: `/api/v1${path}`, headers })
+    expect([path, response.statusCode]).toEqual([path, 200])
+    return response.rawPayload
+  }
+  return { request, bytes, close: () => service.close() }
 }
 
 /** Every file of a folder with the hash of its bytes. */
@@ -39,9 +50,14 @@ const contentOf = async (folder: string): Promise<readonly string[]> => {
 }
 
 /** Starts the move, and kills it when it has said this. */
-const killedAt = async (words: string, argv: readonly string[], dataDir: string): Promise<void> => {
+const killedAt = async (
+  words: string,
+  argv: readonly string[],
+  dataDir: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<void> => {
   const child = spawn(process.execPath, [await builtFile('main.js'), ...argv], {
-    env: { PATH: process.env.PATH, SERVICE_DATA_DIR: dataDir, SERVICE_LOG_LEVEL: 'error' },
+    env: { PATH: process.env.PATH, SERVICE_DATA_DIR: dataDir, SERVICE_LOG_LEVEL: 'error', ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   const exited = once(child, 'exit')
@@ -112,6 +128,42 @@ it.skipIf(!hasPostgres())(
       exitCode: 1,
       stderr: expect.stringContaining('The target has tables already (analytics_queries,'),
     })
+  },
+)
+
+it.skipIf(!hasPostgres() || noSwift() !== null)(
+  'moves the stored files to S3 as well, over a kill in their midst, and names a damaged one (skipped without PostgreSQL or Swift)',
+  async () => {
+    const dataDir = `${await emptyFolder()}/data`
+    await unpackFolder(await readFile(new URL('data-folder.br', RELEASE)), dataDir)
+    const { key } = JSON.parse(await readFile(new URL('data-folder.json', RELEASE), 'utf8')) as { key: string }
+    const old = await start({ dataDir, databaseUrl: null }, new Date('2026-11-01T00:00:00Z'))
+    const { models } = (await old.request('GET', '/models', key)).body as { models: { id: string }[] }
+    const download = async (at: typeof old, id: string) =>
+      (await at.bytes(`/models/${id}/versions/1/download`, key)).toString('base64')
+    const before = await Promise.all(models.map(({ id }) => download(old, id)))
+    const damaged = createHash('sha256').update(Buffer.from(before[0]!, 'base64')).digest('hex')
+    await old.close()
+    await writeFile(join(dataDir, 'blobs', 'sha256', damaged.slice(0, 2), damaged), 'something else')
+
+    const swift = await startSwift()
+    const storage = `s3://weights/moved?endpoint=${swift.endpoint}&region=us-east-1`
+    const databaseUrl = await freshPostgresUrl('template1')
+    const argv = ['migrate', '--to', databaseUrl, '--storage', storage]
+    await killedAt('Copying the stored files', argv, dataDir, SWIFT_KEYS)
+    await expect(start({ dataDir, databaseUrl }, new Date())).rejects.toThrow('run svc migrate again')
+    const { stdout, stderr, exitCode } = await runBuilt([...argv, '--data-dir', dataDir], SWIFT_KEYS)
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 0 })
+    expect(stderr).toContain(`The stored file ${damaged} is damaged or missing.`)
+    expect(stdout).toContain(`SERVICE_STORAGE_URL=${storage}`)
+
+    await rm(join(dataDir, 'blobs'), { recursive: true })
+    const location = parseStorageUrl(storage) as StorageLocation
+    const moved = await start({ dataDir, databaseUrl, storage: location }, new Date('2026-11-01T00:00:00Z'))
+    onTestFinished(moved.close)
+    const sound = models.map(({ id }, at) => ({ id, bytes: before[at]! })).filter(({ bytes }) => bytes !== before[0])
+    expect(sound.length).toBeGreaterThan(1)
+    for (const { id, bytes } of sound) expect(await download(moved, id)).toBe(bytes)
   },
 )
 

@@ -94,10 +94,17 @@ export const migrate = async ({ config, text, result, progress }: ProgramOptions
       const source = await openDatabase({ url: null, dataDir: scratch, log: silent })
       try {
         const fingerprint = createHash('sha256').update(control).digest('hex')
-        const moved = await moveDatabase(source.sql, target, { fingerprint, migrations: MIGRATIONS, progress })
-        progress(storage === null ? 'Hashing the stored files' : `Copying the stored files to ${text('storage')}`)
         const elsewhere = storage === null ? null : (await openStorage({ ...config, storage })).blobs
-        const damaged = await checkFiles(source, (await openStorage(config)).blobs, elsewhere)
+        let damaged: readonly string[] = []
+        const moved = await moveDatabase(source.sql, target, {
+          fingerprint,
+          migrations: MIGRATIONS,
+          progress,
+          beforeEnd: async () => {
+            progress(storage === null ? 'Hashing the stored files' : `Copying the stored files to ${text('storage')}`)
+            damaged = await checkFiles(source, (await openStorage(config)).blobs, elsewhere)
+          },
+        })
         for (const sha256 of damaged) progress(`The stored file ${sha256} is damaged or missing.`)
         result(
           { ...moved, damaged_files: damaged.length },

@@ -106,6 +106,8 @@ export const moveDatabase = (
     readonly fingerprint: string
     readonly migrations: readonly Migration[]
     progress(words: string): void
+    /** What belongs to the move beside the rows: until it is done, no service starts on the target. Done again by a run that goes on. */
+    beforeEnd(): Promise<void>
   },
 ): Promise<Moved> =>
   target.sql.connection().execute(async (held) => {
@@ -121,7 +123,7 @@ export const moveDatabase = (
 const move = async (
   source: Executor,
   target: Database,
-  { fingerprint, migrations, progress }: Parameters<typeof moveDatabase>[2],
+  { fingerprint, migrations, progress, beforeEnd }: Parameters<typeof moveDatabase>[2],
 ): Promise<Moved> => {
   const applied = await migrationsOf(source, migrations)
   await target.transaction((tx) => beginMove(tx, fingerprint))
@@ -136,6 +138,7 @@ const move = async (
   await copySequences(source, target)
   progress('Comparing')
   const total = await verify(source, target, shapes)
+  await beforeEnd()
   await target.transaction(async (tx) => {
     await withoutTimeouts(tx)
     await finishMove(tx)

@@ -1,0 +1,139 @@
+// An installation of 10,000 devices and 10 GB of models, moved by `svc migrate` to PostgreSQL and S3 (Swift), and compared.
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { openAsBlob, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
+import { freePort } from '../postgres-program.ts'
+import { type CleanUps, withCleanUps } from './clean-ups.ts'
+import { printTable } from './figures.ts'
+import { DEVICES_PATH, registerFleet } from './fleet.ts'
+import { startLoadGenerator } from './load.ts'
+import { startCluster } from './postgres-cluster.ts'
+import { writeRandomFile } from './random-file.ts'
+import { type ServiceUnderTest, startProgram } from './service-under-test.ts'
+
+const DIST = fileURLToPath(new URL('../../dist/', import.meta.url))
+const SWIFT = fileURLToPath(new URL('../fixtures/swift/serve.py', import.meta.url))
+const DEVICES = 10_000
+const FILES = Number(process.env.BENCH_MOVE_FILES ?? 100)
+const FILE_BYTES = 6 * 16 * 1024 * 1024
+const KEYS = { AWS_ACCESS_KEY_ID: 'test:tester', AWS_SECRET_ACCESS_KEY: 'testing' }
+
+const startStore = async (cleanUps: CleanUps): Promise<string> => {
+  const port = await freePort()
+  const child = spawn('/usr/bin/python3', [SWIFT, cleanUps.folder('swift'), `${port}`], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
+  cleanUps.add(() => void child.kill('SIGKILL'))
+  const lines = createInterface({ input: child.stdout })
+  await new Promise<void>((done) => lines.on('line', (line) => line === 'ready' && done()))
+  const endpoint = `http://127.0.0.1:${port}`
+  const client = new S3Client({
+    endpoint,
+    region: 'us-east-1',
+    forcePathStyle: true,
+    credentials: { accessKeyId: KEYS.AWS_ACCESS_KEY_ID, secretAccessKey: KEYS.AWS_SECRET_ACCESS_KEY },
+  })
+  await client.send(new CreateBucketCommand({ Bucket: 'weights' }))
+  client.destroy()
+  return `s3://weights/moved?endpoint=${endpoint}&region=us-east-1`
+}
+
+/** Each file as a version of one model; returns their hashes. */
+const upload = async (service: ServiceUnderTest, key: string, cleanUps: CleanUps): Promise<string[]> => {
+  const at = `http://127.0.0.1:${service.port}/api/v1/models`
+  const authorization = `Bearer ${key}`
+  const headers = { authorization, 'content-type': 'application/json' }
+  const made = await fetch(at, { method: 'POST', headers, body: JSON.stringify({ name: 'moved' }) })
+  if (!made.ok) throw new Error(await made.text())
+  const path = join(cleanUps.folder('file'), 'weights.bin')
+  const hashes: string[] = []
+  for (let n = 0; n < FILES; n++) {
+    hashes.push(writeRandomFile(path, FILE_BYTES))
+    const body = new FormData()
+    body.set('version', `${n + 1}`)
+    body.set('file', await openAsBlob(path), 'weights.bin')
+    const sent = await fetch(`${at}/moved/versions/upload`, { method: 'POST', headers: { authorization }, body })
+    if (!sent.ok) throw new Error(await sent.text())
+  }
+  return hashes
+}
+
+const differing = async (service: ServiceUnderTest, key: string, hashes: readonly string[]): Promise<number> => {
+  let count = 0
+  for (const [n, expected] of hashes.entries()) {
+    const url = `http://127.0.0.1:${service.port}/api/v1/models/moved/versions/${n + 1}/download`
+    const response = await fetch(url, { headers: { authorization: `Bearer ${key}` } })
+    const hash = createHash('sha256')
+    for await (const chunk of response.body!) hash.update(chunk)
+    if (!response.ok || hash.digest('hex') !== expected) count++
+  }
+  return count
+}
+
+const migrate = async (argv: readonly string[]): Promise<string> => {
+  const child = spawn(process.execPath, [join(DIST, 'cli/main.js'), 'migrate', ...argv], {
+    env: { PATH: process.env.PATH, ...KEYS },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let said = ''
+  child.stdout.on('data', (bytes) => (said += bytes))
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error(`svc migrate ended with ${code}.`)
+  return said
+}
+
+const timed = async <T>(work: () => Promise<T>): Promise<[result: T, seconds: number]> => {
+  const began = performance.now()
+  return [await work(), (performance.now() - began) / 1000]
+}
+
+/** Needs `npm run build`, PostgreSQL, Swift, and three times the files' size on the disk. */
+export const benchMove = (): Promise<void> =>
+  withCleanUps(async (cleanUps) => {
+    const cluster = await startCluster(cleanUps)
+    if (cluster === null) return
+    const folder = join(cleanUps.folder('data'), 'data')
+    const program = join(DIST, 'main.js')
+    let key = ''
+    let hashes: string[] = []
+    let uploading = 0
+    await withCleanUps(async (first) => {
+      const service = await startProgram(first, { name: 'old', program, settings: { SERVICE_DATA_DIR: folder } })
+      const fleet = await registerFleet(startLoadGenerator(first), service, DEVICES)
+      key = fleet[0]!.key
+      ;[hashes, uploading] = await timed(() => upload(service, key, first))
+    })
+    const storage = await startStore(cleanUps)
+    const databaseUrl = await cluster.newDatabase()
+    const [said, moving] = await timed(() => migrate(['--to', databaseUrl, '--storage', storage, '--data-dir', folder]))
+    console.log(said.trim())
+    rmSync(join(folder, 'blobs'), { recursive: true })
+    const settings = {
+      SERVICE_DATA_DIR: folder,
+      SERVICE_DATABASE_URL: databaseUrl,
+      SERVICE_STORAGE_URL: storage,
+      ...KEYS,
+    }
+    const service = await startProgram(cleanUps, { name: 'new', program, settings })
+    const [wrong, reading] = await timed(() => differing(service, key, hashes))
+    const listed = await fetch(`http://127.0.0.1:${service.port}${DEVICES_PATH}&limit=1`, {
+      headers: { authorization: `Bearer ${key}` },
+    })
+    const { total } = (await listed.json()) as { total: number }
+    const megabytes = (FILES * FILE_BYTES) / 1e6
+    const rate = (seconds: number) => [seconds.toFixed(0), (megabytes / seconds).toFixed(0)]
+    printTable(
+      [`${FILES} files, ${(megabytes / 1000).toFixed(1)} GB`, 'seconds', 'MB/s'],
+      [
+        ['uploaded to the old installation', ...rate(uploading)],
+        ['svc migrate, rows and files', ...rate(moving)],
+        ['downloaded from the new one and hashed', ...rate(reading)],
+      ],
+    )
+    console.log(`${total} devices of ${DEVICES}; ${wrong} files of ${FILES} differ`)
+  })

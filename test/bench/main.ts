@@ -11,6 +11,7 @@ import { benchFleetSize } from './fleet-size.ts'
 import { benchHeartbeats } from './heartbeats.ts'
 import { benchIdle } from './idle.ts'
 import { benchInference } from './inference.ts'
+import { benchManyUpdates } from './many-updates.ts'
 import { benchMove } from './move.ts'
 import { benchRobustAggregation } from './robust-aggregation.ts'
 import { benchRolloutFleet } from './rollout-fleet.ts'
@@ -36,6 +37,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   dashboard: benchDashboard,
   assignments: benchAssignments,
   'rollout-fleet': benchRolloutFleet,
+  'many-updates': benchManyUpdates,
   move: benchMove,
   'artifact-download': benchArtifactDownload,
   inference: benchInference,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { fasterApart, measureCosts } from './batch-costs.ts'
+import { costsWhenIdle, fasterApart, measureCosts } from './batch-costs.ts'
 import { type BatchContext, openContext } from './binding/batch-context.ts'
 import { loadAddon } from './binding/load-addon.ts'
 import { loadModel } from './binding/load-model.ts'
@@ -24,13 +24,13 @@ const clockOf = (costs: readonly number[]) => {
 }
 
 test('what was not measured lies on the line between its neighbors, and beyond the last in proportion', async () => {
-  const costs = await measureCosts(context, clockOf([14, 21, 27, 21, 35, 36]))
+  const costs = (await measureCosts(context, clockOf([14, 21, 27, 21, 35, 36])))!
   expect([1, 2, 3, 4, 5, 6, 8, 16].map(costs.of)).toEqual([14, 21, 27, 21, 28, 35, 36, 72])
   expect([1, 2, 3, 4, 8, 9].map((streams) => fasterApart(costs, streams))).toEqual(Array(6).fill(false))
 })
 
 test('few streams run one after another where their batches cost more than that', async () => {
-  const costs = await measureCosts(context, clockOf([10, 30, 50, 41, 70, 80]))
+  const costs = (await measureCosts(context, clockOf([10, 30, 50, 41, 70, 80])))!
   expect([1, 2, 3, 4, 6, 8, 9].map((streams) => fasterApart(costs, streams))).toEqual([
     false,
     true,
@@ -40,4 +40,28 @@ test('few streams run one after another where their batches cost more than that'
     false,
     false,
   ])
+})
+
+test('they are measured when nothing else is computed, again where that began meanwhile, and until then none run apart', async () => {
+  const contexts = { opened: 0, closed: 0 }
+  // Work comes in the midst of the first measurement.
+  const idle = [true, true, true, false]
+  const model = await loadModel('models/starter.gguf', await loadAddon(null))
+  const costs = costsWhenIdle({
+    open: async () => {
+      contexts.opened++
+      const own = await openContext(model, { slots: 1, contextTokens: 32, batchTokens: 8, threads: 1 })
+      const close = async (): Promise<void> => {
+        contexts.closed++
+        await own.close()
+      }
+      return { ...own, close }
+    },
+    clock: clockOf([10, 30, 50, 41, 70, 80]),
+    isIdle: () => idle.shift() ?? true,
+  })
+  expect([1, 2, 8].map(costs.of)).toEqual([1, 2, 8])
+  expect(fasterApart(costs, 2)).toBe(false)
+  await expect.poll(() => contexts, { timeout: 20_000 }).toEqual({ opened: 2, closed: 2 })
+  expect(costs.of(8)).not.toBe(8)
 })

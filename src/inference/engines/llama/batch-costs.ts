@@ -38,9 +38,13 @@ export const processorClock = (threads: number) => (): number => {
 
 /**
  * Measures them on the first sequence of an unused context: the fastest of a few runs each, by a clock of milliseconds. The
- * first run also brings the model's weights into memory.
+ * first run also brings the model's weights into memory. Null where `goesOn` said no between two runs.
  */
-export const measureCosts = async (context: BatchContext, clock: () => number): Promise<BatchCosts> => {
+export const measureCosts = async (
+  context: BatchContext,
+  clock: () => number,
+  goesOn: () => boolean = () => true,
+): Promise<BatchCosts | null> => {
   const once = async (size: number): Promise<number> => {
     const began = clock()
     const tokens = new Uint32Array(size)
@@ -55,12 +59,50 @@ export const measureCosts = async (context: BatchContext, clock: () => number): 
   for (let repeat = 0; repeat < REPEATS; repeat++) {
     for (const size of SIZES) {
       // Where time is short, the middle of the curve is drawn straight.
+      if (!goesOn()) return null
       const slow = performance.now() - began > TIMEOUT_MS
       if (slow && (repeat > 0 || (size !== 1 && size !== 4 && size !== 8))) continue
       fastest.set(size, Math.min(fastest.get(size) ?? Number.POSITIVE_INFINITY, await once(size)))
     }
   }
   return costsFrom([...fastest])
+}
+
+const LOOK_EVERY_MS = 1000
+
+/**
+ * Measures them once nothing else is computed, on a context of its own, and again later where that was interrupted: whoever has just
+ * started a large model waits for an answer. Until then a batch is taken to cost as much as its tokens, so that none run apart.
+ */
+export const costsWhenIdle = (parts: {
+  readonly open: () => Promise<BatchContext>
+  readonly clock: () => number
+  readonly isIdle: () => boolean
+}): BatchCosts => {
+  let known: BatchCosts = { of: (tokens) => tokens }
+  const measure = async (): Promise<boolean> => {
+    if (!parts.isIdle()) return false
+    const context = await parts.open()
+    try {
+      const measured = await measureCosts(context, parts.clock, parts.isIdle)
+      known = measured ?? known
+      return measured !== null
+    } finally {
+      await context.close()
+    }
+  }
+  const look = (): void => {
+    // Without memory for one more context nothing is lost: batches go on together.
+    const later = setTimeout(() => {
+      measure().then(
+        (isDone) => isDone || look(),
+        () => undefined,
+      )
+    }, LOOK_EVERY_MS)
+    later.unref()
+  }
+  look()
+  return { of: (tokens) => known.of(tokens) }
 }
 
 // Splitting has costs of its own, so it has to win clearly.

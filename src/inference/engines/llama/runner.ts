@@ -2,7 +2,7 @@ import { InferenceError } from '../../errors.ts'
 import type { GgufHeader } from '../../models/gguf/header.ts'
 import { templateTools } from '../../structured-output/tool-syntax.ts'
 import type { ChatMessage, ChatRequest, Tool } from '../engine.ts'
-import { fasterApart, measureCosts, processorClock } from './batch-costs.ts'
+import { costsWhenIdle, fasterApart, measureCosts, processorClock } from './batch-costs.ts'
 import { openContext } from './binding/batch-context.ts'
 import { loadAddon } from './binding/load-addon.ts'
 import { loadModel } from './binding/load-model.ts'
@@ -35,6 +35,9 @@ export interface Listener {
 // Larger batches compute prompts no faster on processors, and make the streams beside them wait.
 const BATCH_TOKENS = 256
 
+/** The context on which batches are measured. */
+const MEASURED_TOKENS = 32
+
 // More characters than any token has.
 const MAX_TOKEN_LENGTH = 512
 
@@ -45,7 +48,6 @@ export const openRunner = async (settings: Settings, header: GgufHeader, listene
   const context = await openContext(model, { ...plan, batchTokens, threads: settings.threads })
   // A graphics card's time is in no processor's.
   const clock = model.addon.getGpuType() ? () => performance.now() : processorClock(settings.threads)
-  const costs = await measureCosts(context, clock)
   const writePrompt = createPromptWriter(model)
   const { syntax } = templateTools(model.chatTemplate)
   const cache = createPrefixCache({
@@ -58,6 +60,16 @@ export const openRunner = async (settings: Settings, header: GgufHeader, listene
   const hold = createResponseGrammars(context)
   const checkSize = createSizeCheck((text) => model.tokenize(text, false))
   const slotManager = createSlotManager(plan.slots, context, cache)
+  // Guesses begin with the costs; else they are measured when there is time.
+  const measured = settings.draft === null ? null : await measureCosts(context, clock)
+  const costs =
+    measured ??
+    costsWhenIdle({
+      open: () =>
+        openContext(model, { slots: 1, contextTokens: MEASURED_TOKENS, batchTokens: 8, threads: settings.threads }),
+      clock,
+      isIdle: () => scheduler.isIdle(),
+    })
   const speculator =
     settings.draft === null ? null : await openSpeculator({ ...settings, ...plan, draft: settings.draft, model, costs })
   const scheduler = createScheduler({

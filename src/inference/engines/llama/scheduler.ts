@@ -10,6 +10,8 @@ export interface Scheduler {
   add(choice: Choice): void
   /** Nothing more is told about it, and its slot is free at the next step. */
   cancel(id: number): void
+  /** Nothing is computed, and nothing waits. */
+  isIdle(): boolean
 }
 
 export interface SchedulerParts extends ReportParts {
@@ -130,5 +132,6 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
       slotManager.cancel(id)
       wake()
     },
+    isIdle: () => !running,
   }
 }

@@ -12,6 +12,7 @@ import { Ago } from '../../parts/now.tsx'
 import { PAGE, Pager } from '../../parts/pager.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { plural } from '../../text/format.ts'
+import { shellWord } from '../../text/shell-word.ts'
 import { deviceHref } from '../../url/device-href.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import { AddDevices } from './add-devices.tsx'
@@ -78,7 +79,7 @@ const Members = ({ group }: { readonly group: Group }) => {
         <Loaded query={query}>
           {({ devices }) =>
             devices.length === 0 ? (
-              <Empty title="No device is in this group" command={`svc groups add ${group.name} pixel-7`}>
+              <Empty title="No device is in this group" command={`svc groups add ${shellWord(group.name)} pixel-7`}>
                 Add devices here, or with:
               </Empty>
             ) : (

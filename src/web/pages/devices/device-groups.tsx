@@ -2,6 +2,7 @@ import { Link } from 'wouter'
 import { useApi } from '../../api/use-api.ts'
 import { Empty, Loaded, Panel } from '../../parts/layout.tsx'
 import { plural } from '../../text/format.ts'
+import { shellWord } from '../../text/shell-word.ts'
 
 /** The groups that the device is in. */
 export const DeviceGroups = ({
@@ -18,7 +19,7 @@ export const DeviceGroups = ({
       <Loaded query={query}>
         {({ groups }) =>
           groups.length === 0 ? (
-            <Empty title="It is in no group" command={`svc groups add my-group ${device.device_id}`}>
+            <Empty title="It is in no group" command={`svc groups add my-group ${shellWord(device.device_id)}`}>
               Rollouts, deployments, experiments and policies can aim at a group:
             </Empty>
           ) : (

@@ -6,6 +6,7 @@ import { Id } from '../../parts/copy.tsx'
 import { Aside, Empty, Facts, Figures, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
 import { Ago } from '../../parts/now.tsx'
 import { count, measure, percent } from '../../text/format.ts'
+import { shellWord } from '../../text/shell-word.ts'
 import { ComparisonsTable } from './comparisons-table.tsx'
 import { decide } from './decision.ts'
 import { EstimateCurves } from './estimate-curves.tsx'
@@ -110,7 +111,7 @@ const Body = ({ experiment }: { readonly experiment: Experiment }) => {
       ))}
       {experiment.status === 'draft' ? (
         <Panel title="Not started">
-          <Empty title="No device has a variant yet" command={`svc experiments start ${experiment.name}`}>
+          <Empty title="No device has a variant yet" command={`svc experiments start ${shellWord(experiment.name)}`}>
             Start it here, or with:
           </Empty>
         </Panel>

@@ -4,6 +4,7 @@ import { Button, Empty, Loaded, Panel } from '../../parts/layout.tsx'
 import { Ago } from '../../parts/now.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { count } from '../../text/format.ts'
+import { shellWord } from '../../text/shell-word.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import { AnalyticsForm } from './analytics-form.tsx'
 import { AnalyticsResult } from './analytics-result.tsx'
@@ -70,7 +71,7 @@ const Analytics = ({ federation }: { readonly federation: Federation }) => {
             {data.queries.length === 0 ? (
               <Empty
                 title="Nothing was asked yet"
-                command={`svc analytics describe ${federation.name} local_accuracy --group-by federation_member`}
+                command={`svc analytics describe ${shellWord(federation.name)} local_accuracy --group-by federation_member`}
               >
                 Ask here, or with:
               </Empty>

@@ -12,6 +12,7 @@ import { Ago } from '../../parts/now.tsx'
 import { PAGE, Pager } from '../../parts/pager.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { count, plural } from '../../text/format.ts'
+import { shellWord } from '../../text/shell-word.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import { type Federation, OTHERS } from './types.ts'
 
@@ -107,7 +108,10 @@ export const FederationsPage = () => {
         {({ federations }) => (
           <Panel title="All federations" flush>
             {federations.length === 0 ? (
-              <Empty title="No federation yet" command={`svc federation create my-federation --org ${own ?? 'my-org'}`}>
+              <Empty
+                title="No federation yet"
+                command={`svc federation create my-federation --org ${shellWord(own ?? 'my-org')}`}
+              >
                 Members of a federation train together, share models, and spend one privacy budget. Create one here, or
                 with:
               </Empty>

@@ -9,6 +9,7 @@ import { FieldRow, Fields, NumberField, Outcome } from '../../parts/form.tsx'
 import { Button, Empty, Facts, Loaded, Panel, Problem } from '../../parts/layout.tsx'
 import { Meter } from '../../parts/meter.tsx'
 import { count, measure, plural } from '../../text/format.ts'
+import { shellWord } from '../../text/shell-word.ts'
 import styles from './federations.module.css'
 import { burnDown, forecastSteps } from './forecast.ts'
 import { useRole } from './role.ts'
@@ -178,7 +179,7 @@ export const PrivacyPanel = ({ federation }: { readonly federation: Federation }
               </Loaded>
             </div>
           ) : (
-            <Empty title="No budget is set" command={`svc federation budget ${federation.name} --epsilon 3`}>
+            <Empty title="No budget is set" command={`svc federation budget ${shellWord(federation.name)} --epsilon 3`}>
               Private rounds need one; the owner sets it here, or with:
             </Empty>
           )

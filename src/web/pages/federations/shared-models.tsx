@@ -9,6 +9,7 @@ import { Button, Empty, Loaded, Panel } from '../../parts/layout.tsx'
 import { Ago } from '../../parts/now.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { count, measure, percent, plural, shortId } from '../../text/format.ts'
+import { shellWord } from '../../text/shell-word.ts'
 import { useRole } from './role.ts'
 import { type Federation, OTHERS, type SharedModel } from './types.ts'
 
@@ -85,7 +86,7 @@ export const SharedModels = ({ federation }: { readonly federation: Federation }
       <Loaded query={query}>
         {({ models, total }) =>
           models.length === 0 ? (
-            <Empty title="No model is shared" command={`svc federation share my-model ${federation.name}`}>
+            <Empty title="No model is shared" command={`svc federation share my-model ${shellWord(federation.name)}`}>
               {isOwner
                 ? 'Members may read what is shared:'
                 : `${federation.org_id} owns the federation, and shares with:`}

@@ -1,0 +1,27 @@
+import { spawnSync } from 'node:child_process'
+import { expect, it } from 'vitest'
+import { shellWord } from '../src/web/text/shell-word.ts'
+
+it('is one word for a shell, whatever somebody has named a thing', () => {
+  const names = [
+    'lab',
+    'first or second',
+    "it's",
+    '$(touch /tmp/owned)',
+    '`id`',
+    'a;b',
+    'a\nb',
+    '*',
+    '~',
+    '#x',
+    '"',
+    '\\',
+    'é',
+    '',
+  ]
+  for (const name of names) {
+    const { stdout } = spawnSync('/bin/sh', ['-c', `printf '[%s]' ${shellWord(name)}`], { encoding: 'utf8' })
+    expect(stdout).toBe(`[${name}]`)
+  }
+  expect(shellWord('robot-7')).toBe('robot-7')
+})

@@ -11,7 +11,7 @@ const Role = OneOf(ROLES, {
 /** One address: nothing that could be read as a second one, or as another line of a mail. */
 const Email = Matching(
   '^[^\\s@<>()\\[\\],;:"\\\\\\p{C}]+@[^\\s@<>()\\[\\],;:"\\\\\\p{C}]+$',
-  'one email address, such as ada@acme.example',
+  'one email address, such as ada@example.org',
   { title: 'Email', description: 'An email address', maxLength: 254 },
 )
 /** It stands in a mail. */

@@ -98,7 +98,7 @@ it('what is no address is refused', async () => {
       email,
       {
         status: 400,
-        body: { message: expect.stringContaining('email must be one email address, such as ada@acme.example, got ') },
+        body: { message: expect.stringContaining('email must be one email address, such as ada@example.org, got ') },
       },
     ])
   }

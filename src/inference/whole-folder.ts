@@ -33,15 +33,24 @@ export const discard = async (root: string, folder: string): Promise<boolean> =>
   return true
 }
 
-/** Another process may put the same folder there at the same moment: then the later one stays. */
-export const replace = async (root: string, growing: string, folder: string): Promise<void> => {
+/**
+ * Gives what has grown its name, in place of what is there, unless `stays` says that this may stay: another process may
+ * have put the same folder there meanwhile, and somebody may be reading it.
+ */
+export const replace = async (
+  root: string,
+  growing: string,
+  folder: string,
+  stays: () => Promise<boolean> = async () => false,
+): Promise<void> => {
   for (let tries = 1; ; tries++) {
-    await discard(root, folder)
     try {
       return await rename(growing, folder)
     } catch (error) {
       const taken = ['ENOTEMPTY', 'EEXIST', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')
       if (!taken || tries === 5) throw error
     }
+    if (await stays()) return
+    await discard(root, folder)
   }
 }

@@ -50,7 +50,7 @@ const install = async (part: Part, options: InstallOptions): Promise<void> => {
     await assertUsable(part, staging, options)
     const bytes = await bytesUnder(staging)
     await writeFile(join(staging, 'part.json'), `${JSON.stringify({ packages: part.packages, bytes }, null, 2)}\n`)
-    await replace(engines, staging, folder)
+    await replace(engines, staging, folder, async () => (await partState(part, engines)).state === 'installed')
   } finally {
     await rm(staging, { recursive: true, force: true })
   }

@@ -1,4 +1,5 @@
-// One artifact of 1 GiB pulled by 20 devices at once, from the service and from nginx serving the same file.
+// One artifact of 1 GiB pulled by 20 devices at once, from the service, from nginx that sends the service's files (SERVICE_DOWNLOADS=x-accel), and
+// from nginx serving the same file.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { openAsBlob } from 'node:fs'
@@ -36,7 +37,7 @@ export const benchArtifactDownload = (): Promise<void> =>
     const source = join(folder, 'artifact.bin')
     const sha256 = writeRandomFile(source, SIZE)
     const data = join(folder, 'data')
-    const settings = { SERVICE_DATA_DIR: data }
+    const settings = { SERVICE_DATA_DIR: data, SERVICE_DOWNLOADS: 'x-accel', SERVICE_TRUST_PROXY: 'loopback' }
     const service = await startProgram(cleanUps, { name: 'service', program: buildProgram().service, settings })
     const address = `http://127.0.0.1:${service.port}/api/v1`
     const ask = async (path: string, key: string | null, body: object): Promise<Record<string, string>> => {
@@ -60,12 +61,16 @@ export const benchArtifactDownload = (): Promise<void> =>
     form.set('file', await openAsBlob(source), 'artifact.bin')
     await ask('/models/artifact/versions/upload', key, form)
 
-    const nginx = await startNginx(cleanUps, join(data, 'blobs/sha256', sha256.slice(0, 2), sha256))
+    const nginx = await startNginx(cleanUps, {
+      file: join(data, 'blobs/sha256', sha256.slice(0, 2), sha256),
+      servicePort: service.port,
+      blobs: join(data, 'blobs'),
+    })
     if (nginx === null) console.log('THERE IS NO NGINX to compare with: install it, or name its program in NGINX.')
     const pull = startClients(cleanUps)
     const ours = { port: service.port, path: `/api/v1/models/${model}/versions/1/download`, key }
-    const seconds: { service: number[]; nginx: number[] } = { service: [], nginx: [] }
-    const cpu = { service: 0, nginx: 0 }
+    const seconds: { service: number[]; front: number[]; nginx: number[] } = { service: [], front: [], nginx: [] }
+    const cpu = { service: 0, front: 0, nginx: 0 }
     let slowest = 0
     await sleep(2000)
     const idle = service.residentBytes()
@@ -77,6 +82,10 @@ export const benchArtifactDownload = (): Promise<void> =>
       seconds.service.push(pulled.seconds)
       slowest = Math.max(slowest, pulled.seconds / Math.min(...pulled.each))
       if (nginx === null) continue
+      const all = () => nginx.cpuSeconds() + service.cpuSeconds()
+      const front = all()
+      seconds.front.push((await pull({ ...ours, port: nginx.frontPort })).seconds)
+      cpu.front += all() - front
       const start = nginx.cpuSeconds()
       seconds.nginx.push((await pull({ port: nginx.port, path: '/artifact', key })).seconds)
       cpu.nginx += nginx.cpuSeconds() - start
@@ -95,6 +104,7 @@ export const benchArtifactDownload = (): Promise<void> =>
       [`1 GiB to ${DEVICES} devices at once`, 'MB/s', 'ratio to nginx', 'its CPU s for each GB', 'peak MiB above idle'],
       [
         row('service', seconds.service, cpu.service, (peak / MIB).toFixed(0)),
+        ...(nginx === null ? [] : [row('service behind nginx, x-accel', seconds.front, cpu.front, '')]),
         ...(nginx === null ? [] : [row('nginx, sendfile', seconds.nginx, cpu.nginx, '')]),
       ],
     )

@@ -21,6 +21,7 @@ import { benchSchemas } from './schemas.ts'
 import { benchSecureAggregation } from './secure-aggregation.ts'
 import { benchSizing } from './sizing.ts'
 import { benchSpeculation } from './speculation.ts'
+import { benchStaging } from './staging.ts'
 import { benchTrainingJob } from './training-job.ts'
 import { benchTransfers } from './transfers.ts'
 
@@ -38,6 +39,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   assignments: benchAssignments,
   'rollout-fleet': benchRolloutFleet,
   'many-updates': benchManyUpdates,
+  staging: benchStaging,
   move: benchMove,
   'artifact-download': benchArtifactDownload,
   inference: benchInference,

@@ -4,10 +4,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { openAsBlob, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3'
-import { freePort } from '../postgres-program.ts'
 import { type CleanUps, withCleanUps } from './clean-ups.ts'
 import { printTable } from './figures.ts'
 import { DEVICES_PATH, registerFleet } from './fleet.ts'
@@ -15,33 +12,12 @@ import { startLoadGenerator } from './load.ts'
 import { startCluster } from './postgres-cluster.ts'
 import { writeRandomFile } from './random-file.ts'
 import { type ServiceUnderTest, startProgram } from './service-under-test.ts'
+import { startSwiftStore } from './swift-store.ts'
 
 const DIST = fileURLToPath(new URL('../../dist/', import.meta.url))
-const SWIFT = fileURLToPath(new URL('../fixtures/swift/serve.py', import.meta.url))
 const DEVICES = 10_000
 const FILES = Number(process.env.BENCH_MOVE_FILES ?? 100)
 const FILE_BYTES = 6 * 16 * 1024 * 1024
-const KEYS = { AWS_ACCESS_KEY_ID: 'test:tester', AWS_SECRET_ACCESS_KEY: 'testing' }
-
-const startStore = async (cleanUps: CleanUps): Promise<string> => {
-  const port = await freePort()
-  const child = spawn('/usr/bin/python3', [SWIFT, cleanUps.folder('swift'), `${port}`], {
-    stdio: ['pipe', 'pipe', 'ignore'],
-  })
-  cleanUps.add(() => void child.kill('SIGKILL'))
-  const lines = createInterface({ input: child.stdout })
-  await new Promise<void>((done) => lines.on('line', (line) => line === 'ready' && done()))
-  const endpoint = `http://127.0.0.1:${port}`
-  const client = new S3Client({
-    endpoint,
-    region: 'us-east-1',
-    forcePathStyle: true,
-    credentials: { accessKeyId: KEYS.AWS_ACCESS_KEY_ID, secretAccessKey: KEYS.AWS_SECRET_ACCESS_KEY },
-  })
-  await client.send(new CreateBucketCommand({ Bucket: 'weights' }))
-  client.destroy()
-  return `s3://weights/moved?endpoint=${endpoint}&region=us-east-1`
-}
 
 /** Each file as a version of one model; returns their hashes. */
 const upload = async (service: ServiceUnderTest, key: string, cleanUps: CleanUps): Promise<string[]> => {
@@ -75,9 +51,9 @@ const differing = async (service: ServiceUnderTest, key: string, hashes: readonl
   return count
 }
 
-const migrate = async (argv: readonly string[]): Promise<string> => {
+const migrate = async (argv: readonly string[], env: Readonly<Record<string, string>>): Promise<string> => {
   const child = spawn(process.execPath, [join(DIST, 'cli/main.js'), 'migrate', ...argv], {
-    env: { PATH: process.env.PATH, ...KEYS },
+    env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let said = ''
@@ -108,16 +84,18 @@ export const benchMove = (): Promise<void> =>
       key = fleet[0]!.key
       ;[hashes, uploading] = await timed(() => upload(service, key, first))
     })
-    const storage = await startStore(cleanUps)
+    const { settings: store } = await startSwiftStore(cleanUps)
+    const storage = store.SERVICE_STORAGE_URL
     const databaseUrl = await cluster.newDatabase()
-    const [said, moving] = await timed(() => migrate(['--to', databaseUrl, '--storage', storage, '--data-dir', folder]))
+    const [said, moving] = await timed(() =>
+      migrate(['--to', databaseUrl, '--storage', storage, '--data-dir', folder], store),
+    )
     console.log(said.trim())
     rmSync(join(folder, 'blobs'), { recursive: true })
     const settings = {
       SERVICE_DATA_DIR: folder,
       SERVICE_DATABASE_URL: databaseUrl,
-      SERVICE_STORAGE_URL: storage,
-      ...KEYS,
+      ...store,
     }
     const service = await startProgram(cleanUps, { name: 'new', program, settings })
     const [wrong, reading] = await timed(() => differing(service, key, hashes))

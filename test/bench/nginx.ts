@@ -7,7 +7,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { CleanUps } from './clean-ups.ts'
 
 export interface Nginx {
+  /** Where it serves the file, at /artifact. */
   readonly port: number
+  /** Where it is in front of the service, as deploy/nginx has it. */
+  readonly frontPort: number
   /** CPU seconds used so far, of all its processes. */
   cpuSeconds(): number
 }
@@ -30,12 +33,25 @@ const isListening = (port: number): Promise<boolean> =>
     socket.once('connect', () => socket.destroy())
   })
 
-/** nginx with sendfile, as a package installs it, serving one file at /artifact. Null when there is none: NGINX or PATH. */
-export const startNginx = async (cleanUps: CleanUps, file: string): Promise<Nginx | null> => {
+const FRONT = new URL('../../deploy/nginx/tributary.conf', import.meta.url)
+
+/**
+ * nginx with sendfile, as a package installs it, serving one file at /artifact, and in front of the service whose files are below
+ * `blobs`. Null when there is none: NGINX or PATH.
+ */
+export const startNginx = async (
+  cleanUps: CleanUps,
+  { file, servicePort, blobs }: { readonly file: string; readonly servicePort: number; readonly blobs: string },
+): Promise<Nginx | null> => {
   const program = process.env.NGINX ?? 'nginx'
   if (spawnSync(program, ['-v']).status !== 0) return null
   const folder = cleanUps.folder('nginx')
   const port = await freePort()
+  const frontPort = await freePort()
+  const front = readFileSync(FRONT, 'utf8')
+    .replace('127.0.0.1:8000', `127.0.0.1:${servicePort}`)
+    .replace('listen 80', `listen 127.0.0.1:${frontPort}`)
+    .replace('alias /var/lib/tributary/blobs/', `alias ${blobs}/`)
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
   const config = `
     ${process.getuid?.() === 0 ? 'user root;' : ''}
@@ -50,6 +66,7 @@ export const startNginx = async (cleanUps: CleanUps, file: string): Promise<Ngin
       tcp_nopush on;
       ${temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join(' ')}
       server { listen 127.0.0.1:${port}; location = /artifact { alias ${file}; } }
+      ${front}
     }`
   writeFileSync(join(folder, 'nginx.conf'), config)
   const child: ChildProcess = spawn(program, ['-c', join(folder, 'nginx.conf'), '-e', join(folder, 'log')], {
@@ -79,5 +96,5 @@ export const startNginx = async (cleanUps: CleanUps, file: string): Promise<Ngin
       return false
     }
   })
-  return { port, cpuSeconds: () => workers.reduce((sum, pid) => sum + secondsOf(pid), 0) }
+  return { port, frontPort, cpuSeconds: () => workers.reduce((sum, pid) => sum + secondsOf(pid), 0) }
 }

@@ -38,19 +38,24 @@ const DAY = 24 * HOUR
 
 /** A large unit and what is left in the next one, where something is. */
 const twoUnits = (value: number, large: number, small: number, names: readonly [string, string]): string => {
-  const rest = Math.round((value % large) / small)
+  const rest = (value % large) / small
   return `${Math.floor(value / large)} ${names[0]}${rest === 0 ? '' : ` ${rest} ${names[1]}`}`
 }
+
+const rounded = (value: number, unit: number): number => Math.round(value / unit) * unit
 
 /** `3,720,000 ms` -> `1 h 2 min`: the two largest units. */
 export const duration = (ms: number | null | undefined): string => {
   if (ms === null || ms === undefined || !Number.isFinite(ms)) return NONE
   const value = Math.max(0, ms)
-  if (value < SECOND) return `${Math.round(value)} ms`
-  if (value < MINUTE) return `${(value / SECOND).toFixed(value < 10 * SECOND ? 1 : 0)} s`
-  if (value < HOUR) return twoUnits(value, MINUTE, SECOND, ['min', 's'])
-  if (value < DAY) return twoUnits(value, HOUR, MINUTE, ['h', 'min'])
-  return twoUnits(value, DAY, HOUR, ['d', 'h'])
+  if (Math.round(value) < SECOND) return `${Math.round(value)} ms`
+  if (value < 9.95 * SECOND) return `${(value / SECOND).toFixed(1)} s`
+  const seconds = rounded(value, SECOND)
+  if (seconds < MINUTE) return `${seconds / SECOND} s`
+  if (seconds < HOUR) return twoUnits(seconds, MINUTE, SECOND, ['min', 's'])
+  const minutes = rounded(value, MINUTE)
+  if (minutes < DAY) return twoUnits(minutes, HOUR, MINUTE, ['h', 'min'])
+  return twoUnits(rounded(value, HOUR), DAY, HOUR, ['d', 'h'])
 }
 
 const span = (ms: number): string => {

@@ -5,10 +5,15 @@ import styles from './rollout.module.css'
 import { type Stage, visibleStages } from './stages.ts'
 import type { Rollout } from './types.ts'
 
+const HOUR_MS = 60 * 60 * 1000
+
 const When = ({ stage: { state, at } }: { readonly stage: Stage }) => {
   const now = useNow()
   if (state === 'current') return at === null ? 'now' : `now, for ${duration(now.getTime() - Date.parse(at))}`
   const word = state === 'past' ? 'reached' : state === 'next' ? 'next' : 'then'
+  const left = at === null ? 0 : Date.parse(at) - now.getTime()
+  // Stages may be less than an hour apart.
+  if (state !== 'past' && left > HOUR_MS) return `${word} in ${duration(left)}`
   return (
     <>
       {word} {at !== null && <Ago time={at} />}

@@ -174,6 +174,7 @@ const buildProgram = async () => {
   await run(join(next, 'platform/db/write-migrated-template.js'), join(next, ASSETS[0]))
   await bundleProgram('main.js', '.', 'service')
   await bundleProgram('main.js', 'cli', 'svc')
+  await bundleProgram('engine.process.js', 'inference/engines/llama', 'engine')
   chmodSync(join(next, 'cli/main.js'), 0o755)
 }
 

@@ -1,7 +1,8 @@
 import { type AddressInfo, createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogOptions } from '../platform/http/request-log.ts'
 import type { Compress } from './api/model-source.ts'
-import { type InferenceServer, startInferenceServer } from './api/start-server.ts'
+import type { InferenceServer } from './api/start-server.ts'
 import type { SearchPaths } from './choose-model-and-engine.ts'
 import { announce } from './discovery/announce.ts'
 import type { DraftOptions } from './engines/llama/settings.ts'
@@ -36,7 +37,7 @@ export interface InferenceSettings extends SearchPaths {
   readonly draft?: DraftOptions | null
   /** LoRA adapters of the first model: GGUF files. */
   readonly lora?: readonly string[]
-  /** Processor cores; all but one when absent. */
+  /** That compute; all cores for models of 256 MiB and more, else one less, when absent. */
   readonly threads?: number
   /** Prompt and answer together. */
   readonly contextTokens?: number
@@ -59,6 +60,8 @@ export interface ComposedServer extends InferenceServer {
   /** Refuses new connections, finishes what is in flight until a deadline, and closes the models. */
   close(): Promise<void>
 }
+
+const ENGINE_START_MS = 50
 
 const ignore = (): void => undefined
 
@@ -115,8 +118,12 @@ const announceModel = (
  */
 export const createInferenceServer = async (settings: InferenceSettings): Promise<ComposedServer> => {
   await assertFree(settings)
-  const { close: closeModels, ...models } = await openServedModels(settings)
+  const opening = openServedModels(settings)
+  // Its code is read while the model is loaded, on another core, and not before the engine's process has been started.
+  const api = sleep(ENGINE_START_MS).then(() => import('./api/start-server.ts'))
+  const { close: closeModels, ...models } = await opening
   try {
+    const { startInferenceServer } = await api
     const { host, port, publicUrl = null, corsOrigins = [], version, log } = settings
     const server = await startInferenceServer({
       host,

@@ -22,6 +22,7 @@ import { benchSecureAggregation } from './secure-aggregation.ts'
 import { benchSizing } from './sizing.ts'
 import { benchSpeculation } from './speculation.ts'
 import { benchStaging } from './staging.ts'
+import { benchStartup } from './startup.ts'
 import { benchTrainingJob } from './training-job.ts'
 import { benchTransfers } from './transfers.ts'
 
@@ -42,6 +43,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<void>>> = {
   staging: benchStaging,
   move: benchMove,
   'artifact-download': benchArtifactDownload,
+  startup: benchStartup,
   inference: benchInference,
   speculation: benchSpeculation,
   routing: benchRouting,

@@ -20,9 +20,10 @@ export const define = (command: Command, session: Session): void => {
     .addOption(engineOption())
     .option('--all-engines', 'measure every engine that can run the model')
     .addOption(
-      new Option('--threads <count>', 'processor cores to use (default: all but one)').argParser(
-        numberFrom({ min: 1, max: 1024 }),
-      ),
+      new Option(
+        '--threads <count>',
+        'threads that compute (default: all cores for models of 256 MiB and more, else one less)',
+      ).argParser(numberFrom({ min: 1, max: 1024 })),
     )
     .addOption(jsonOption())
     .addOption(apiBaseOption())

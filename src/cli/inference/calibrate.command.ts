@@ -27,9 +27,10 @@ export const define = (command: Command, session: Session): void => {
     .addOption(maxTokensOption(256))
     .addOption(engineOption())
     .addOption(
-      new Option('--threads <count>', 'processor cores to use (default: all but one)').argParser(
-        numberFrom({ min: 1, max: 1024 }),
-      ),
+      new Option(
+        '--threads <count>',
+        'threads that compute (default: all cores for models of 256 MiB and more, else one less)',
+      ).argParser(numberFrom({ min: 1, max: 1024 })),
     )
     .addOption(jsonOption())
     .action(async (options: CalibrateOptions) => {

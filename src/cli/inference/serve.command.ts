@@ -48,9 +48,10 @@ export const define = (command: Command, session: Session): void => {
       ),
     )
     .addOption(
-      new Option('--threads <count>', 'processor cores to use (default: all but one)').argParser(
-        numberFrom({ min: 1, max: 1024 }),
-      ),
+      new Option(
+        '--threads <count>',
+        'threads that compute (default: all cores for models of 256 MiB and more, else one less)',
+      ).argParser(numberFrom({ min: 1, max: 1024 })),
     )
     .addOption(
       new Option('--context <tokens>', 'context length: prompt and reply together').argParser(
@@ -58,9 +59,10 @@ export const define = (command: Command, session: Session): void => {
       ),
     )
     .addOption(
-      new Option('--slots <count>', 'number of parallel requests (default: 8)').argParser(
-        numberFrom({ min: 1, max: 256 }),
-      ),
+      new Option(
+        '--slots <count>',
+        'number of parallel requests (default: 8, or 4 for models with a large cache)',
+      ).argParser(numberFrom({ min: 1, max: 256 })),
     )
     .option('--draft <what>', 'speculative decoding: prompt-lookup, first-layers, or the path of a small GGUF model')
     .addOption(loraOption())

@@ -11,6 +11,14 @@ test('the context is as long as the model was trained for, at most 4096 tokens',
   expect(planMemory({ contextTokens: null, slots: 8 }, short, memory)).toEqual({ contextTokens: 512, slots: 8 })
 })
 
+test('there are eight slots where they take little memory, else four', () => {
+  const memory = { free: 100 * GB, total: 200 * GB }
+  const usual = { contextTokens: null, slots: null }
+  expect(planMemory(usual, model, memory)).toEqual({ contextTokens: 4096, slots: 4 })
+  expect(planMemory(usual, { ...model, cacheBytesPerToken: 8192 }, memory)).toEqual({ contextTokens: 4096, slots: 8 })
+  expect(planMemory({ contextTokens: 300, slots: null }, model, memory)).toEqual({ contextTokens: 300, slots: 8 })
+})
+
 test('where memory is short the context is shorter, and never under 256 tokens', () => {
   const memory = { free: 4 * GB, total: 8 * GB }
   expect(planMemory({ contextTokens: null, slots: 8 }, model, memory)).toEqual({ contextTokens: 2048, slots: 8 })

@@ -5,6 +5,10 @@ import type { Settings } from './settings.ts'
 const MIN_CONTEXT = 256
 const USUAL_CONTEXT = 4096
 
+/** More slots than four are made where they take no more: memory is made ready at the start, and few servers need them. */
+const SPARE_BYTES = 256 * 2 ** 20
+const [MANY_SLOTS, USUAL_SLOTS] = [8, 4]
+
 interface ModelSizes {
   readonly trainContextTokens: number
   readonly cacheBytesPerToken: number
@@ -16,10 +20,13 @@ interface ModelSizes {
  * @throws InferenceError out_of_memory for what this machine cannot hold
  */
 export const planMemory = (
-  { contextTokens, slots }: Pick<Settings, 'contextTokens' | 'slots'>,
+  { contextTokens, slots: requestedSlots }: Pick<Settings, 'contextTokens' | 'slots'>,
   { trainContextTokens, cacheBytesPerToken }: ModelSizes,
   memory: { readonly free: number; readonly total: number } = { free: freemem(), total: totalmem() },
 ): { readonly contextTokens: number; readonly slots: number } => {
+  const usualTokens = contextTokens ?? Math.min(trainContextTokens, USUAL_CONTEXT)
+  const fits = usualTokens * MANY_SLOTS * cacheBytesPerToken <= SPARE_BYTES
+  const slots = requestedSlots ?? (fits ? MANY_SLOTS : USUAL_SLOTS)
   const bytes = (tokens: number): number => tokens * slots * cacheBytesPerToken
   if (contextTokens !== null) {
     if (bytes(contextTokens) <= memory.total) return { contextTokens, slots }
@@ -29,7 +36,7 @@ export const planMemory = (
       `${slots} slots of ${contextTokens} tokens take ${gigabytes(bytes(contextTokens))}, and there are ${gigabytes(memory.total)}. Use fewer slots or a shorter context.`,
     )
   }
-  let requested = Math.min(trainContextTokens, USUAL_CONTEXT)
+  let requested = usualTokens
   while (requested > MIN_CONTEXT && bytes(requested) > memory.free / 2) requested = Math.ceil(requested / 2)
   return { contextTokens: requested, slots }
 }

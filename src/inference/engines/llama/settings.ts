@@ -1,5 +1,5 @@
-import { availableParallelism } from 'node:os'
 import type { ToolSyntax } from '../../structured-output/tool-syntax.ts'
+import { threadCountFor } from './thread-count.ts'
 
 /** A second way to say several tokens at once. */
 export interface DraftOptions {
@@ -14,10 +14,11 @@ export interface LlamaOptions {
   /** As the user named it. */
   readonly name: string
   readonly path: string
-  /** One core is left to the server unless told otherwise. */
+  /** All cores for a model of 256 MiB or more, else one is left to the server, unless told otherwise. */
   readonly threads?: number
   /** Of one choice: prompt and answer. As many as the model was trained for, at most 4096 and what memory allows. */
   readonly contextTokens?: number
+  /** Eight, or four where eight would take more than 256 MiB. */
   readonly slots?: number
   /** For states of prompts that are no longer running; 0 switches the reuse of prompts off. */
   readonly cacheMegabytes: number
@@ -34,7 +35,7 @@ export interface Settings {
   readonly path: string
   readonly threads: number
   readonly contextTokens: number | null
-  readonly slots: number
+  readonly slots: number | null
   readonly cacheBytes: number
   readonly draft: DraftOptions | null
   readonly lora: readonly string[]
@@ -51,13 +52,11 @@ export interface ModelFacts {
   readonly toolSyntax: ToolSyntax | null
 }
 
-const SLOTS = 8
-
 export const settingsOf = (options: LlamaOptions): Settings => ({
   path: options.path,
-  threads: options.threads ?? Math.max(1, availableParallelism() - 1),
+  threads: options.threads ?? threadCountFor(options.path),
   contextTokens: options.contextTokens ?? null,
-  slots: options.slots ?? SLOTS,
+  slots: options.slots ?? null,
   cacheBytes: options.cacheMegabytes * 2 ** 20,
   draft: options.draft ?? null,
   lora: options.lora ?? [],

@@ -17,11 +17,14 @@ const { values } = parseArgs({
 
 const stop = new AbortController()
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort(new Error(`ended by ${name}`)))
+/** A run that is ended early has said how it went so far. */
+const TELL_EVERY_MS = 10 * 60_000
 let violations = 0
 let kills = 0
 for (let seed = Number(values.seed); seed < Number(values.seed) + Number(values.seeds); seed++) {
   const soak = createSoak()
   const began = performance.now()
+  let told = began
   const result = await runChaos({
     seed,
     processes: Number(values.processes),
@@ -32,7 +35,12 @@ for (let seed = Number(values.seed); seed < Number(values.seed) + Number(values.
     isQuiet: values.soak,
     signal: stop.signal,
     log: (line) => console.log(line),
-    onTick: soak.measure,
+    onTick: (installation) => {
+      soak.measure(installation)
+      if (!values.soak || performance.now() - told < TELL_EVERY_MS) return
+      told = performance.now()
+      for (const line of soak.report()) console.log(line)
+    },
   })
   const list = (counts: ReadonlyMap<string, number>): string =>
     [...counts]

@@ -30,7 +30,7 @@ const start = async (): Promise<void> => {
 
   let stoppingSince: number | null = null
   const shutDown = (signal: string): void => {
-    // Ctrl-C reaches us twice when npm passes it on; only a later one means that somebody has lost stallLimits.
+    // Ctrl-C reaches us twice when npm passes it on; only a later one means that somebody has lost patience.
     if (stoppingSince !== null && Date.now() - stoppingSince < IMPATIENCE_MS) return
     if (stoppingSince !== null) stop(`${signal} again: stopping at once.`)
     stoppingSince = Date.now()

@@ -38,8 +38,8 @@ const measured = async (size: number): Promise<string[]> => {
     const service = await startProgram(cleanUps, { name: `${size}`, program: buildProgram().service, settings })
     const fleet = await registerFleet(load, service, size)
     await load.run({ port: service.port, connections: 64, calls: fleet.map(heartbeatOf) })
-    const uploaded = MEGABYTES > SPARSE_ABOVE_MB ? sparsely(join(data, 'blobs/sha256')) : undefined
-    const round = await runUpdateRound(service, fleet, MEGABYTES * 1e6, uploaded)
+    const files = MEGABYTES > SPARSE_ABOVE_MB ? { uploaded: sparsely(join(data, 'blobs/sha256')) } : {}
+    const round = await runUpdateRound(service, fleet, MEGABYTES * 1e6, files)
     row = [
       `${size}`,
       round.uploadSeconds.toFixed(1),

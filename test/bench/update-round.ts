@@ -47,14 +47,14 @@ const inTurns = async (
 }
 
 /**
- * A round to which every device submits an update of this many bytes, up to its end.
- * @param uploaded called after each update that was answered.
+ * A round to which every device submits an update of this many bytes, up to its end. `uploaded` is called after each update that
+ * was answered, `beforeLast` when one is missing.
  */
 export const runUpdateRound = async (
   service: ServiceUnderTest,
   fleet: readonly FleetDevice[],
   bytes: number,
-  uploaded: () => void = () => undefined,
+  { uploaded, beforeLast }: { readonly uploaded?: () => void; readonly beforeLast?: () => void } = {},
 ): Promise<UpdateRound> => {
   const ask = asker(service)
   const key = fleet[0]!.key
@@ -63,10 +63,13 @@ export const runUpdateRound = async (
   const { id } = await ask(key, 'POST', '/start', start)
   const zeros = new Uint8Array(bytes - 4)
   const began = performance.now()
-  await inTurns(fleet, async (device, index) => {
+  const submit = async (device: FleetDevice, index: number): Promise<void> => {
     await ask(device.key, 'POST', `/${id}/updates`, updateOf(index, zeros))
-    uploaded()
-  })
+    uploaded?.()
+  }
+  await inTurns(fleet.slice(0, -1), submit)
+  beforeLast?.()
+  await submit(fleet.at(-1)!, size - 1)
   const submitted = performance.now()
   const bytesBefore = service.residentBytes()
   service.forgetPeak()

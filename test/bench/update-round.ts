@@ -17,11 +17,18 @@ export interface UpdateRound {
 
 const asker = (service: ServiceUnderTest) => async (key: string, method: string, path: string, body?: object) => {
   const isForm = body instanceof FormData
-  const response = await fetch(`http://127.0.0.1:${service.port}/api/v1/training/rounds${path}`, {
-    method,
-    headers: { authorization: `Bearer ${key}`, ...(body && !isForm && { 'content-type': 'application/json' }) },
-    ...(body && { body: isForm ? body : JSON.stringify(body) }),
-  })
+  const send = () =>
+    fetch(`http://127.0.0.1:${service.port}/api/v1/training/rounds${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, ...(body && !isForm && { 'content-type': 'application/json' }) },
+      ...(body && { body: isForm ? body : JSON.stringify(body) }),
+    })
+  let response = await send()
+  // As devices do: a store may be too slow for eight uploads at once.
+  while (response.status === 503) {
+    await sleep(1000 * Number(response.headers.get('retry-after') ?? 1))
+    response = await send()
+  }
   const text = await response.text()
   if (!response.ok) throw new Error(`${method} ${path} was answered ${response.status}: ${text}`)
   return JSON.parse(text) as Record<string, unknown>

@@ -16,7 +16,7 @@ const ROW_BYTES = 16 * 1024 * 1024
 type Lanes = 'f32' | 'f64'
 
 /** Integers are ordered as f64, 16-bit floats as f32; both hold them exactly (large 64-bit integers go another way). */
-export const lanesOf = (dtype: DType): Lanes => (dtype === 'f32' || dtype === 'f16' || dtype === 'bf16' ? 'f32' : 'f64')
+const lanesOf = (dtype: DType): Lanes => (dtype === 'f32' || dtype === 'f16' || dtype === 'bf16' ? 'f32' : 'f64')
 
 /** Columns per chunk, at most `most`, so that `rows` rows of f64 stay within bounds. */
 export const columnsFor = (rows: number, most: number): number =>

@@ -5,7 +5,7 @@ export type Platform = (typeof PLATFORMS)[number]
 export type DeviceStatus = 'active' | 'inactive'
 
 /** Interface section 8: a device is active when it was heard from in the last five minutes. */
-export const ACTIVE_WINDOW_MS = 5 * 60 * 1000
+const ACTIVE_WINDOW_MS = 5 * 60 * 1000
 
 /** The earliest heartbeat that still counts as active at `now`. */
 export const activeSince = (now: Date): Date => new Date(now.getTime() - ACTIVE_WINDOW_MS)

@@ -9,7 +9,7 @@ export const METRIC_NAME = /^[A-Za-z][\w.:@/+-]{0,63}$/
 /** So many metrics may come with one report. */
 export const MAX_REPORTED_METRICS = 32
 /** So many are kept of a round: those that most devices reported. */
-export const MAX_SUMMARIZED_METRICS = 64
+const MAX_SUMMARIZED_METRICS = 64
 
 /** What a reference to a metric begins with that is measured on held-out data: `evaluation.accuracy`. */
 export const EVALUATION_PREFIX = 'evaluation.'

@@ -4,7 +4,7 @@
  */
 export const MAX_REPORTED = 3.4e38
 /** Magnitudes below it are 0. */
-export const MIN_REPORTED = 1e-38
+const MIN_REPORTED = 1e-38
 
 /** For the API document. */
 export const REPORTED_RANGE = 'A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0'

@@ -129,7 +129,7 @@ export const MIN_DEVICES_DEFAULT = 2
 export const WAIT_FOR_DEVICES_SECONDS = { min: 1, max: 7 * 24 * 3600, default: 3600 } as const
 export const OVER_SELECTION = { min: 1, max: 10, default: 1 } as const
 /** So many failed rounds in a row end a job. */
-export const FAILED_ROUNDS_ALLOWED = 3
+const FAILED_ROUNDS_ALLOWED = 3
 
 /** How many devices a round selects, and how many updates close it. */
 export interface RoundSizes {

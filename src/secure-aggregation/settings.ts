@@ -18,11 +18,11 @@ export interface SecureSettings {
 
 /** A share's place is one non-zero byte, so there are at most 255 of them (Shamir over GF(256)). */
 export const MAX_DEVICES = 255
-export const DEFAULT_RANGE = 8
+const DEFAULT_RANGE = 8
 const MAX_WEIGHT = 1_000_000
 
 /** Two thirds, rounded up: a server that colludes with fewer than a third of the devices still learns only sums. */
-export const defaultThreshold = (devices: number): number => Math.max(2, Math.ceil((2 * devices) / 3))
+const defaultThreshold = (devices: number): number => Math.max(2, Math.ceil((2 * devices) / 3))
 
 /**
  * Settings with defaults filled in. Throws bad_request naming the field, where the numbers cannot be kept safe: no

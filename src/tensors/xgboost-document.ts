@@ -2,7 +2,7 @@ import { badRequest } from '../domain/errors.ts'
 import { bytesSource, copyOf, decodeText, viewOf } from './sources.ts'
 
 /** Bytes of a value that nobody looks into, as they stand in the file. */
-export class RawValue {
+class RawValue {
   readonly bytes: Uint8Array
   constructor(bytes: Uint8Array) {
     this.bytes = bytes

@@ -24,7 +24,7 @@ const MAX_INTERRUPTIONS = 3
 export class ActivationRefused extends DeliveryFailed {}
 
 /** Whether two kept versions are the same bytes or, where there are none, the same name and version. */
-export const isSameVersion = (a: KeptVersion | null, b: KeptVersion | null): boolean => {
+const isSameVersion = (a: KeptVersion | null, b: KeptVersion | null): boolean => {
   if (a === null || b === null) return a === b
   return a.file === null || b.file === null
     ? a.file === b.file && a.version === b.version

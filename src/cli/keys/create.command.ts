@@ -13,7 +13,7 @@ interface CreateOptions extends DataOptions {
 const MAX_DAYS = 3650
 
 /** `30d` -> 30 */
-export const parseDays = (text: string): number => {
+const parseDays = (text: string): number => {
   const days = /^(\d{1,4})d$/.exec(text)?.[1]
   if (days !== undefined && Number(days) >= 1 && Number(days) <= MAX_DAYS) return Number(days)
   throw new InvalidArgumentError(`It must be a number of days from 1d to ${MAX_DAYS}d, such as 30d.`)

@@ -9,7 +9,7 @@ interface RotateOptions extends DataOptions {
 const MAX_HOURS = 720
 
 /** `24h` -> 24, `7d` -> 168 */
-export const parseHours = (text: string): number => {
+const parseHours = (text: string): number => {
   const [, count, unit] = /^(\d{1,3})([hd])$/.exec(text) ?? []
   const hours = Number(count) * (unit === 'd' ? 24 : 1)
   if (hours <= MAX_HOURS) return hours

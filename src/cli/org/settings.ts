@@ -1,4 +1,4 @@
-import { COMPLIANCE, type Compliance, type OrgSettings, PRESETS } from '../../domain/compliance.ts'
+import { type Compliance, type OrgSettings, PRESETS } from '../../domain/compliance.ts'
 
 const daysOf = (days: number | null, none: string): string => (days === null ? none : `${days} days`)
 
@@ -35,5 +35,3 @@ export const settingFields = (settings: OrgSettings): readonly (readonly [string
   TEXTS.map(([name, text]) => [name, text(settings)])
 
 export const presetOf = (compliance: Compliance): OrgSettings => PRESETS[compliance]
-
-export const isCompliance = (text: string | null): text is Compliance => COMPLIANCE.some((known) => known === text)

@@ -6,7 +6,7 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
 /** `12 s ago`, `3 h ago`; whole units, of times to come `in 5 min`. */
-export const agoWords = (iso: string, now: Date): string => {
+const agoWords = (iso: string, now: Date): string => {
   const seconds = Math.round((now.getTime() - Date.parse(iso)) / 1000)
   const far = Math.abs(seconds)
   const [unit, name] =
@@ -24,7 +24,7 @@ const listWords = (values: readonly unknown[]): string =>
     : values.map((one) => (typeof one === 'object' ? pairWords(one as Row) : String(one))).join(', ')
 
 /** `key=value` for people; a list within stays one word. */
-export const pairWords = (row: Row): string =>
+const pairWords = (row: Row): string =>
   Object.entries(row)
     .filter(([, value]) => value !== null)
     .map(([key, value]) => `${key}=${typeof value === 'object' ? JSON.stringify(value) : value}`)

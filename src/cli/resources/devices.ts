@@ -1,7 +1,7 @@
 import { PLATFORMS } from '../../domain/device.ts'
 import { action, argument, type Column, option, type Resource } from './resource.ts'
 
-export const deviceArgument = argument('device', 'a device, by its device id', { find: 'device' })
+const deviceArgument = argument('device', 'a device, by its device id', { find: 'device' })
 
 const COLUMNS: readonly Column[] = [
   ['DEVICE', 'device_id'],

@@ -1,6 +1,6 @@
 import { type ActionOption, action, argument, type Column, option, type Resource } from './resource.ts'
 
-export const groupArgument = argument('group', 'a device group, by name or id', { find: 'group' })
+const groupArgument = argument('group', 'a device group, by name or id', { find: 'group' })
 const members = argument('devices', 'device ids', { field: 'device_ids', many: true })
 
 const AT = '/api/v1/device-groups/{group_id}'

@@ -17,7 +17,7 @@ import { rounds } from './rounds.ts'
 import { team } from './team.ts'
 
 /** Every resource that is a table of commands. Another one is a file and a line here. */
-export const RESOURCES: readonly Resource[] = [
+const RESOURCES: readonly Resource[] = [
   devices,
   groups,
   rounds,

@@ -33,7 +33,7 @@ export interface Scope {
   readonly notes: Set<string>
 }
 
-export const toFirst = (rank: number): number[] => [0, rank - 1, ...Array.from({ length: rank - 2 }, (_, at) => at + 1)]
+const toFirst = (rank: number): number[] => [0, rank - 1, ...Array.from({ length: rank - 2 }, (_, at) => at + 1)]
 const toLast = (rank: number): number[] => [0, ...Array.from({ length: rank - 2 }, (_, at) => at + 2), 1]
 
 /** Row-major elements with their axes in another order. */

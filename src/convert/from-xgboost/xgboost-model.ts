@@ -92,10 +92,6 @@ const parse = (bytes: Uint8Array): unknown => {
   }
 }
 
-/** Whether the bytes begin like a model that XGBoost saved as JSON or UBJSON: with the member `learner` or `version`. */
-export const looksLikeXgboost = (head: Uint8Array): boolean =>
-  /^\{.{0,12}?(learner|version)/s.test(new TextDecoder('latin1').decode(head.subarray(0, 64)))
-
 /** The `learner` of a model saved as JSON or UBJSON. Throws bad_request. */
 export const readLearner = (source: ByteSource): XgboostPart => {
   if (source.size > MAX_MODEL_BYTES)

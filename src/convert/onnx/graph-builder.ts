@@ -1,7 +1,7 @@
 import type { Attribute, ElementType, OnnxGraph, OnnxModel, OnnxNode, OnnxTensor, OnnxValue } from './model.ts'
 
 /** The operator sets that converters write: what onnxruntime 1.17 and newer run. */
-export const WRITTEN_OPSETS = { '': 18, 'ai.onnx.ml': 3 } as const
+const WRITTEN_OPSETS = { '': 18, 'ai.onnx.ml': 3 } as const
 const WRITTEN_IR_VERSION = 8
 
 export interface GraphBuilder {

@@ -98,7 +98,7 @@ const stringEntry: MessageType<StringEntry> = {
   fields: { key: one(1, 'string'), value: one(2, 'string') },
 }
 
-export const tensorProto: MessageType<TensorProto> = {
+const tensorProto: MessageType<TensorProto> = {
   name: 'TensorProto',
   fields: {
     dims: many(1, 'int64'),

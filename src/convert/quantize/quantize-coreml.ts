@@ -4,7 +4,7 @@ import { decodeElements, encodeElements } from '../../tensors/elements.ts'
 import { decodeMessage, encodeMessage, type Field, type MessageType } from '../protobuf/message.ts'
 import { coremlModel, type Message, weightParams } from '../to-coreml/schema.ts'
 
-export const COREML_METHODS = ['auto', 'int8', 'int4', 'float16'] as const
+const COREML_METHODS = ['auto', 'int8', 'int4', 'float16'] as const
 export type CoremlMethod = (typeof COREML_METHODS)[number]
 
 /** Smaller weights stay: nothing is saved. */

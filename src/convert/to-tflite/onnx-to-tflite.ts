@@ -28,12 +28,6 @@ const OPERATORS: Readonly<Record<string, Lower>> = {
 }
 const OPERATORS_ML: Readonly<Record<string, Lower>> = { ...CLASSICAL, ...TREES }
 
-/** The ONNX operators that can be made TFLite ones, by domain; what decides for one model may also be its attributes. */
-export const TFLITE_OPERATORS: Readonly<Record<string, readonly string[]>> = {
-  '': Object.keys(OPERATORS),
-  'ai.onnx.ml': Object.keys(OPERATORS_ML),
-}
-
 const lowerOf = (node: OnnxNode): Lower => {
   const table = node.domain === '' ? OPERATORS : node.domain === 'ai.onnx.ml' ? OPERATORS_ML : {}
   const found = Object.hasOwn(table, node.type) ? table[node.type] : undefined

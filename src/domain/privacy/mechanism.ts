@@ -16,7 +16,7 @@ export interface NoisySteps {
 const EXACT = { leastNoise: 0.01, mostNoise: 1e6, leastRate: 1e-9 }
 export const MAX_NOISE = EXACT.mostNoise
 /** With less noise epsilon is above 1e17, and its square leaves the range of numbers soon after. */
-export const MIN_NOISE = 1e-9
+const MIN_NOISE = 1e-9
 
 /** The steps as they are counted: never as less than they cost. */
 export const asCounted = ({ noiseMultiplier, sampleRate, steps }: NoisySteps): NoisySteps => ({

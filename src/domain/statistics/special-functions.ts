@@ -43,7 +43,7 @@ const logBeta = (a: number, b: number): number => {
 const logOf = (x: number, y: number): number => (y < 0.5 ? Math.log1p(-y) : Math.log(x))
 
 /** Q(a, x) = Γ(a, x) / Γ(a), the upper tail of the gamma distribution; a > 0, x >= 0. Series below a + 1, fraction above. */
-export const upperGamma = (a: number, x: number): number => {
+const upperGamma = (a: number, x: number): number => {
   if (x <= 0) return 1
   if (x === Number.POSITIVE_INFINITY) return 0
   const front = Math.exp(a * Math.log(x) - x - logGamma(a))

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** Why the work for a request ended: nobody is left to answer. */
-export class ClientGone extends Error {
+class ClientGone extends Error {
   override readonly name = 'ClientGone'
 
   constructor() {

@@ -1,5 +1,5 @@
 /** How a model lies on disk, or that another server has it, which decides what can run it. */
-export const MODEL_FORMATS = ['gguf', 'onnx', 'mlx', 'mlc', 'mnn', 'remote'] as const
+const MODEL_FORMATS = ['gguf', 'onnx', 'mlx', 'mlc', 'mnn', 'remote'] as const
 
 export type ModelFormat = (typeof MODEL_FORMATS)[number]
 

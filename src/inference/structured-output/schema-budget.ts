@@ -2,9 +2,9 @@ import { InferenceError } from '../errors.ts'
 import { isSchema, type Schema } from './schema-fault.ts'
 
 /** What OpenAI's structured outputs accept. */
-export const MAX_PROPERTIES = 5000
+const MAX_PROPERTIES = 5000
 export const MAX_DEPTH = 10
-export const MAX_CONSTANTS = 1000
+const MAX_CONSTANTS = 1000
 export const MAX_CHARACTERS = 120_000
 
 /** Keywords whose value is one schema a level further down, or several by name or in a list. */

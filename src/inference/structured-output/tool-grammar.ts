@@ -25,7 +25,7 @@ export interface ToolOrder {
 }
 
 /** More in one reply are no plan but a loop. */
-export const MAX_CALLS = 32
+const MAX_CALLS = 32
 
 /** The grammar of replies, and those of the arguments in it. Throws InferenceError unsupported naming the function. */
 export const toolGrammar = ({ syntax, tools, required, parallel }: ToolOrder): SchemaGrammar => {

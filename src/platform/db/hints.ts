@@ -5,7 +5,7 @@ import { ignoreBroken } from './pool-errors.ts'
  * What changed: the outbox of events, keys (whose hashes are said), delivery plans, rounds that devices may take part in, or
  * the ends of rounds.
  */
-export const HINT_TOPICS = ['events', 'keys', 'plans', 'rounds', 'endings'] as const
+const HINT_TOPICS = ['events', 'keys', 'plans', 'rounds', 'endings'] as const
 export type HintTopic = (typeof HINT_TOPICS)[number]
 
 type Handler = (ids: readonly string[]) => void

@@ -7,7 +7,7 @@ export const sqlState = (error: unknown): string | undefined => {
 }
 
 /** 40001 (serialization failure) and 40P01 (deadlock): the same work, done again, is expected to succeed. */
-export const mayRetry = (error: unknown): boolean => ['40001', '40P01'].includes(sqlState(error) ?? '')
+const mayRetry = (error: unknown): boolean => ['40001', '40P01'].includes(sqlState(error) ?? '')
 
 /**
  * The database did not judge the statement: the connection broke (no SQLSTATE, or class 08), or the server is stopping,

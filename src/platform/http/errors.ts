@@ -69,7 +69,7 @@ const LOGGED: Partial<Record<ErrorCode, string>> = {
   unavailable: 'the database or the file storage does not respond',
 }
 
-export const sendError = (fault: ServiceError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+const sendError = (fault: ServiceError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
   const logged = LOGGED[fault.code]
   if (logged !== undefined) request.log.error({ err: fault.cause ?? fault }, logged)
   else if (fault.cause !== undefined) request.log.warn({ err: fault.cause }, fault.message)

@@ -36,7 +36,7 @@ export interface Step {
 
 const FIRST_DELAY_MS = 500
 const MAX_DELAY_MS = 15_000
-export const POLL_MS = 5000
+const POLL_MS = 5000
 /** Somebody may have closed another stream in the meantime. */
 const TRY_AGAIN_MS = 60_000
 

@@ -13,7 +13,7 @@ import { type ChainReport, createChainCheck, prunedText, type SignedHead } from 
 
 export type { ChainReport, SignedHead } from './chain-check.service.ts'
 
-export const HEADS_FILE = 'audit-heads.jsonl'
+const HEADS_FILE = 'audit-heads.jsonl'
 /** The chains of the audit log: checked, signed, exported, and cut for their age. */
 export const createAuditChains = (parts: {
   readonly database: Database

@@ -41,7 +41,7 @@ const WRONG =
 const WRONG_CODE = 'This code is wrong, has expired, or was used before. After five attempts sign in from the start.'
 
 /** What an account has beside its password. */
-export const factorsOf = ({ totp, passkeys, recoveryCodesLeft }: Account): Factor[] => [
+const factorsOf = ({ totp, passkeys, recoveryCodesLeft }: Account): Factor[] => [
   ...(passkeys > 0 ? ['passkey' as const] : []),
   ...(totp ? ['totp' as const] : []),
   ...(recoveryCodesLeft > 0 && (totp || passkeys > 0) ? ['recovery_code' as const] : []),

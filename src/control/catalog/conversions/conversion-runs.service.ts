@@ -122,5 +122,3 @@ export const createConversionRuns = (parts: {
     },
   }
 }
-
-export type ConversionRuns = ReturnType<typeof createConversionRuns>

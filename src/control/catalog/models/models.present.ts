@@ -29,7 +29,7 @@ const presentOrigin = ({ roundId, roundNumber, jobId, metrics }: VersionOrigin) 
   receipt_path: `/api/v1/training/rounds/${roundId}/receipt`,
 })
 
-export const presentListedVersion = (version: StoredVersion) => ({
+const presentListedVersion = (version: StoredVersion) => ({
   version: version.version,
   version_label: labelOf(version.version, version.ownLabel),
   format: version.format,

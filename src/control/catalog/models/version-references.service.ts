@@ -78,5 +78,3 @@ export const createVersionReferences = (parts: {
     },
   }
 }
-
-export type VersionReferences = ReturnType<typeof createVersionReferences>

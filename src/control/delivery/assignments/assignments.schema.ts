@@ -9,7 +9,7 @@ import { examples } from '../delivery.examples.ts'
 
 export { DeviceParams }
 
-export const ReportStateWord = OneOf(REPORT_STATES, {
+const ReportStateWord = OneOf(REPORT_STATES, {
   title: 'ReportState',
   description: 'The state of a version on a device',
 })

@@ -53,7 +53,7 @@ export const CreateRolloutBody = Body('NewRollout', 'A rollout to create', examp
 })
 
 const STATUSES = ['pending', 'active', 'paused', 'completed', 'rolled_back'] as const
-export const RolloutStatusWord = OneOf(STATUSES, { title: 'RolloutStatus', description: 'The state of a rollout' })
+const RolloutStatusWord = OneOf(STATUSES, { title: 'RolloutStatus', description: 'The state of a rollout' })
 
 const rolloutFields = {
   rollout_id: Uuid,

@@ -4,7 +4,7 @@ import type { Executor } from '../../../platform/db/open.ts'
 import type { DeviceRow } from '../../../platform/db/rows.ts'
 import { fromRow, type StoredDevice } from './devices.store.ts'
 
-export const SORTS = ['device_id', 'last_seen', 'created'] as const
+const SORTS = ['device_id', 'last_seen', 'created'] as const
 export type DeviceSort = (typeof SORTS)[number]
 
 export interface DeviceSearch {
@@ -33,7 +33,7 @@ export interface FleetSummary {
 
 const COLUMNS = { device_id: sql`device_id`, last_seen: sql`last_heartbeat`, created: sql`created_at` } as const
 const MAX_COUNTED = 100_000
-export const HEARD_MINUTES = 60
+const HEARD_MINUTES = 60
 
 export const createDeviceSearchStore = () => ({
   /** One page in the order of `sort`, from behind `after`: each page costs the same, however far down it is. */

@@ -90,7 +90,7 @@ export const openBackupTarget = (url: string): BackupTarget => {
   return location.kind === 's3' ? s3Target(url, location) : folderTarget(location.path!)
 }
 
-export const MARKER = 'tributary-backups.json'
+const MARKER = 'tributary-backups.json'
 
 /** Makes sure that the target holds backups, or nothing yet. @throws bad_request */
 export const prepareTarget = async (target: BackupTarget): Promise<void> => {

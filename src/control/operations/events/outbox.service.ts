@@ -198,5 +198,3 @@ export const createOutbox = (parts: {
     },
   }
 }
-
-export type Outbox = ReturnType<typeof createOutbox>

@@ -35,7 +35,7 @@ const series = ({ name, labels, value }: MetricSample, now: Date): Buffer => {
 const MAX_LITERAL = 65_536
 
 /** Snappy's block format (google/snappy, format_description.txt), of literals alone: receivers only want to decompress it. */
-export const snappy = (bytes: Uint8Array): Buffer => {
+const snappy = (bytes: Uint8Array): Buffer => {
   const parts: Uint8Array[] = [Uint8Array.from(varint(bytes.length))]
   for (let at = 0; at < bytes.length; at += MAX_LITERAL) {
     const chunk = bytes.subarray(at, at + MAX_LITERAL)

@@ -17,7 +17,7 @@ export interface StateMetric {
 }
 
 /** Rows of one metric, at most: labels that users choose must not fill a monitoring system. */
-export const MAX_SERIES = 50
+const MAX_SERIES = 50
 /** Rounds that durations and failures are taken from. */
 const LATEST = 200
 

@@ -235,5 +235,3 @@ const requireNothingAtOdds = ({ overSelection, stopWhen, publish }: NewJob): voi
     )
   }
 }
-
-export type JobPlansService = ReturnType<typeof createJobPlans>

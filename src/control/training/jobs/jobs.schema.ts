@@ -41,7 +41,7 @@ const Devices = (description: string) => Type.Optional(Type.Integer({ minimum: 1
 const Options = (description: string) =>
   Type.Optional(Type.Unsafe<Record<string, unknown>>({ ...FreeObject, description }))
 
-export const JOB_STATUSES = ['pending', 'running', 'completed', 'failed', 'stopped'] as const
+const JOB_STATUSES = ['pending', 'running', 'completed', 'failed', 'stopped'] as const
 const JobStatus = OneOf(JOB_STATUSES, { title: 'JobStatus', description: 'The state of a training job' })
 
 const StopWhen = Type.Object(

@@ -89,5 +89,3 @@ export const createAggregationsService = (parts: {
     forgetDeadHolders: (): Promise<void> => leases.clearAll(database.sql),
   }
 }
-
-export type AggregationsService = ReturnType<typeof createAggregationsService>

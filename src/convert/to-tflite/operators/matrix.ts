@@ -20,7 +20,7 @@ export const fullyConnected = (graph: TfliteGraph, x: Tensor, weights: Tensor, b
   )
 
 /** a [..., m, k] and b [..., k, n], of which batches broadcast. */
-export const batchMatMul = (graph: TfliteGraph, a: Tensor, b: Tensor): Tensor => {
+const batchMatMul = (graph: TfliteGraph, a: Tensor, b: Tensor): Tensor => {
   const rank = Math.max(a.shape.length, b.shape.length)
   const [left, right] = [a, b].map(({ shape }) => [...Array.from({ length: rank - shape.length }, () => 1), ...shape])
   const batch = left!.slice(0, -2).map((size, at) => (size === 1 ? right![at]! : size))

@@ -179,7 +179,7 @@ const leafWeights = (node: Lowering, nodes: Nodes, kind: 'target' | 'class', tar
   return node.graph.constant('f32', [nodes.feature.length, targets], values)
 }
 
-export const inputRows = (node: Lowering): [number, number] => {
+const inputRows = (node: Lowering): [number, number] => {
   const { shape } = node.input(0)
   if (shape.length > 2 || shape.length === 0)
     throw badRequest(`Its input has ${shape.length} dimensions; rows of features are expected.`)

@@ -13,7 +13,7 @@ export interface Removal {
 export type Kept = Map<number, { readonly units: readonly Unit[]; readonly left: Set<number> } | null>
 
 /** A user's turn that is not one of these last ones is context, which may be pruned. */
-export const KEPT_EXCHANGES = 2
+const KEPT_EXCHANGES = 2
 
 /** Shorter ones, such as 'Yes.', are not redundant because they occur twice. */
 const DUPLICATE_CHARACTERS = 20
@@ -26,7 +26,7 @@ interface Candidate {
 }
 
 /** Where the part begins that is never touched: the last exchanges, the last user turn among them. */
-export const protectedFrom = (messages: readonly ChatMessage[]): number => {
+const protectedFrom = (messages: readonly ChatMessage[]): number => {
   const turns = messages.flatMap(({ role }, index) => (role === 'user' ? [index] : []))
   return turns.at(-KEPT_EXCHANGES) ?? 0
 }

@@ -5,7 +5,7 @@ import type { BatchCosts } from '../batch-costs.ts'
  * were: (1 - a^(k+1)) / (1 - a) (Leviathan, Kalman and Matias, Fast Inference from Transformers via Speculative Decoding,
  * 2023, equation 1). At least 1: the full model's own token.
  */
-export const expectedTokens = (acceptance: number, drafts: number): number =>
+const expectedTokens = (acceptance: number, drafts: number): number =>
   acceptance >= 1 ? drafts + 1 : (1 - acceptance ** (drafts + 1)) / (1 - acceptance)
 
 export interface Situation {

@@ -7,6 +7,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder, freshDataDir, hasPostgres } from '../../../../test/databases.ts'
 import { builtFile } from '../../../../test/e2e/built-program.ts'
 import { runBuilt } from '../../../../test/e2e/built-svc.ts'
+import { noSwift, SWIFT_KEYS, startSwift } from '../../../../test/swift.ts'
 import { formOf, startWorld, type World } from '../../../../test/world.ts'
 import { readConfig } from '../../../config.ts'
 import { createControlPlane } from '../../app.ts'
@@ -34,7 +35,7 @@ const ended = async (world: World, key: string, id: string): Promise<BackupBody>
   }
 }
 
-const svc = (...argv: string[]) => runBuilt(argv)
+const svc = (...argv: string[]) => runBuilt(argv, SWIFT_KEYS)
 
 /** The service on a restored folder, with every answer of the API. */
 const openRestored = async (dataDir: string) => {
@@ -49,7 +50,8 @@ const openRestored = async (dataDir: string) => {
     service.app.inject({ url: `/api/v1${path}`, headers: { authorization: `Bearer ${key}` } })
 }
 
-it('a backup under load has every write that was acknowledged before it, and opens as the installation it was', async () => {
+/** As it is made while devices register and versions are uploaded, and as it opens again. */
+const backUpUnderLoad = async (target: string): Promise<void> => {
   const world = await startWorld({ durable: true, config: { enrollment: 'token' } })
   const key = world.service.firstAdminKey!
   await writeFile(join(world.dataDir, 'secrets.key'), 'k'.repeat(32), { mode: 0o600 })
@@ -75,7 +77,6 @@ it('a backup under load has every write that was acknowledged before it, and ope
   }
   const load = [register(0), register(1), register(2), register(3), upload()]
   while (acknowledged.length < 20 || uploaded.length < 3) await sleep(10)
-  const target = join(await emptyFolder(), 'backups')
   const [devicesBefore, uploadsBefore] = [[...acknowledged], [...uploaded]]
   const first = await backUp(world, key, { target, verify: true })
   expect(first).toMatchObject({ status: 'completed', reason: null, database: 'embedded', unreadable_files: 0 })
@@ -94,6 +95,15 @@ it('a backup under load has every write that was acknowledged before it, and ope
   for (const { version } of versions) {
     expect((await get(`/models/${id}/versions/${version}/download`, key)).statusCode).toBe(200)
   }
+}
+
+it('a backup under load has every write that was acknowledged before it, and opens as the installation it was', async () => {
+  await backUpUnderLoad(join(await emptyFolder(), 'backups'))
+})
+
+it.skipIf(noSwift() !== null)('so has one in an object store', async () => {
+  const { endpoint } = await startSwift()
+  await backUpUnderLoad(`s3://weights/backups?endpoint=${endpoint}&region=us-east-1`)
 })
 
 it('only keys that belong to no organization make and see backups', async () => {

@@ -8,6 +8,7 @@ import { openDatabase } from '../../../platform/db/open.ts'
 import { countRows } from '../../../platform/db/row-counts.ts'
 import { syncFolder } from '../../../platform/transfer/durable-file.ts'
 import { type BackupTarget, reasonOf } from './backup-target.ts'
+import { inParallel } from './in-parallel.ts'
 import { filePath, type Manifest, type NamedFile, type StoredBlob } from './manifest.ts'
 
 /** A file of the backup is not what it was. */
@@ -65,7 +66,7 @@ export const restoreDatabaseFiles = async (target: BackupTarget, manifest: Manif
   }
   await mkdir(folder, { recursive: true, mode: 0o700 })
   for (const path of [...folders].sort()) await mkdir(inside(folder, path), { recursive: true, mode: 0o700 })
-  for (const file of files) await writeNamed(target, folder, file)
+  await inParallel(files, (file) => writeNamed(target, folder, file))
   for (const path of folders) await syncFolder(inside(folder, path))
   await syncFolder(folder)
   await syncFolder(dirname(folder))
@@ -79,12 +80,12 @@ export const restoreKeys = async (target: BackupTarget, { keys }: Manifest, fold
 /** Brings the stored files of the backup into `blobs`; those that are there already stay. Returns how many came. */
 export const restoreFiles = async (target: BackupTarget, { files }: Manifest, blobs: BlobStore): Promise<number> => {
   let restored = 0
-  for (const file of files) {
-    if (await blobs.has(file.sha256)) continue
+  await inParallel(files, async (file) => {
+    if (await blobs.has(file.sha256)) return
     const staged = await blobs.stage(bytesOf(target, file), { maxBytes: Number.MAX_SAFE_INTEGER })
     await staged.keep()
     restored++
-  }
+  })
   return restored
 }
 
@@ -128,11 +129,11 @@ export const verifyBackup = async (
     await restoreDatabaseFiles(target, manifest, join(scratch, 'database'))
     if (manifest.database.kind === 'embedded') faults.push(...(await verifyRows(manifest, scratch)))
   })
-  for (const file of [...manifest.keys, ...manifest.files]) {
-    await attempt(async () => {
+  await inParallel([...manifest.keys, ...manifest.files], (file) =>
+    attempt(async () => {
       for await (const _chunk of bytesOf(target, file)) signal?.throwIfAborted()
-    })
-  }
+    }),
+  )
   for (const { sha256, reason } of manifest.unreadable) {
     faults.push(`The stored file ${sha256} could not be read when the backup was made: ${reason}.`)
   }

@@ -6,6 +6,7 @@ import { Readable } from 'node:stream'
 import { ServiceError } from '../../../domain/errors.ts'
 import { VERSION } from '../../../version.ts'
 import { type BackupTarget, prepareTarget, reasonOf } from './backup-target.ts'
+import { inParallel } from './in-parallel.ts'
 import {
   type DatabaseKind,
   filePath,
@@ -15,9 +16,6 @@ import {
   type StoredBlob,
   writeManifest,
 } from './manifest.ts'
-
-/** Copied at the same time: small files wait for the disk or the network. */
-const AT_ONCE = 4
 
 /** A copy of the database that nobody changes any more, on local disk. */
 export interface DatabaseCopy {
@@ -121,24 +119,6 @@ const copyNamed = async (copier: Copier, path: string, name: string): Promise<Na
   const [sha256, { size }] = [await hashFile(path), await lstat(path)]
   await copier.copy({ sha256, size }, async () => createReadStream(path))
   return { path: name, size, sha256 }
-}
-
-const inParallel = async <T>(
-  items: AsyncIterable<T> | Iterable<T>,
-  work: (item: T) => Promise<void>,
-): Promise<void> => {
-  const running = new Set<Promise<void>>()
-  try {
-    for await (const item of items) {
-      const one = work(item).finally(() => running.delete(one))
-      running.add(one)
-      one.catch(() => undefined)
-      if (running.size >= AT_ONCE) await Promise.race(running)
-    }
-    await Promise.all(running)
-  } finally {
-    await Promise.allSettled(running)
-  }
 }
 
 const copyDatabaseFiles = async (copier: Copier, { folder, kind, postgres, rows }: DatabaseCopy) => {

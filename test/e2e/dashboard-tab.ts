@@ -52,6 +52,7 @@ const SCHEMES = [
 /** Fails with what axe finds on the page as it is: by all rules in light, by those about colors in dark too. */
 export const expectAccessible = async (page: Page): Promise<void> => {
   const found: string[] = []
+  await page.locator('h1').first().waitFor()
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(AXE)
   for (const [colorScheme, rules] of SCHEMES) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })

@@ -87,14 +87,21 @@ const faultOf = (error: unknown, bucket: string): string | null => {
 /** Each chunk within a time; who reads slowly has as long as he likes. */
 const chunksOf = async function* (body: Readable): AsyncGenerator<Uint8Array, void> {
   const chunks = body[Symbol.asyncIterator]()
+  let waiting = true
+  const timer = setTimeout(() => {
+    if (waiting) body.destroy(new Error(`nothing arrived for ${STALL_MS / 1000} s`))
+  }, STALL_MS)
   try {
     for (;;) {
-      const timer = setTimeout(() => body.destroy(new Error(`nothing arrived for ${STALL_MS / 1000} s`)), STALL_MS)
-      const { value, done } = await chunks.next().finally(() => clearTimeout(timer))
+      waiting = true
+      timer.refresh()
+      const { value, done } = await chunks.next()
+      waiting = false
       if (done === true) return
       yield value
     }
   } finally {
+    clearTimeout(timer)
     body.destroy()
   }
 }

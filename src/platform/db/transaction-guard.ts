@@ -23,9 +23,30 @@ export interface TransactionWitness<Tx> {
 
 const witnesses = new AsyncLocalStorage<TransactionWitness<never> | null>()
 
-/** Calls `work`; `witness` (null: nobody) follows the transactions of all that it starts. */
-export const witnessed = <Tx, T>(witness: TransactionWitness<Tx> | null, work: () => T): T =>
-  witnesses.run(witness, work)
+/** Works under way that see one of the storages. */
+let followed = 0
+
+/**
+ * Runs `work` with this value in `storage`. Node 20 follows every promise of the process from the first such run on, a fifteenth of a
+ * heartbeat's time: so it stops while no such work is under way.
+ */
+const follow = async <Value, T>(
+  storage: AsyncLocalStorage<Value>,
+  value: Value,
+  work: () => Promise<T>,
+): Promise<T> => {
+  followed++
+  try {
+    return await storage.run(value, work)
+  } finally {
+    followed--
+    if (followed === 0) for (const each of [current, witnesses]) each.disable()
+  }
+}
+
+/** Calls `work`; `witness` (null: nobody) follows the transactions of all that it starts, until it settles. */
+export const witnessed = <Tx, T>(witness: TransactionWitness<Tx> | null, work: () => Promise<T>): Promise<T> =>
+  witness === null && witnessHere() === null ? work() : follow(witnesses, witness, work)
 
 /** Whoever follows the transactions that are begun here. */
 export const witnessHere = <Tx>(): TransactionWitness<Tx> | null =>
@@ -38,7 +59,7 @@ export const witnessHere = <Tx>(): TransactionWitness<Tx> | null =>
 export const insideTransaction = <T>(work: () => Promise<T>, afterwards: Work[]): Promise<T> => {
   // Work that was started inside and outlives the transaction still sees this object, hence a flag and not its presence.
   const scope: Scope = { open: true, beforehand: [], afterwards }
-  return current.run(scope, async () => {
+  return follow(current, scope, async () => {
     try {
       const result = await work()
       for (const each of scope.beforehand) await each()

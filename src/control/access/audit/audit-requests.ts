@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyRequest, FastifySchema } from 'fastify'
 import { witnessed } from '../../../platform/db/transaction-guard.ts'
 import { knownCallerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
@@ -10,8 +10,8 @@ const READING = new Set(['GET', 'HEAD', 'OPTIONS'])
 const WITNESS = Symbol('audit')
 
 /** The operation whose requests are audited; null for all others. */
-const auditedOperation = ({ method, routeOptions }: FastifyRequest): string | null => {
-  const operation = READING.has(method) ? undefined : routeOptions.schema?.operationId
+const auditedOperation = (methods: readonly string[], schema: FastifySchema | undefined): string | null => {
+  const operation = methods.every((method) => READING.has(method)) ? undefined : schema?.operationId
   return operation === undefined || Object.hasOwn(UNAUDITED_OPERATIONS, operation) ? null : operation
 }
 
@@ -33,18 +33,21 @@ const described = (action: string, request: FastifyRequest): AuditedRequest => (
 export const auditRequests = (app: App, audit: Audit): void => {
   app.decorateRequest(WITNESS as never, null as never)
 
-  app.addHook('preHandler', (request, _reply, done) => {
-    const action = auditedOperation(request)
-    if (action === null) return done()
-    const witness = audit.witness(described(action, request))
-    Object.assign(request, { [WITNESS]: witness })
-    witnessed(witness, done)
+  app.addHook('onRoute', (route) => {
+    const { handler } = route
+    const action = auditedOperation([route.method].flat(), route.schema)
+    if (action === null) return
+    route.handler = function (request, reply) {
+      const witness = audit.witness(described(action, request))
+      Object.assign(request, { [WITNESS]: witness })
+      return witnessed(witness, async () => handler.call(this, request, reply))
+    }
   })
 
   app.addHook('onSend', async (request, reply) => {
     const { statusCode } = reply
     if (statusCode < 400) return
-    const action = auditedOperation(request)
+    const action = auditedOperation([request.method], request.routeOptions.schema)
     if (action === null) return
     const witness = (request as unknown as Record<symbol, ReturnType<Audit['witness']> | null>)[WITNESS]
     if (witness?.isWritten()) return witness.failed(statusCode)

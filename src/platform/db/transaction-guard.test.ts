@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, it } from 'vitest'
+import { insideTransaction, onCommit, refuseInsideTransaction, witnessed, witnessHere } from './transaction-guard.ts'
+
+const witness = () => ({ begun: () => undefined, ending: async () => undefined, committed: () => undefined })
+const ask = () => refuseInsideTransaction('A query')
+
+it('is known inside a transaction to its end, whatever others begin and end meanwhile', async () => {
+  const afterwards: (() => Promise<void>)[] = []
+  let end = (): void => undefined
+  const ended = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  const long = insideTransaction(async () => {
+    await ended
+    expect(ask).toThrow('A query inside a transaction would wait for itself')
+    await sleep(1)
+    expect(ask).toThrow()
+    onCommit(async () => undefined)
+  }, afterwards)
+  for (let other = 0; other < 3; other++) await insideTransaction(() => sleep(1), [])
+  expect(ask).not.toThrow()
+  end()
+  await long
+  expect(afterwards).toHaveLength(1)
+  expect(ask).not.toThrow()
+})
+
+it('finds the witness in all that its work awaits, also where it begins in work that was under way before', async () => {
+  const [one, two] = [witness(), witness()]
+  const under = sleep(5)
+  const seen = async (): Promise<unknown> => {
+    await under
+    await insideTransaction(() => sleep(1), [])
+    return witnessHere()
+  }
+  const [first, second] = [witnessed(one, seen), witnessed(two, seen)]
+  expect(await witnessed(one, () => witnessed(null, async () => witnessHere()))).toBeNull()
+  expect(await first).toBe(one)
+  expect(await second).toBe(two)
+  expect(witnessHere()).toBeNull()
+  await under
+  expect(await witnessed(one, seen)).toBe(one)
+})
+
+it('lets go of work that fails', async () => {
+  const refused = async () => Promise.reject(new Error('refused'))
+  await expect(witnessed(witness(), () => insideTransaction(refused, []))).rejects.toThrow('refused')
+  expect(witnessHere()).toBeNull()
+  expect(ask).not.toThrow()
+})

@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
@@ -35,6 +37,8 @@ interface Verification {
   }[]
 }
 
+const ORGS = ['acme', 'beta'] as const
+
 const openWorld = async (database: 'embedded' | 'postgres' = 'embedded') => {
   const world = await startWorld({ database, config: { enrollment: 'token' } })
   const root = world.service.firstAdminKey!
@@ -56,6 +60,45 @@ const faultsIn = ({ chains }: Verification) =>
 
 describe.each(['embedded', 'postgres'] as const)('on %s', (database) => {
   const it = database === 'postgres' && !hasPostgres() ? test.skip : test
+  it('every change has one entry of its own, while requests overlap, callers hang up and others change nothing', async () => {
+    const { world, root, adminOf, verify, db } = await openWorld(database)
+    const admins = await Promise.all(ORGS.map(adminOf))
+    const { port } = new URL(world.baseUrl)
+    const hangUp = async (key: string, group: object, afterMs: number) => {
+      const body = JSON.stringify(group)
+      const socket = connect(Number(port), '127.0.0.1')
+      socket.write(
+        `POST /api/v1/device-groups HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nauthorization: Bearer ${key}\r\n` +
+          `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+      )
+      await sleep(afterMs)
+      socket.destroy()
+    }
+    await Promise.all(
+      Array.from({ length: 40 }, async (_, n) => {
+        const { api_key: key } = admins[n % 2]!
+        const org_id = ORGS[n % 2]
+        await sleep(n % 7)
+        await Promise.all([
+          world.request('POST', '/api/v1/device-groups', { key, body: { org_id, name: `stays ${n}` } }),
+          hangUp(key, { org_id, name: `left ${n}` }, n % 5),
+          world.request('GET', '/api/v1/device-groups', { key }),
+          world.request('POST', '/api/v1/device-groups', { key, body: { org_id, name: '' } }),
+        ])
+      }),
+    )
+    // Changes and entries are committed together: so it holds at any moment, also while the rest is still under way.
+    const { rows } = await sql<{ name: string; org_id: string; actors: string[] }>`
+      select g.name, g.org_id, array(
+        select e.actor_id from audit_entries e where e.object_id = g.id::text and e.org_id = g.org_id
+      ) as actors from device_groups g`.execute(db)
+    const idOf = { acme: admins[0]!.id, beta: admins[1]!.id } as Readonly<Record<string, string>>
+    expect(rows.filter(({ org_id, actors }) => actors.join() !== idOf[org_id])).toEqual([])
+    expect(rows.filter(({ name }) => name.startsWith('stays'))).toHaveLength(40)
+    expect(rows.filter(({ name }) => name.startsWith('left')).length).toBeGreaterThan(0)
+    expect(faultsIn(await verify(root))).toEqual([])
+  })
+
   it('an entry says who did what, to what, from where, and what became of it', async () => {
     const { world, root, call, adminOf, entries, verify } = await openWorld(database)
     const acme = await adminOf('acme')

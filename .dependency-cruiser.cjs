@@ -5,7 +5,7 @@ const rooms = {
   'secure-aggregation': ['domain'],
   'platform/threads': [],
   'platform/http': ['domain'],
-  'platform/blobs': ['domain', 'platform/transfer'],
+  'platform/blobs': ['domain', 'platform/threads', 'platform/transfer'],
   'platform/transfer': ['domain'],
   'platform/db': ['domain', 'platform/threads'],
   'platform/events': ['domain', 'platform/db'],

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { createServer, request as httpRequest, type RequestListener } from 'node:http'
 import { join } from 'node:path'
@@ -248,23 +248,30 @@ const survivesFaults = async (
 ): Promise<void> => {
   const bytes = randomBytes(4 * MIB)
   const hash = await keep(store, bytes)
+  const copied = () => store.withPaths(async (pathOf) => readFile(await pathOf(hash)))
   const asked = () => proxy.methods.filter((line) => line.startsWith('GET') && line.includes(hash)).length
   const before = asked()
   let failures = 0
-  proxy.disturb((_request, response) => {
-    failures++
-    proxy.disturb(null)
-    response.writeHead(500).end()
-  })
-  expect((await readAll(store, hash)).equals(bytes)).toBe(true)
-  proxy.disturb((_request, response) => {
-    failures++
-    proxy.disturb(null)
-    response.writeHead(200, { 'content-length': bytes.length })
-    response.write(bytes.subarray(0, MIB), () => response.destroy())
-  })
-  expect((await readAll(store, hash)).equals(bytes)).toBe(true)
-  expect([failures, asked() - before]).toEqual([2, 4])
+  for (const bring of [() => readAll(store, hash), copied]) {
+    proxy.disturb((_request, response) => {
+      failures++
+      proxy.disturb(null)
+      response.writeHead(500).end()
+    })
+    expect((await bring()).equals(bytes)).toBe(true)
+    proxy.disturb((_request, response) => {
+      failures++
+      proxy.disturb(null)
+      response.writeHead(200, { 'content-length': bytes.length })
+      response.write(bytes.subarray(0, MIB), () => response.destroy())
+    })
+    expect((await bring()).equals(bytes)).toBe(true)
+  }
+  expect([failures, asked() - before]).toEqual([4, 8])
+  proxy.disturb((_request, response) => void response.writeHead(503).end())
+  await expect(copied()).rejects.toMatchObject({ code: 'unavailable', retryAfterSeconds: 5 })
+  proxy.disturb(null)
+  expect((await copied()).equals(bytes)).toBe(true)
 
   // Nothing is kept that the server has not taken.
   proxy.disturb((_request, response) => void response.writeHead(500).end())
@@ -294,6 +301,9 @@ const boundsItsCopies = async (objects: Objects): Promise<void> => {
   await expect.poll(() => copies().length).toBe(3)
   await writeFile(join(folder, 'staging', 'left'), 'x')
   expect(await store.sweep(new Date(Date.now() + 60_000))).toBe(1)
+  // What the disk says is not taken for a store that is away.
+  rmSync(join(folder, 'cache'), { recursive: true })
+  await expect(store.withPaths((pathOf) => pathOf(hashes[0]!))).rejects.toMatchObject({ code: 'ENOENT' })
 }
 
 const saysWhatIsWrong = async (endpoint: string): Promise<void> => {

@@ -1,8 +1,8 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServiceError } from '../../domain/errors.ts'
-import { writeSynced } from './write-synced.ts'
+import type { FetchedFile } from './fetch-file.ts'
 
 const FETCHED_AT_ONCE = 8
 const TRIES = 2
@@ -56,7 +56,7 @@ const limited = (limit: number) => {
 export const openFileCache = async (
   root: string,
   maxBytes: number,
-  fetch: (sha256: string) => AsyncGenerator<Uint8Array, void>,
+  fetchFile: (sha256: string, path: string) => Promise<FetchedFile>,
 ): Promise<FileCache> => {
   const folder = join(root, randomUUID())
   await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -83,23 +83,13 @@ export const openFileCache = async (
     const path = join(folder, `${randomUUID()}.part`)
     try {
       for (let tries = 1; ; tries++) {
-        const hash = createHash('sha256')
-        let size = 0
-        const hashed = async function* (): AsyncGenerator<Uint8Array, void> {
-          for await (const chunk of fetch(sha256)) {
-            hash.update(chunk)
-            size += chunk.length
-            yield chunk
-          }
-        }
-        await writeSynced(path, hashed(), 1024 * 1024, { flush: false })
-        const found = hash.digest('hex')
-        if (found === sha256) {
+        const fetched = await fetchFile(sha256, path)
+        if (fetched.sha256 === sha256) {
           await rename(path, pathOf(sha256))
-          return size
+          return fetched.size
         }
         await rm(path, { force: true })
-        if (tries === TRIES) throw damaged(sha256, found)
+        if (tries === TRIES) throw damaged(sha256, fetched.sha256)
       }
     } catch (error) {
       await rm(path, { force: true })

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { BlobRange } from './blob-store.ts'
+import type { FetchedFile } from './fetch-file.ts'
 
 export interface ListedObject {
   readonly path: string
@@ -23,6 +24,8 @@ export interface ObjectStore {
    * before the first byte is. Throws not_found.
    */
   read(key: string, range?: BlobRange): AsyncGenerator<Uint8Array, void>
+  /** The whole object in a new file; whoever needs it checks the hash. Throws not_found, and the disk's errors. */
+  fetchFile(key: string, path: string): Promise<FetchedFile>
   has(key: string): Promise<boolean>
   /** Harmless where there is none. */
   remove(key: string): Promise<void>

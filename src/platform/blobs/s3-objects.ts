@@ -6,6 +6,7 @@ import type * as S3 from '@aws-sdk/client-s3'
 import { ServiceError } from '../../domain/errors.ts'
 import type { S3Location } from '../../domain/storage-location.ts'
 import type { BlobRange } from './blob-store.ts'
+import { createFileFetcher } from './fetch-file.ts'
 import type { ListedObject, ObjectStore } from './object-store.ts'
 
 const PART_BYTES = 8 * 1024 * 1024
@@ -106,6 +107,9 @@ const chunksOf = async function* (body: Readable): AsyncGenerator<Uint8Array, vo
   }
 }
 
+const noObject = (key: string, cause?: unknown): ServiceError =>
+  new ServiceError('not_found', `There is no object ${key}.`, { cause })
+
 /** The bucket of this location. */
 export const openS3Objects = async (location: S3Location): Promise<ObjectStore> => {
   const { sdk, Upload, getSignedUrl } = await load()
@@ -133,7 +137,7 @@ export const openS3Objects = async (location: S3Location): Promise<ObjectStore> 
         if (next === end + 1) return
         throw new Error(`${next - from} bytes arrived of ${end + 1 - from}`)
       } catch (error) {
-        if (isMissing(error)) throw new ServiceError('not_found', `There is no object ${key}.`, { cause: error })
+        if (isMissing(error)) throw noObject(key, error)
         failed = next > from ? 1 : failed + 1
         if (failed === TRIES) throw away(error)
         await sleep(100 * 2 ** failed)
@@ -141,8 +145,19 @@ export const openS3Objects = async (location: S3Location): Promise<ObjectStore> 
     }
   }
 
+  const fetcher = createFileFetcher()
+
   return {
     read,
+
+    fetchFile: async (key, path) => {
+      const address = getSignedUrl(client, new sdk.GetObjectCommand(at(key)), { expiresIn: PRESIGNED_SECONDS })
+      const reply = await fetcher(await orAway(address), path)
+      if (reply.ok) return reply
+      if (reply.fault === 'missing') throw noObject(key)
+      if (reply.fault === 'away') throw away(new Error(reply.message))
+      throw Object.assign(new Error(reply.message), { code: reply.code })
+    },
 
     check: async () => {
       try {

@@ -9,6 +9,8 @@ import type { ObjectStore } from './object-store.ts'
 import { readLocalFile } from './read-local-file.ts'
 import { createStagingArea } from './staging-area.ts'
 
+const isNotFound = (error: unknown): boolean => error instanceof ServiceError && error.code === 'not_found'
+
 /** Passes the chunks on, but the last only when all of them have this hash: what is damaged never arrives whole. */
 const checked = async function* (
   source: AsyncGenerator<Uint8Array, void>,
@@ -41,14 +43,11 @@ export const openS3Store = async (
   await mkdir(staging, { recursive: true, mode: 0o700 })
   const keyOf = (sha256: string): string => blobPath(requireSha256(sha256))
 
-  const whole = async function* (sha256: string): AsyncGenerator<Uint8Array, void> {
-    try {
-      yield* objects.read(keyOf(sha256))
-    } catch (error) {
-      throw error instanceof ServiceError && error.code === 'not_found' ? gone(sha256, error) : error
-    }
-  }
-  const cache = await openFileCache(join(root, 'cache'), cacheBytes, whole)
+  const fetchFile = (sha256: string, path: string) =>
+    objects.fetchFile(keyOf(sha256), path).catch((error: unknown) => {
+      throw isNotFound(error) ? gone(sha256, error) : error
+    })
+  const cache = await openFileCache(join(root, 'cache'), cacheBytes, fetchFile)
   const area = createStagingArea(staging, async (path, sha256, size) => {
     await objects.putFile(keyOf(sha256), { path, size })
     await cache.adopt(sha256, path, size)
@@ -57,7 +56,7 @@ export const openS3Store = async (
   /** As a stream whose first bytes are here: what is gone, or cannot be reached, is said before an answer begins. */
   const begun = async (source: AsyncGenerator<Uint8Array, void>, sha256: string): Promise<Readable> => {
     const first = await source.next().catch((error: unknown) => {
-      throw error instanceof ServiceError && error.code === 'not_found' ? gone(sha256, error) : error
+      throw isNotFound(error) ? gone(sha256, error) : error
     })
     return Readable.from(
       (async function* () {

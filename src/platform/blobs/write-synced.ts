@@ -10,9 +10,8 @@ export const writeSynced = async (
   path: string,
   source: AsyncGenerator<Uint8Array, void>,
   chunkBytes: number,
-  { flush = true }: { readonly flush?: boolean } = {},
 ): Promise<void> => {
-  const options = { flag: 'wx', flush, mode: 0o600 } as const
+  const options = { flag: 'wx', flush: true, mode: 0o600 } as const
   const beginning: Uint8Array[] = []
   for (let held = 0; held < chunkBytes; ) {
     const { value, done } = await source.next()

@@ -132,6 +132,10 @@ const bundleProgram = (name, folder, chunk) => {
     target: 'node20',
     external: UNBUNDLED,
     logLevel: 'warning',
+    // Node keeps a program's text in memory, and one character beyond ASCII doubles it. The lines are short for stack traces.
+    minifyWhitespace: true,
+    lineLimit: 160,
+    legalComments: 'external',
     // Packages in CommonJS call it for Node's own modules.
     banner: {
       js: "import { createRequire as requireOf } from 'node:module';const require = requireOf(import.meta.url);",

@@ -11,15 +11,17 @@ const PROGRAM = fileURLToPath(new URL('../../dist/main.js', import.meta.url))
 const ROUNDS = 5
 const IDLE_MS = 10_000
 
-/** Prints what a start takes on a new data folder and on an existing one, in turns. */
+/** Prints what a start takes on a new data folder and on an existing one, there also with the memory setting of `svc up`, in turns. */
 export const benchIdle = (): Promise<void> =>
   withCleanUps(async (data) => {
-    const measured: Record<string, number[][]> = { 'new folder': [], 'existing folder': [] }
+    const measured: Record<string, number[][]> = { 'new folder': [], 'existing folder': [], 'as `svc up` does': [] }
     for (let round = 0; round < ROUNDS; round++) {
-      const settings = { SERVICE_DATA_DIR: join(data.folder('data'), 'data') }
+      const plain = { SERVICE_DATA_DIR: join(data.folder('data'), 'data') }
+      const asUp = { ...plain, MALLOC_TRIM_THRESHOLD_: '131072' }
       for (const [name, rows] of Object.entries(measured)) {
         await withCleanUps(async (cleanUps) => {
           const began = performance.now()
+          const settings = name.startsWith('as') ? asUp : plain
           const service = await startProgram(cleanUps, { name, program: PROGRAM, settings })
           const ready = [performance.now() - began, service.cpuSeconds(), service.residentBytes() / 1e6]
           await sleep(IDLE_MS)

@@ -1,15 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { isIP } from 'node:net'
-import {
-  type AuthenticationResponseJSON,
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  type RegistrationResponseJSON,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-  type WebAuthnCredential,
-} from '@simplewebauthn/server'
+import type { AuthenticationResponseJSON, RegistrationResponseJSON, WebAuthnCredential } from '@simplewebauthn/server'
 import { conflict } from '../../../domain/errors.ts'
+
+/** Loaded by the first passkey: with its certificates it is a seventh of the service's code. */
+const library = () => import('@simplewebauthn/server')
 
 /** The page that asks: passkeys belong to `id`, a host name, and answer to `origin` only. */
 export interface RelyingParty {
@@ -68,7 +63,9 @@ export const creationOptions = async (
     readonly known: readonly Kept[]
   },
 ): Promise<Options> => ({
-  ...(await generateRegistrationOptions({
+  ...(await (
+    await library()
+  ).generateRegistrationOptions({
     rpName: 'Tributary',
     rpID: id,
     userID: new Uint8Array(Buffer.from(person.id)),
@@ -83,7 +80,13 @@ export const creationOptions = async (
 
 /** Options of navigator.credentials.get(): any passkey for this page. */
 export const requestOptions = async ({ id }: RelyingParty, challenge: string): Promise<Options> => ({
-  ...(await generateAuthenticationOptions({ rpID: id, challenge: bytesOf(challenge), userVerification: 'required' })),
+  ...(await (
+    await library()
+  ).generateAuthenticationOptions({
+    rpID: id,
+    challenge: bytesOf(challenge),
+    userVerification: 'required',
+  })),
 })
 
 /** The id of the credential that answers, and of the person it says it is of; null where it says neither. */
@@ -99,6 +102,7 @@ export const verifiedCreation = async (
   { id, origin }: RelyingParty,
   challenge: string,
 ): Promise<WebAuthnCredential | null> => {
+  const { verifyRegistrationResponse } = await library()
   try {
     const { verified, registrationInfo } = await verifyRegistrationResponse({
       response: answer as unknown as RegistrationResponseJSON,
@@ -119,6 +123,7 @@ export const verifiedUse = async (
   { id, origin }: RelyingParty,
   { challenge, passkey }: { readonly challenge: string; readonly passkey: Kept },
 ): Promise<number | null> => {
+  const { verifyAuthenticationResponse } = await library()
   try {
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       response: answer as unknown as AuthenticationResponseJSON,

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -93,6 +94,7 @@ describe.skipIf(noSwift() !== null)('files in S3', () => {
     await refusesDamage(swift.endpoint, await open(0))
     await survivesFaults(proxy, objects, await open(0))
     await boundsItsCopies(objects)
+    await givesWayOnASmallDisk(objects)
     await saysWhatIsWrong(swift.endpoint)
   })
 
@@ -304,6 +306,26 @@ const boundsItsCopies = async (objects: Objects): Promise<void> => {
   // What the disk says is not taken for a store that is away.
   rmSync(join(folder, 'cache'), { recursive: true })
   await expect(store.withPaths((pathOf) => pathOf(hashes[0]!))).rejects.toMatchObject({ code: 'ENOENT' })
+}
+
+/** Its disk is one of its own, which only root can make. */
+const givesWayOnASmallDisk = async (objects: Objects): Promise<void> => {
+  const folder = await emptyFolder()
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=20m', 'tmpfs', folder])
+  if (mounted.status !== 0) return
+  onTestFinished(() => void spawnSync('umount', ['-l', folder]))
+  const store = await openS3Store(objects, { folder, cacheBytes: 1 << 30 })
+  const hashes: string[] = []
+  for (let n = 0; n < 30; n++) hashes.push(await keep(store, Buffer.alloc(MIB, 100 + n)))
+  const [own] = readdirSync(join(folder, 'cache'))
+  const copies = (): string[] => readdirSync(join(folder, 'cache', own!))
+  expect(copies().sort()).toEqual(hashes.slice(-copies().length).sort())
+  expect(copies().length).toBeGreaterThan(14)
+  for (const hash of hashes) expect(sha256Of(await store.withPaths(async (of) => readFile(await of(hash))))).toBe(hash)
+  // What else fills the disk takes their place.
+  const before = copies().length
+  await writeFile(join(folder, 'other'), Buffer.alloc(1.5 * MIB))
+  await expect.poll(() => copies().length, { timeout: 20_000 }).toBeLessThan(before)
 }
 
 const saysWhatIsWrong = async (endpoint: string): Promise<void> => {

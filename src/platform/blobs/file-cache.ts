@@ -1,10 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm, stat, statfs, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServiceError } from '../../domain/errors.ts'
 import type { FetchedFile } from './fetch-file.ts'
 
 const FETCHED_AT_ONCE = 8
+/** So much of the disk stays free: a tenth, and of a large one so many bytes. */
+const FREE_SHARE = 0.1
+const FREE_BYTES = 2 * 1024 ** 3
+const LOOK_MS = 5000
 const TRIES = 2
 
 interface Entry {
@@ -49,9 +53,15 @@ const limited = (limit: number) => {
   }
 }
 
+/** Whether what arrives on the disk of `folder` needs the place of copies. */
+const isTight = async (folder: string): Promise<boolean> => {
+  const { bavail, blocks, bsize } = await statfs(folder)
+  return bavail * bsize < Math.min(FREE_BYTES, blocks * bsize * FREE_SHARE)
+}
+
 /**
  * Files below `root`, in a folder of this process: it begins empty, because a copy may have been cut short by a crash. What is
- * pinned stays also where it is more than `maxBytes`.
+ * pinned stays also where it is more than `maxBytes`, or the disk is nearly full.
  */
 export const openFileCache = async (
   root: string,
@@ -74,10 +84,13 @@ export const openFileCache = async (
 
   const makeRoom = async (): Promise<void> => {
     for (const [sha256, entry] of entries) {
-      if (bytes <= maxBytes) return
-      if (entry.pins === 0 && entry.size !== null) await drop(sha256, entry)
+      if (bytes <= maxBytes && !(await isTight(folder).catch(() => false))) return
+      // Somebody else may have made room meanwhile.
+      if (entry.pins === 0 && entry.size !== null && entries.get(sha256) === entry) await drop(sha256, entry)
     }
   }
+  // What fills the disk need not be a copy, and copies must not keep a service from being ready.
+  setInterval(() => void makeRoom(), LOOK_MS).unref()
 
   const bring = async (sha256: string): Promise<number> => {
     const path = join(folder, `${randomUUID()}.part`)

@@ -5,8 +5,8 @@ import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { KeysService, StoredKey } from '../../access/keys/keys.service.ts'
 import type { ControlEventBus } from '../../events.ts'
-import type { DevicesStore, StoredDevice } from './devices.store.ts'
-import { rememberLargeFleets } from './fleet-counts.ts'
+import type { DeviceFilter, DevicesStore, StoredDevice } from './devices.store.ts'
+import { rememberCounts, rememberLargeFleets } from './fleet-counts.ts'
 
 export type { StoredDevice } from './devices.store.ts'
 
@@ -14,6 +14,20 @@ export type { StoredDevice } from './devices.store.ts'
 export interface NamedDevice {
   readonly deviceId: string
   readonly orgId: string | undefined
+}
+
+/** How many devices a list has: by the counter of the organization, or read and for a large fleet remembered. */
+const createListCount = (database: Database, store: DevicesStore, now: () => Date) => {
+  const countMatching = rememberCounts({
+    count: (filter: DeviceFilter) => store.countMatching(database.sql, filter),
+    keyOf: ({ orgId, withUnbound, platform, status }) => JSON.stringify([orgId, withUnbound, platform, status]),
+    read: ({ read }) => read,
+    now,
+  })
+  return async (filter: DeviceFilter): Promise<number> =>
+    filter.platform === undefined && filter.status === undefined
+      ? store.countAll(database.sql, filter)
+      : (await countMatching(filter)).total
 }
 
 export const createDevicesService = (parts: {
@@ -51,6 +65,7 @@ export const createDevicesService = (parts: {
   })
 
   const count = rememberLargeFleets(countTogether, now)
+  const countListed = createListCount(database, store, now)
 
   /** The organization a new device joins: under token enrollment that of the key that lets it in, else `default`. */
   const orgOfNewDevice = (caller: Caller | null, named: string | undefined): string | null => {
@@ -148,10 +163,7 @@ export const createDevicesService = (parts: {
     ): Promise<{ devices: StoredDevice[]; total: number }> {
       if (!sees(caller, query.orgId)) return { devices: [], total: 0 }
       const filter = { ...query, withUnbound: caller.orgId === null, activeSince: activeSince(now()) }
-      const [devices, total] = await Promise.all([
-        store.list(database.sql, filter, page),
-        store.count(database.sql, filter),
-      ])
+      const [devices, total] = await Promise.all([store.list(database.sql, filter, page), countListed(filter)])
       return { devices, total }
     },
 

@@ -105,18 +105,21 @@ export const createDevicesStore = (keys: Pick<KeysService, 'insertForDevices'>) 
     return rows.map(fromRow)
   },
 
-  async count(db: Executor, filter: DeviceFilter): Promise<number> {
-    const orgs = filter.withUnbound ? [filter.orgId, ''] : [filter.orgId]
-    const { rows } =
-      filter.platform === undefined && filter.status === undefined
-        ? await sql<{ total: number }>`
-            select coalesce(sum(devices), 0)::bigint as total from device_counts
-            where org_id = any(${orgs}::text[])`.execute(db)
-        : await sql<{ total: number }>`
-            select count(*) as total from devices
-            where (org_id = ${filter.orgId} ${filter.withUnbound ? sql`or org_id is null` : sql``})
-            and ${matches(filter)}`.execute(db)
+  /** Those of an organization, by its counter. */
+  async countAll(db: Executor, { orgId, withUnbound }: DeviceFilter): Promise<number> {
+    const orgs = withUnbound ? [orgId, ''] : [orgId]
+    const { rows } = await sql<{ total: number }>`
+      select coalesce(sum(devices), 0)::bigint as total from device_counts
+      where org_id = any(${orgs}::text[])`.execute(db)
     return rows[0]!.total
+  },
+
+  /** Those that match, of all that are read for it. */
+  async countMatching(db: Executor, filter: DeviceFilter): Promise<{ total: number; read: number }> {
+    const { rows } = await sql<{ total: number; read: number }>`
+      select count(*) filter (where ${matches(filter)}) as total, count(*) as read from devices
+      where (org_id = ${filter.orgId} ${filter.withUnbound ? sql`or org_id is null` : sql``})`.execute(db)
+    return rows[0]!
   },
 
   /** All devices, and those active, that a key bound to `orgId` (null: an unbound key) may see. */

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { startWorld } from '../../../../test/world.ts'
 
@@ -116,6 +117,33 @@ describe('listing devices', () => {
     await world.request('PUT', '/api/v1/devices/watcher/heartbeat', { key: watcher.key })
     expect(await names('active')).toEqual(['watcher'])
     expect(await names('inactive')).toEqual(['silent', 'sleeper'])
+  })
+
+  it('counts those that match of a large fleet for ten seconds at a time, and of a small one each time', async () => {
+    const world = await startWorld()
+    const { sql: db } = world.database!
+    const write = (from: number, to: number) =>
+      sql`
+      insert into devices (id, device_id, org_id, platform, capabilities, status, last_heartbeat, created_at, updated_at)
+      select gen_random_uuid(), 'device-' || n, 'acme', 'linux', '{}', 'active', ${at}, ${at}, ${at}
+      from generate_series(${from}::int, ${to}::int) n`.execute(db)
+    const { key } = await world.register('watcher')
+    const active = async (orgId: string): Promise<number> => {
+      const path = `/api/v1/devices?status=active&limit=1&org_id=${orgId}`
+      // Without the watcher, which is of no organization.
+      return ((await world.request('GET', path, { key })).body as { total: number }).total - 1
+    }
+    await write(1, 100)
+    expect(await active('acme')).toBe(100)
+    await write(101, 50_000)
+    expect(await active('acme')).toBe(50_000)
+    await write(50_001, 50_003)
+    expect(await active('acme')).toBe(50_000)
+    expect(await active('other')).toBe(0)
+    // Past ten seconds a new count is made while the former one is told.
+    await world.advance(11)
+    expect(await active('acme')).toBe(50_000)
+    await expect.poll(() => active('acme')).toBe(50_003)
   })
 
   it('refuses queries that are wrong, naming the parameter', async () => {

@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 const LARGE = 50_000
 const FRESH_MS = 10_000
 const USABLE_MS = 60_000
-const MAX_ORGS = 1000
+const MAX_QUESTIONS = 1000
 
 /**
  * What is counted by reading all devices of an organization (null: of all). Counts of a large fleet are remembered: for ten
@@ -13,35 +13,45 @@ const MAX_ORGS = 1000
 export const rememberLargeFleets = <Count extends { readonly total: number }>(
   count: (orgId: string | null) => Promise<Count>,
   now: () => Date,
-): ((orgId: string | null) => Promise<Count>) => {
-  const known = new LRUCache<string, { readonly count: Count; readonly at: number }>({ max: MAX_ORGS })
+): ((orgId: string | null) => Promise<Count>) =>
+  rememberCounts({ count, keyOf: (orgId) => orgId ?? '', read: ({ total }) => total, now })
+
+/** The same for any question; `read` says how many devices were read for its answer. */
+export const rememberCounts = <Question, Count>(parts: {
+  readonly count: (question: Question) => Promise<Count>
+  readonly keyOf: (question: Question) => string
+  readonly read: (count: Count) => number
+  readonly now: () => Date
+}): ((question: Question) => Promise<Count>) => {
+  const { count, keyOf, read, now } = parts
+  const known = new LRUCache<string, { readonly count: Count; readonly at: number }>({ max: MAX_QUESTIONS })
   const counting = new Map<string, Promise<Count>>()
 
   const remember = (key: string, at: number, result: Count): Count => {
-    if (result.total >= LARGE) known.set(key, { count: result, at })
+    if (read(result) >= LARGE) known.set(key, { count: result, at })
     else known.delete(key)
     return result
   }
 
-  const countAnew = (orgId: string | null, key: string): Promise<Count> => {
+  const countAnew = (question: Question, key: string): Promise<Count> => {
     const running = counting.get(key)
     if (running !== undefined) return running
     const at = now().getTime()
-    const made = count(orgId)
+    const made = count(question)
       .then((result) => remember(key, at, result))
       .finally(() => counting.delete(key))
     counting.set(key, made)
     return made
   }
 
-  return async (orgId) => {
-    const key = orgId ?? ''
+  return async (question) => {
+    const key = keyOf(question)
     const found = known.get(key)
     // Nothing is remembered of a small fleet, and no count is shared: each sees what was registered before it asked.
-    if (found === undefined) return remember(key, now().getTime(), await count(orgId))
+    if (found === undefined) return remember(key, now().getTime(), await count(question))
     const age = now().getTime() - found.at
     if (age < FRESH_MS) return found.count
-    const newer = countAnew(orgId, key)
+    const newer = countAnew(question, key)
     if (age >= USABLE_MS) return newer
     newer.catch(() => undefined)
     return found.count

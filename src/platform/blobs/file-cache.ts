@@ -53,11 +53,12 @@ const limited = (limit: number) => {
   }
 }
 
-/** Whether what arrives on the disk of `folder` needs the place of copies. */
-const isTight = async (folder: string): Promise<boolean> => {
-  const { bavail, blocks, bsize } = await statfs(folder)
-  return bavail * bsize < Math.min(FREE_BYTES, blocks * bsize * FREE_SHARE)
-}
+/** Whether what arrives on the disk of `folder` needs the place of copies; not where the disk does not say. */
+const isTight = (folder: string): Promise<boolean> =>
+  statfs(folder).then(
+    ({ bavail, blocks, bsize }) => bavail * bsize < Math.min(FREE_BYTES, blocks * bsize * FREE_SHARE),
+    () => false,
+  )
 
 /**
  * Files below `root`, in a folder of this process: it begins empty, because a copy may have been cut short by a crash. What is
@@ -83,14 +84,19 @@ export const openFileCache = async (
   }
 
   const makeRoom = async (): Promise<void> => {
+    const mayGo = (sha256: string, entry: Entry): boolean =>
+      entry.pins === 0 && entry.size !== null && entries.get(sha256) === entry
     for (const [sha256, entry] of entries) {
-      if (bytes <= maxBytes && !(await isTight(folder).catch(() => false))) return
-      // Somebody else may have made room meanwhile.
-      if (entry.pins === 0 && entry.size !== null && entries.get(sha256) === entry) await drop(sha256, entry)
+      if (!mayGo(sha256, entry)) continue
+      if (bytes <= maxBytes && !(await isTight(folder))) return
+      // It may be in use by now, or gone.
+      if (mayGo(sha256, entry)) await drop(sha256, entry)
     }
   }
+  /** What goes wrong is the concern of whoever writes to the disk next. */
+  const makeRoomAside = (): void => void makeRoom().catch(() => undefined)
   // What fills the disk need not be a copy, and copies must not keep a service from being ready.
-  setInterval(() => void makeRoom(), LOOK_MS).unref()
+  setInterval(makeRoomAside, LOOK_MS).unref()
 
   const bring = async (sha256: string): Promise<number> => {
     const path = join(folder, `${randomUUID()}.part`)
@@ -157,7 +163,7 @@ export const openFileCache = async (
       const entry = entries.get(sha256)
       if (entry === undefined) return
       entry.pins--
-      if (bytes > maxBytes) void makeRoom()
+      if (bytes > maxBytes) makeRoomAside()
     },
 
     async adopt(sha256, path, size) {

@@ -62,10 +62,9 @@ export const creationOptions = async (
     /** A device that has one of these makes no other. */
     readonly known: readonly Kept[]
   },
-): Promise<Options> => ({
-  ...(await (
-    await library()
-  ).generateRegistrationOptions({
+): Promise<Options> => {
+  const { generateRegistrationOptions } = await library()
+  const options = await generateRegistrationOptions({
     rpName: 'Tributary',
     rpID: id,
     userID: new Uint8Array(Buffer.from(person.id)),
@@ -75,19 +74,17 @@ export const creationOptions = async (
     challenge: bytesOf(challenge),
     excludeCredentials: known.map((one) => ({ id: one.id, transports: [...one.transports] })),
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
-  })),
-})
+  })
+  return { ...options }
+}
 
 /** Options of navigator.credentials.get(): any passkey for this page. */
-export const requestOptions = async ({ id }: RelyingParty, challenge: string): Promise<Options> => ({
-  ...(await (
-    await library()
-  ).generateAuthenticationOptions({
-    rpID: id,
-    challenge: bytesOf(challenge),
-    userVerification: 'required',
-  })),
-})
+export const requestOptions = async ({ id }: RelyingParty, challenge: string): Promise<Options> => {
+  const { generateAuthenticationOptions } = await library()
+  return {
+    ...(await generateAuthenticationOptions({ rpID: id, challenge: bytesOf(challenge), userVerification: 'required' })),
+  }
+}
 
 /** The id of the credential that answers, and of the person it says it is of; null where it says neither. */
 export const namedIn = (answer: Answer): { readonly id: string; readonly personId: string } | null => {

@@ -138,6 +138,8 @@ const requests = (): Record<string, (side: Side) => string> => ({
   'list, active ones': () => `${DEVICES_PATH}&limit=100&status=active`,
   'search by part that finds 1': ({ devices }) => `/api/v1/fleet/devices?q=vice-${devices - 1}`,
   'search by part that finds a tenth': () => '/api/v1/fleet/devices?q=vice-1',
+  'search by part that finds the last tenth': () => '/api/v1/fleet/devices?q=vice-9',
+  'search by part that finds all': () => '/api/v1/fleet/devices?q=vice',
   'search that finds nothing': () => '/api/v1/fleet/devices?q=nothing',
   'fleet by last heartbeat': () => '/api/v1/fleet/devices?sort=last_seen&order=desc',
   'fleet summary': () => '/api/v1/fleet/summary',

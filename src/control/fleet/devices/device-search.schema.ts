@@ -41,7 +41,10 @@ export const FleetDevices = Body(
     devices: Type.Array(Device),
     next: Nullable(Type.String({ description: 'Where the next page begins; null at the end' })),
     total: Nullable(
-      Type.Integer({ minimum: 0, description: 'How many match, 100000 for more; on the first page only' }),
+      Type.Integer({
+        minimum: 0,
+        description: 'How many match, 100000 for more (with `q`, 10000); on the first page only',
+      }),
     ),
   },
 )

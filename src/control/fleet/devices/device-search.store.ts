@@ -33,52 +33,74 @@ export interface FleetSummary {
 
 const COLUMNS = { device_id: sql`device_id`, last_seen: sql`last_heartbeat`, created: sql`created_at` } as const
 const MAX_COUNTED = 100_000
+/** Of a search by part of a name: so many are found, counted and sorted quickly. */
+const MAX_FOUND = 10_000
+/** So many names are read in order, in a few milliseconds, to find a page of those that match. */
+const NEAR = 5000
 const HEARD_MINUTES = 60
+
+interface Order {
+  readonly sort: DeviceSort
+  readonly descending: boolean
+  readonly limit: number
+}
+
+const directionOf = ({ descending }: Order): RawBuilder<unknown> => (descending ? sql`desc` : sql`asc`)
+
+/** The first devices of `source`, in order. Where no index has this order, sorting whole rows takes twice as long. */
+const pageOf = async (db: Executor, source: RawBuilder<unknown>, order: Order): Promise<StoredDevice[]> => {
+  const column = COLUMNS[order.sort]
+  const direction = directionOf(order)
+  const { rows } = await sql<Selectable<DeviceRow>>`
+    with page as materialized (select id, ${column} as value from ${source} order by ${column} ${direction}, id ${direction} limit ${order.limit})
+    select devices.* from page join devices using (id) order by page.value ${direction}, id ${direction}`.execute(db)
+  return rows.map(fromRow)
+}
 
 export const createDeviceSearchStore = () => ({
   /** One page in the order of `sort`, from behind `after`: each page costs the same, however far down it is. */
-  async page(
-    db: Executor,
-    search: DeviceSearch,
-    {
-      sort,
-      descending,
-      after,
-      limit,
-    }: { sort: DeviceSort; descending: boolean; after: Position | null; limit: number },
-  ): Promise<StoredDevice[]> {
+  async page(db: Executor, search: DeviceSearch, { after, ...order }: Order & { after: Position | null }) {
+    const { sort, descending } = order
     const column = COLUMNS[sort]
-    const value = (position: Position) =>
-      sort === 'device_id' ? sql`${position.value}::text` : sql`${position.value}::timestamptz`
-    const behind =
-      after === null
-        ? sql`true`
-        : sql`(${column}, id) ${descending ? sql`<` : sql`>`} (${value(after)}, ${after.id}::uuid)`
-    const order = descending ? sql`desc` : sql`asc`
-    // Where no index has this order, sorting whole rows takes twice as long.
-    const { rows } = await sql<Selectable<DeviceRow>>`
-      with page as materialized (select id, ${column} as value from devices where ${matching(search)} and ${behind}
-        order by ${column} ${order}, id ${order} limit ${limit})
-      select devices.* from page join devices using (id) order by page.value ${order}, id ${order}`.execute(db)
-    return rows.map(fromRow)
+    if (after === null) return pageOf(db, sql`devices where ${matching(search)}`, order)
+    const value = sort === 'device_id' ? sql`${after.value}::text` : sql`${after.value}::timestamptz`
+    const behind = sql`(${column}, id) ${descending ? sql`<` : sql`>`} (${value}, ${after.id}::uuid)`
+    return pageOf(db, sql`devices where ${matching(search)} and ${behind}`, order)
   },
 
   /**
-   * The first page and how many match, in one pass: no index finds a part of a name, so that looking for it reads every one.
+   * The first page, and how many match; of more than 10,000, that many. Most parts of names are in few names: those are found and counted in one
+   * pass, which is every device where no index knows parts of names. Of a part that is in many, a page often stands near the beginning
+   * of the names; where it does not, all are found, and none is kept but the first.
    */
   async firstFound(
     db: Executor,
     search: DeviceSearch,
-    { sort, descending, limit }: { sort: DeviceSort; descending: boolean; limit: number },
+    order: Order,
   ): Promise<{ devices: StoredDevice[]; total: number }> {
-    const column = COLUMNS[sort]
-    const order = descending ? sql`desc` : sql`asc`
+    const column = COLUMNS[order.sort]
+    const direction = directionOf(order)
+    // With the limit in `matching`, a scan of all devices would be preferred to the index of parts.
     const { rows } = await sql<Selectable<DeviceRow> & { total: number }>`
-      with found as materialized (select id, ${column} as value from devices where ${matching(search)}),
-        first as (select id, value from found order by value ${order}, id ${order} limit ${limit})
+      with matching as materialized (select id, ${column} as value from devices where ${matching(search)}),
+        found as materialized (select * from matching limit ${MAX_FOUND + 1}),
+        first as (select id, value from found order by value ${direction}, id ${direction} limit ${order.limit})
       select devices.*, (select count(*) from found) as total from first join devices using (id)
-      order by first.value ${order}, id ${order}`.execute(db)
-    return { devices: rows.map(fromRow), total: Math.min(rows[0]?.total ?? 0, MAX_COUNTED) }
+      order by first.value ${direction}, id ${direction}`.execute(db)
+    const total = rows[0]?.total ?? 0
+    if (total <= MAX_FOUND) return { devices: rows.map(fromRow), total }
+
+    if (order.sort === 'device_id') {
+      const near = sql`(select * from devices order by device_id ${direction}, id ${direction} limit ${NEAR}) as devices`
+      const devices = await pageOf(db, sql`${near} where ${matching(search)}`, order)
+      if (devices.length === order.limit) return { devices, total: MAX_FOUND }
+    }
+    // An index in this order is not to be walked from its beginning to where the matching devices are, which `offset 0` prevents.
+    const all =
+      order.sort === 'last_seen'
+        ? sql`devices where ${matching(search)}`
+        : sql`(select * from devices where ${matching(search)} offset 0) as devices`
+    return { devices: await pageOf(db, all, order), total: MAX_FOUND }
   },
 
   /** How many match; of more than 100,000, that many. */

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { startWorld, type World } from '../../../../test/world.ts'
 
@@ -100,6 +101,39 @@ describe.each(['embedded', 'postgres'] as const)('the search of devices on %s', 
     })
   })
 })
+
+it.each(['embedded', 'postgres'] as const)(
+  'what many names hold is found on %s wherever those names stand',
+  async (database) => {
+    const { world, acme, search } = await openFleets(database)
+    const at = new Date()
+    await sql`
+    insert into devices (id, device_id, org_id, platform, capabilities, status, last_heartbeat, created_at, updated_at)
+    select gen_random_uuid(), kind || '-' || n, 'acme', 'linux', '{}', 'active',
+      ${at}::timestamptz + n * 7919 % 20011 * interval '1 second', ${at}, ${at}
+    from generate_series(1, 10200) n, unnest('{car,van}'::text[]) kind`.execute(world.database!.sql)
+    const inOrder = (kind: string): string[] => Array.from({ length: 10_200 }, (_, n) => `${kind}-${n + 1}`).toSorted()
+    const heard = (name: string): number => (Number(name.slice(4)) * 7919) % 20_011
+    for (const [kind, total] of [
+      ['car', 10_000],
+      ['van', 10_000],
+      ['van-9', 1111],
+    ] as const) {
+      const all = inOrder(kind.slice(0, 3)).filter((name) => name.startsWith(kind))
+      const latest = all.toSorted((a, b) => heard(b) - heard(a))
+      for (const [order, expected] of [
+        ['', all],
+        ['&order=desc', all.toReversed()],
+        ['&sort=last_seen&order=desc', latest],
+      ] as const) {
+        const first = await search(acme, `q=${kind.toUpperCase()}&limit=500${order}`)
+        expect({ found: names(first), total: first.total }).toEqual({ found: expected.slice(0, 500), total })
+        const second = await search(acme, `q=${kind}&limit=500${order}&after=${first.next}`)
+        expect(names(second)).toEqual(expected.slice(500, 1000))
+      }
+    }
+  },
+)
 
 it('a cursor that is none, or of another order, is refused', async () => {
   const { acme, search, world } = await openFleets()

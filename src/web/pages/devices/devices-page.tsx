@@ -14,6 +14,8 @@ type Device = AnswerOf<'/api/v1/fleet/devices'>['devices'][number]
 
 const DEFAULTS = { q: '', status: '', platform: '', sort: 'device_id', desc: false }
 const MAX_COUNTED = 100_000
+/** Of a search. */
+const MAX_FOUND = 10_000
 /** Twice what a screen shows: the end asks for more before it comes into view. */
 const PAGE = 50
 
@@ -47,9 +49,9 @@ const COLUMNS: readonly Column<Device>[] = [
   { name: 'Registered', sort: 'created', number: true, cell: ({ created_at }) => <Ago time={created_at} /> },
 ]
 
-const total = (found: number | null | undefined): string => {
+const total = (found: number | null | undefined, q: string): string => {
   if (found === null || found === undefined) return ''
-  return found === MAX_COUNTED ? `${count(found)} devices or more` : plural(found, 'device')
+  return found === (q === '' ? MAX_COUNTED : MAX_FOUND) ? `${count(found)} devices or more` : plural(found, 'device')
 }
 
 const NoDevices = ({ filtered }: { readonly filtered: boolean }) =>
@@ -79,7 +81,7 @@ export const DevicesPage = () => {
     <>
       <PageHeader title="Devices">
         <Aside>
-          <Quiet>{total(pages.data?.pages[0]?.total)}</Quiet>
+          <Quiet>{total(pages.data?.pages[0]?.total, q)}</Quiet>
         </Aside>
       </PageHeader>
       <Filters>

@@ -17,9 +17,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { bundlePrograms } from './bundle.mjs'
 import { buildWeb } from './web.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -36,6 +37,7 @@ const SETTINGS = [
   'tsconfig.build.json',
   'tsconfig.types.json',
   'scripts/build.mjs',
+  'scripts/bundle.mjs',
 ]
 
 const WEB_SETTINGS = ['package-lock.json', 'tsconfig.json', 'tsconfig.web.json', 'scripts/web.mjs']
@@ -101,59 +103,6 @@ const bundleSdk = () =>
     logLevel: 'warning',
   })
 
-/** Loaded when first needed, or not without the files beside them. */
-const UNBUNDLED = [
-  '@aws-sdk/*',
-  '@electric-sql/pglite',
-  '@node-llama-cpp/*',
-  '@node-rs/argon2',
-  'esbuild',
-  'mpg123-decoder',
-  'nodemailer',
-  'onnxruntime-node',
-  'pg-native',
-]
-
-/**
- * A program as one file, with others for what is imported when first needed: Node takes longer to find, read and link hundreds of files than
- * for all else at its start. What finds other files by its own place still does.
- */
-const bundleProgram = (name, folder, chunk) => {
-  const outdir = join(next, folder)
-  return build({
-    entryPoints: [join(outdir, name)],
-    outdir,
-    chunkNames: `${chunk}-[hash]`,
-    bundle: true,
-    splitting: true,
-    allowOverwrite: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-    external: UNBUNDLED,
-    logLevel: 'warning',
-    // Node keeps a program's text in memory, and one character beyond ASCII doubles it. The lines are short for stack traces.
-    minifyWhitespace: true,
-    lineLimit: 160,
-    legalComments: 'external',
-    // Packages in CommonJS call it for Node's own modules.
-    banner: {
-      js: "import { createRequire as requireOf } from 'node:module';const require = requireOf(import.meta.url);",
-    },
-    plugins: [
-      {
-        name: 'places',
-        setup: (bundle) =>
-          bundle.onLoad({ filter: /\.js$/ }, ({ path }) => {
-            if (!path.startsWith(`${next}/`)) return undefined
-            const place = `new URL(${JSON.stringify(`./${relative(outdir, path)}`)}, import.meta.url).href`
-            return { contents: readFileSync(path, 'utf8').replaceAll('import.meta.url', place) }
-          }),
-      },
-    ],
-  })
-}
-
 /** Two builds at once both end here: the later one wins. */
 const swap = () => {
   const former = `${dist}.former-${process.pid}`
@@ -176,9 +125,7 @@ const buildProgram = async () => {
   await bundleSdk()
   for (const name of ASSETS) copyFileSync(join(root, 'src', name), join(next, name))
   await run(join(next, 'platform/db/write-migrated-template.js'), join(next, ASSETS[0]))
-  await bundleProgram('main.js', '.', 'service')
-  await bundleProgram('main.js', 'cli', 'svc')
-  await bundleProgram('engine.process.js', 'inference/engines/llama', 'engine')
+  await bundlePrograms(next)
   chmodSync(join(next, 'cli/main.js'), 0o755)
 }
 

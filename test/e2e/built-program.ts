@@ -1,18 +1,9 @@
 import { createHash } from 'node:crypto'
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { dirname, extname, join } from 'node:path'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, type Plugin } from 'esbuild'
+import { bundlePrograms } from '../../scripts/bundle.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const CACHE = join(ROOT, 'node_modules/.cache/tributary-test')
@@ -22,11 +13,8 @@ const ASSETS = [
   'models/starter.gguf',
   'src/cli/demo/code-assistant.html',
 ]
-const BUILDERS = ['test/e2e/built-program.ts', 'test/e2e/built-web.ts', 'scripts/web.mjs']
+const BUILDERS = ['test/e2e/built-program.ts', 'test/e2e/built-web.ts', 'scripts/bundle.mjs', 'scripts/web.mjs']
 const DAY_MS = 24 * 60 * 60 * 1000
-
-// Packages of hundreds of small files, which take a third of a start to find, read and link.
-const MANY_FILES = ['typebox', 'kysely']
 
 const isBuilt = (name: string): boolean => /\.(tsx?|css|html|svg)$/.test(name) && !/\.(test|fixture)\.ts$/.test(name)
 const isOfProgram = (name: string): boolean => name.endsWith('.ts') && !name.startsWith('src/web/')
@@ -34,8 +22,7 @@ const isOfProgram = (name: string): boolean => name.endsWith('.ts') && !name.sta
 /** Which sources and packages there are, and when each was last written. */
 const stampOf = (names: readonly string[]): string => {
   const hash = createHash('sha256')
-  const packages = MANY_FILES.map((name) => `node_modules/${name}/package.json`)
-  for (const name of [...names, ...packages, ...ASSETS, ...BUILDERS]) {
+  for (const name of [...names, 'package-lock.json', ...ASSETS, ...BUILDERS]) {
     const { mtimeMs, size } = statSync(join(ROOT, name))
     hash.update(`${name} ${mtimeMs} ${size}\n`)
   }
@@ -59,11 +46,13 @@ const fileByFile: Plugin = {
     ),
 }
 
-const options = { bundle: true, format: 'esm', platform: 'node', target: 'es2023', logLevel: 'warning' } as const
-
 const compile = (names: readonly string[], folder: string) =>
   build({
-    ...options,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'es2023',
+    logLevel: 'warning',
     entryPoints: names.map((name) => join(ROOT, name)),
     outbase: ROOT,
     outdir: folder,
@@ -71,27 +60,6 @@ const compile = (names: readonly string[], folder: string) =>
     tsconfig: join(ROOT, 'tsconfig.json'),
     plugins: [fileByFile],
   })
-
-interface Manifest {
-  readonly exports: Readonly<Record<string, { readonly import: string }>>
-}
-
-/** A package with the same exports in few files, beside the program. */
-const gather = async (name: string, folder: string): Promise<void> => {
-  const from = join(ROOT, 'node_modules', name)
-  const to = join(folder, 'node_modules', name)
-  const { exports } = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8')) as Manifest
-  const entries = Object.values(exports).map((entry) => entry.import)
-  await build({
-    ...options,
-    entryPoints: entries.map((path) => join(from, path)),
-    outbase: from,
-    outdir: to,
-    outExtension: { '.js': extname(entries[0] ?? '') },
-    splitting: true,
-  })
-  writeFileSync(join(to, 'package.json'), JSON.stringify({ name, type: 'module', exports }))
-}
 
 /** A folder that is there complete or not at all, whatever else builds it or reads from it at the same time. */
 export const buildOnce = async (folder: string, fill: (unfinished: string) => Promise<unknown>): Promise<void> => {
@@ -109,7 +77,8 @@ export const buildOnce = async (folder: string, fill: (unfinished: string) => Pr
 }
 
 const prepare = async (names: readonly string[], folder: string): Promise<void> => {
-  await Promise.all([compile(names, folder), ...MANY_FILES.map((name) => gather(name, folder))])
+  await compile(names, folder)
+  await bundlePrograms(join(folder, 'src'))
   for (const asset of ASSETS) {
     mkdirSync(dirname(join(folder, asset)), { recursive: true })
     copyFileSync(join(ROOT, asset), join(folder, asset))
@@ -120,7 +89,7 @@ const prepare = async (names: readonly string[], folder: string): Promise<void> 
 const builds = new Map<string, Promise<void>>()
 
 /**
- * A file of the program, such as `main.js`: compiled file by file, as `npm run build` does, but by esbuild, which takes
+ * A file of the program, such as `main.js`: built as `npm run build` builds it, but compiled by esbuild, which takes
  * a second where tsc takes twenty. One build serves all tests, and all runs until a source changes.
  */
 export const builtFile = async (name: string): Promise<string> => {

@@ -1,4 +1,5 @@
-import { DETECTED_FORMATS, type DetectedFormat, formatOf } from './formats.ts'
+import { DETECTED_FORMATS, formatOf } from './describe-format.ts'
+import type { DetectedFormat } from './formats.ts'
 import { textOf } from './recognized-text.ts'
 import { copyOf, viewOf } from './sources.ts'
 import type { ByteSource } from './weight-file.ts'

@@ -1,9 +1,7 @@
 import type { VersionFormat } from '../domain/model.ts'
-import type { ContainerPlan } from './container-plan.ts'
+import type { FormatDescriptor, Sample } from './format-descriptor.ts'
 import { readHdf5, readKeras } from './hdf5.ts'
 import { plainPickle, startOfCompressed } from './joblib-compression.ts'
-import type { Layout } from './layout.ts'
-import type { ReadLimits } from './limits.ts'
 import { readNpy, startsLikeNpy } from './npy.ts'
 import { readNpz } from './npz.ts'
 import { readOnnx } from './onnx.ts'
@@ -16,53 +14,12 @@ import { readSafetensors, startsLikeSafetensors } from './safetensors.ts'
 import { readSklearn } from './sklearn.ts'
 import { readTorchLegacy, startsLikeTorchLegacy } from './torch-legacy.ts'
 import { findTorchPickle, readTorchZip } from './torch-zip.ts'
-import type { ByteSource, TensorPlaces } from './weight-file.ts'
+import type { TensorPlaces } from './weight-file.ts'
 import { planNpy, planNpz } from './write-npz.ts'
 import { planRaw } from './write-raw.ts'
 import { planSafetensors } from './write-safetensors.ts'
 import { planTorch } from './write-torch.ts'
 import { readZip } from './zip.ts'
-
-/** What a format is recognized by: never the file's name. */
-export interface Sample {
-  /** The first bytes of the file. */
-  readonly head: Uint8Array
-  readonly size: number
-  /** Names of the members of a zip archive; null: the file is none. */
-  readonly members: readonly string[] | null
-  /** The first bytes as text; null: they are none. */
-  readonly text: string | null
-}
-
-export interface FormatDescriptor {
-  /** With its article, for messages: 'a safetensors file'. */
-  readonly title: string
-  /** Without the dot; the first one is given to files that need a name. */
-  readonly extensions: readonly string[]
-  /**
-   * Where its tensors are. Formats with it can be aggregated. Without `plan` or `writtenAs`, results are copies with
-   * other values in their places.
-   */
-  read?(source: ByteSource, limits: ReadLimits): TensorPlaces
-  /** A new file of this format. */
-  plan?(layout: Layout): ContainerPlan
-  /** The format that its results have where a copy cannot be patched. */
-  readonly writtenAs?: 'torch-zip'
-  /** Files of this format that hold nothing to aggregate are kept as they are, as those of formats without `read`. */
-  readonly mayBeOpaque?: true
-  /** Of files that are not read: follows the file's own lengths, so that a damaged one is not kept. Throws bad_request. */
-  check?(source: ByteSource): void
-  /** Text, which a few float32 values may look like by chance. */
-  readonly isText?: true
-  /** What to send in its place, where it cannot be aggregated. */
-  readonly instead?: string
-  /** Formats of catalog versions whose bytes may look so; the first one is meant where none is named. */
-  readonly versions: readonly VersionFormat[]
-  /** Whether the first one of `versions` follows from the content alone. */
-  readonly decides: boolean
-  /** Called in the order of the table: earlier checks are more certain. */
-  sniff(sample: Sample): boolean
-}
 
 const ARRAYS: readonly VersionFormat[] = ['pytorch', 'tensorflow', 'sklearn', 'xgboost']
 
@@ -295,7 +252,7 @@ export const FORMATS = {
   },
 } as const satisfies Readonly<Record<string, FormatDescriptor>>
 
-type FormatName = keyof typeof FORMATS
+export type FormatName = keyof typeof FORMATS
 
 /** Formats whose tensors can be read. `raw` is a bare little-endian float32 vector. */
 export type WeightFormat = {
@@ -308,41 +265,4 @@ export type DetectedFormat = Exclude<FormatName, 'raw'>
 /** A weight file's tensors, not loaded. */
 export interface WeightFile extends TensorPlaces {
   readonly format: WeightFormat
-}
-
-const descriptors: Readonly<Record<FormatName, FormatDescriptor>> = FORMATS
-
-/** In the order of the checks. */
-export const DETECTED_FORMATS = Object.keys(FORMATS).filter((name) => name !== 'raw') as readonly DetectedFormat[]
-
-export const formatOf = (name: FormatName): FormatDescriptor => descriptors[name]
-
-/** Whether the format's tensors can be read, and so aggregated. */
-export const isWeightFormat = (name: FormatName | null): name is WeightFormat =>
-  name !== null && descriptors[name].read !== undefined
-
-const CHANCE_BYTES = 64
-
-/**
- * Whether content that was declared a float32 vector may be one in spite of what was recognized in it: a few values may
- * be letters by chance, more than fill 64 bytes are not.
- */
-export const mayBeDeclaredVector = (format: DetectedFormat | null, size: number): boolean =>
-  format === null || (formatOf(format).isText === true && size <= CHANCE_BYTES)
-
-const readableExtensions = DETECTED_FORMATS.filter(isWeightFormat).flatMap((name) => formatOf(name).extensions)
-
-/** What can be aggregated, for messages: '.pt, .pth, .npz, ...'. */
-export const READABLE_EXTENSIONS = [...new Set(readableExtensions)].map((extension) => `.${extension}`).join(', ')
-
-export const READABLE = `Weights can be aggregated from ${READABLE_EXTENSIONS} and raw little-endian float32 (.f32).`
-
-/** Content as a message names it: 'CSV text', or that it is nothing we know. */
-export const titleOf = (name: FormatName | null): string =>
-  name === null ? 'unknown binary content' : formatOf(name).title
-
-/** What to do about content that cannot be aggregated. */
-export const adviceFor = (name: FormatName | null): string => {
-  const instead = name === null ? undefined : formatOf(name).instead
-  return instead === undefined ? READABLE : `${instead} ${READABLE}`
 }

@@ -1,6 +1,7 @@
 import { badRequest } from '../domain/errors.ts'
 import type { ContainerPlan } from './container-plan.ts'
-import { formatOf, type WeightFile, type WeightFormat } from './formats.ts'
+import { formatOf } from './describe-format.ts'
+import type { WeightFile, WeightFormat } from './formats.ts'
 import type { Layout } from './layout.ts'
 
 /**

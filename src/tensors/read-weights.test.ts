@@ -9,8 +9,8 @@ import {
   fixtureNames,
 } from '../../test/fixtures/weights/open.ts'
 import { ServiceError } from '../domain/errors.ts'
+import { READABLE } from './describe-format.ts'
 import { readTensorBytes, readTensorFloats } from './elements.ts'
-import { READABLE } from './formats.ts'
 import { type ReadOptions, readWeights } from './read-weights.ts'
 import { bytesSource } from './sources.ts'
 import type { ByteSource } from './weight-file.ts'

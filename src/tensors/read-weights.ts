@@ -1,6 +1,7 @@
 import { badRequest, ServiceError } from '../domain/errors.ts'
+import { adviceFor, formatOf, isWeightFormat, READABLE, titleOf } from './describe-format.ts'
 import { type DetectedFormat, detectFormat } from './detect.ts'
-import { adviceFor, formatOf, isWeightFormat, READABLE, titleOf, type WeightFile } from './formats.ts'
+import type { WeightFile } from './formats.ts'
 import { DEFAULT_LIMITS, type ReadLimits } from './limits.ts'
 import { requireSoundTensors } from './shape.ts'
 import type { ByteSource } from './weight-file.ts'

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { badRequest, ServiceError } from '../../domain/errors.ts'
+import { isWeightFormat, titleOf } from '../../tensors/describe-format.ts'
 import { detectFormat } from '../../tensors/detect.ts'
-import { isWeightFormat, titleOf } from '../../tensors/formats.ts'
 import { readWeights } from '../../tensors/read-weights.ts'
 import { type ByteSource, byteLength, elementCount } from '../../tensors/weight-file.ts'
 import { sourceFormatOf } from '../formats.ts'

@@ -1,6 +1,6 @@
 import { badRequest } from '../../domain/errors.ts'
 import type { Argument, TorchGraph, TorchNode } from './exported-program.ts'
-import { labelOf, operatorOf } from './lowering.ts'
+import { labelOf, operatorOf } from './node-arguments.ts'
 
 /** Operators whose result shares its elements with their first argument, or may. */
 const VIEWS = new Set(

@@ -1,7 +1,7 @@
 import { badRequest } from '../../domain/errors.ts'
+import { titleOf } from '../../tensors/describe-format.ts'
 import { detectFormat } from '../../tensors/detect.ts'
 import { readTensorBytes } from '../../tensors/elements.ts'
-import { titleOf } from '../../tensors/formats.ts'
 import { inflateMember } from '../../tensors/inflate.ts'
 import { requireInside, requireShape, showName } from '../../tensors/shape.ts'
 import { bytesSource, decodeText, readExactly } from '../../tensors/sources.ts'

@@ -11,7 +11,8 @@ import {
 } from './constants.ts'
 import { type ElementType, elementCount, type OnnxTensor } from './model.ts'
 import type { NodeContext, StaticValue } from './node-context.ts'
-import { axesOf, padsOf, permutationOf, sliceRanges, splitSizes } from './shape-rules.ts'
+import { padsOf, permutationOf, sliceRanges, splitSizes } from './shape-rules-arrangement.ts'
+import { axesOf } from './shape-values.ts'
 
 type Values = ArrayLike<number>
 /** The elements of each output; its type and shape are known. */

@@ -1,6 +1,7 @@
 // Operators that move, choose and reduce elements.
 import { badRequest } from '../../domain/errors.ts'
-import { axesOf, padsOf, permutationOf, sliceRanges, splitSizes } from '../onnx/shape-rules.ts'
+import { padsOf, permutationOf, sliceRanges, splitSizes } from '../onnx/shape-rules-arrangement.ts'
+import { axesOf } from '../onnx/shape-values.ts'
 import { requireConstant, weightsOf } from './network.ts'
 import { type Rule, reshaped, type Step } from './step.ts'
 

@@ -13,7 +13,8 @@ import {
   Timestamp,
   Uuid,
 } from '../../../platform/http/wire.schema.ts'
-import { examples } from '../delivery.examples.ts'
+import { examples as shared } from '../delivery.examples.ts'
+import { experimentExamples as examples } from './experiments.examples.ts'
 
 const MAX_VARIANTS = 20
 const MAX_GROUPS = 100
@@ -60,7 +61,7 @@ export const CreateExperimentBody = Body('NewExperiment', 'An experiment to crea
 
 const ExperimentId = Parameter('ExperimentId', Type.String({ description: 'Id of an experiment' }))
 export const ExperimentParams = Type.Object({ experiment_id: ExperimentId })
-export const ReasonBody = Body('Reason', 'A reason, stored in the history', examples.reason, {
+export const ReasonBody = Body('Reason', 'A reason, stored in the history', shared.reason, {
   reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000, description: 'For people' })),
 })
 export const ListExperimentsQuery = Type.Object({

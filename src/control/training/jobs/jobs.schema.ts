@@ -22,16 +22,9 @@ import {
   Uuid,
 } from '../../../platform/http/wire.schema.ts'
 import { RoundMetrics } from '../rounds/metrics.schema.ts'
+import { AccountantName, ClipNorm, NoiseMultiplier, TargetDelta } from '../rounds/privacy.schema.ts'
 import { ReachFields } from '../rounds/reach-body.schema.ts'
-import {
-  AccountantName,
-  ClipNorm,
-  NoiseMultiplier,
-  RawVector,
-  Round,
-  RoundList,
-  TargetDelta,
-} from '../rounds/rounds.schema.ts'
+import { RawVector, Round, RoundList } from '../rounds/rounds.schema.ts'
 import { StrategyField, StrategyName, StrategyOptionsField } from '../rounds/strategy-options.schema.ts'
 import { SecureAggregation } from '../secure-rounds/secure-rounds.schema.ts'
 import { examples } from '../training.examples.ts'

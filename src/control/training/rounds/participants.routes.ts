@@ -1,8 +1,9 @@
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { ListParticipantsQuery, ParticipantList } from './participation.schema.ts'
 import type { ListedParticipant, Participation } from './participation.service.ts'
-import { ListParticipantsQuery, ParticipantList, RoundParams } from './rounds.schema.ts'
+import { RoundParams } from './rounds.schema.ts'
 
 export const participantsRoutes = (app: App, participation: Pick<Participation, 'list'>): void => {
   app.get(

@@ -6,9 +6,10 @@ import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { Binary } from '../../../platform/http/wire.schema.ts'
 import type { Downloads } from '../../downloads.ts'
 import { presentSettings } from '../secure-rounds/secure-rounds.schema.ts'
+import { Participation, SelectionQuery } from './participation.schema.ts'
 import type { Participation as ParticipationService } from './participation.service.ts'
 import { presentSampling } from './round-body.schema.ts'
-import { Participation, Plan, RoundParams, SelectionQuery } from './rounds.schema.ts'
+import { Plan, RoundParams } from './rounds.schema.ts'
 import type { RoundBeginning } from './rounds.service.ts'
 
 export const participationRoutes = (app: App, participation: ParticipationService, downloads: Downloads): void => {

@@ -1,8 +1,9 @@
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { Receipt, Replay } from './receipts.schema.ts'
 import type { Receipts } from './receipts.service.ts'
-import { Receipt, Replay, RoundParams } from './rounds.schema.ts'
+import { RoundParams } from './rounds.schema.ts'
 
 export const receiptsRoutes = (app: App, receipts: Receipts): void => {
   app.get(

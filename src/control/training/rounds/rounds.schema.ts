@@ -1,5 +1,4 @@
 import { Type } from 'typebox'
-import { REPORTED_RANGE } from '../../../domain/reported-number.ts'
 import { TIMEOUT_SECONDS } from '../../../domain/round.ts'
 import {
   Beside,
@@ -15,64 +14,18 @@ import {
   Timestamp,
   Uuid,
 } from '../../../platform/http/wire.schema.ts'
-import { QueriedDevice } from '../../delivery/experiments/experiments.schema.ts'
 import { SecureAggregation, SecureSettings } from '../secure-rounds/secure-rounds.schema.ts'
 import { examples } from '../training.examples.ts'
-import { EvaluationReport, EvaluationSummary, ReportedMetrics, RoundMetrics } from './metrics.schema.ts'
+import { EvaluationSummary, RoundMetrics } from './metrics.schema.ts'
+import { AccountantName, RoundPrivacy, Sampling } from './privacy.schema.ts'
 import { ReachFields } from './reach-body.schema.ts'
 import { StrategyField, StrategyName, StrategyOptionsField } from './strategy-options.schema.ts'
 
 const MAX_DEVICES = 10_000_000
 
-export const NoiseMultiplier = Type.Number({ exclusiveMinimum: 0, maximum: 1000 })
-export const ClipNorm = Type.Number({ exclusiveMinimum: 0, maximum: 1e9 })
-
-export const TargetDelta = Type.Number({
-  exclusiveMinimum: 0,
-  exclusiveMaximum: 1,
-  description: 'The delta at which epsilon is reported; 1e-5 when absent',
-})
-export const AccountantName = OneOf(['rdp', 'pld'], {
-  title: 'Accountant',
-  description: 'Which bound is the tighter one',
-})
-
-/** Clipping and noise: what can be said of a round, and of a job. */
-export const RoundPrivacy = Type.Object(
-  {
-    noise_multiplier: NoiseMultiplier,
-    clip_norm: ClipNorm,
-    adaptive_clip: Type.Optional(Type.Boolean()),
-    target_delta: Type.Optional(TargetDelta),
-  },
-  {
-    title: 'NewRoundPrivacy',
-    'x-extension': true,
-    description: 'Every update is clipped to clip_norm, and their sum gets Gaussian noise',
-  },
-)
-
 export const RawVector = Type.Boolean({
   description: 'The model, where there is one, and the updates are bare little-endian float32 vectors',
 })
-
-/** How a private round draws its devices; absent in rounds of before version 1.1. */
-const Sampling = {
-  sampling: Type.Optional(
-    OneOf(['poisson'], { description: 'Every eligible device is drawn independently with the same probability' }),
-  ),
-  population: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      description: 'Eligible devices N; sample_rate is target_devices / N, both fixed before the draw',
-    }),
-  ),
-  adjacency: Type.Optional(
-    OneOf(['zero-out'], {
-      description: 'What epsilon compares: a device that takes part with the same device sending nothing, N unchanged',
-    }),
-  ),
-}
 
 export const StartRoundBody = Body('NewRound', 'A training round to start', examples.newRound, {
   target_devices: Type.Integer({ minimum: 1, maximum: MAX_DEVICES, description: 'Devices to select' }),
@@ -162,41 +115,6 @@ export const Round = Body('Round', 'A training round', examples.round, {
 const RoundId = Parameter('RoundId', Type.String({ description: 'Id of a round' }))
 export const RoundParams = Type.Object({ round_id: RoundId })
 
-/** What an integer column holds: 68 years. */
-export const MAX_TRAINING_SECONDS = 2_147_483_647
-
-/** The fields beside `file` in the multipart body. */
-export const UpdateFields = Body('NewModelUpdate', "A device's update to submit", examples.newUpdate, {
-  num_samples: Type.Integer({
-    minimum: 1,
-    maximum: Number.MAX_SAFE_INTEGER,
-    description: 'Samples that the device trained on: the weight of its update',
-  }),
-  local_loss: Type.Optional(Type.Number({ description: REPORTED_RANGE })),
-  local_accuracy: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
-  training_time_seconds: Type.Optional(
-    Type.Integer({ minimum: 0, description: `Above ${MAX_TRAINING_SECONDS} it becomes null, with a warning` }),
-  ),
-  metrics: Type.Optional(ReportedMetrics('JSON, such as {"f1": 0.8}: of the trained model, beside loss and accuracy')),
-  evaluation: Type.Optional(
-    Beside(EvaluationReport, { description: 'JSON: of the global model that the plan names, on held-out data' }),
-  ),
-})
-
-export const ModelUpdate = Body('ModelUpdate', "A device's update", examples.update, {
-  id: Uuid,
-  round_id: Uuid,
-  device_id: Uuid,
-  model_path: Type.String(),
-  model_size_bytes: Count,
-  model_hash: Type.String(),
-  num_samples: Count,
-  local_loss: Nullable(Type.Number()),
-  local_accuracy: Nullable(Type.Number()),
-  training_time_seconds: Nullable(Count),
-  created_at: Timestamp,
-})
-
 export const Plan = Body('Plan', 'What a device needs to take part in a round', examples.plan, {
   round_id: Uuid,
   round_number: Type.Integer({ minimum: 1 }),
@@ -241,124 +159,14 @@ export const FailureBody = Body('Failure', 'Why a device failed', examples.failu
   reason: Type.String({ minLength: 1, maxLength: 2000 }),
 })
 
-const ListRoundsPage = Type.Object(Page({ max: 1000, default: 100 }))
-
-const ParticipantState = OneOf(['selected', 'delivered', 'failed', 'absent'], {
-  title: 'ParticipantState',
-  description: 'absent: it did not fetch the plan in time; another may replace it, but its update is still accepted',
-})
-
-export const Participation = Body('Participation', 'Whether a device was selected, and why', examples.selection, {
-  round_id: Uuid,
-  device_id: Type.String(),
-  selected: Type.Boolean(),
-  state: Nullable(ParticipantState),
-  reason: Type.String(),
-})
-
-export const ListParticipantsQuery = ListRoundsPage
-
-export const ParticipantList = Body('ParticipantList', "A page of a round's devices", examples.participantList, {
-  participants: Type.Array(
-    Part('Participant', 'A device of a round', {
-      device_id: Uuid,
-      device_identifier: Type.String({ description: 'The id that the device chose for itself' }),
-      org_id: Nullable(Type.String()),
-      state: ParticipantState,
-      chosen: OneOf(['drawn', 'starter', 'joined'], { description: 'How the device was selected' }),
-      selected_at: Timestamp,
-      acknowledged_at: Nullable(Timestamp),
-      model_fetched_at: Nullable(Timestamp),
-      reported_at: Nullable(Timestamp),
-      reason: Nullable(Type.String({ description: 'Why the device failed or is absent' })),
-    }),
-  ),
-  ...Envelope,
-})
+export const ListRoundsPage = Type.Object(Page({ max: 1000, default: 100 }))
 
 export const CancelRoundBody = Body('Cancellation', 'Why a round is canceled', examples.cancellation, {
   reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
 })
 
-export const SelectionQuery = Type.Object({
-  device_id: Type.Optional(QueriedDevice),
-})
-
-const ReceiptUpdate = Part('ReceiptUpdate', 'An update that a round aggregated', {
-  device_id: Type.String(),
-  org_id: Type.Optional(
-    Nullable(Type.String({ description: 'Present where devices of several organizations have this device_id' })),
-  ),
-  update_id: Uuid,
-  sha256: Type.String(),
-  num_samples: Count,
-  weight: Nullable(Type.Number()),
-  control_sha256: Type.Optional(Type.String()),
-  base_model_sha256: Type.Optional(Type.String()),
-  staleness: Type.Optional(Count),
-})
-
-export const Receipt = Body('Receipt', 'What a round aggregated, and the result', examples.receipt, {
-  round_id: Uuid,
-  strategy: Type.String(),
-  kernel: Type.Object({ name: Type.String(), version: Type.String() }),
-  order: Type.String(),
-  global_model_sha256: Nullable(Type.String()),
-  updates: Type.Array(ReceiptUpdate),
-  output_sha256: Type.String(),
-  strategy_options: Type.Optional(FreeObject),
-  population: Type.Optional(Count),
-  secure_aggregation: Type.Optional(SecureSettings),
-  state_sha256: Type.Optional(Nullable(Type.String())),
-  next_state_sha256: Type.Optional(Nullable(Type.String())),
-  next_control_sha256: Type.Optional(Nullable(Type.String())),
-  privacy: Type.Optional(
-    Part('ReceiptPrivacy', 'How a private round was aggregated', {
-      noise_multiplier: Type.Number(),
-      clip_norm: Type.Number(),
-      denominator: Count,
-      adaptive_clip: Type.Boolean(),
-      sample_rate: Type.Optional(Type.Number()),
-      ...Sampling,
-      target_delta: Type.Optional(Type.Number()),
-      epsilon: Type.Optional(Type.Number()),
-      accountant: Type.Optional(AccountantName),
-      noise_seed_sha256: Type.String(),
-    }),
-  ),
-})
-
-export const Replay = Body('Replay', 'A receipt compared with a new aggregation', examples.replay, {
-  round_id: Uuid,
-  matches: Type.Boolean(),
-  expected_sha256: Type.String(),
-  replayed_sha256: Type.String(),
-})
-
 export const ListRoundsQuery = ListRoundsPage
 export const RoundList = Body('RoundList', 'A page of rounds', examples.roundList, {
   rounds: Type.Array(Round),
-  ...Envelope,
-})
-
-export const ListUpdatesQuery = ListRoundsQuery
-
-export const RoundUpdates = Body('ModelUpdateList', "A page of a round's updates", examples.updateList, {
-  updates: Type.Array(
-    Part('ReviewedUpdate', 'An update and how it compares with the others', {
-      ...ModelUpdate.properties,
-      device_identifier: Type.String({ description: 'The id that the device chose for itself' }),
-      metrics: Nullable(Type.Record(Type.String(), Type.Number())),
-      evaluation: Nullable(EvaluationReport),
-      norm: Nullable(
-        Type.Number({ description: "L2 norm of the update's change; null before the round is completed" }),
-      ),
-      cosine: Nullable(Type.Number({ description: 'Between its change and the median change of every coordinate' })),
-      non_finite: Nullable(Count),
-      weight: Nullable(Type.Number({ description: 'The weight in the aggregate; null before the round is completed' })),
-      staleness: Nullable(Count),
-      base_round_id: Nullable(Uuid),
-    }),
-  ),
   ...Envelope,
 })

@@ -3,7 +3,7 @@ import { type MetricReport, type Metrics, readMetrics } from '../../../domain/me
 import { meantBy } from '../../../domain/misspelling.ts'
 import { MAX_REPORTED, outsideWarning, reportedNumber } from '../../../domain/reported-number.ts'
 import { parseFields } from '../../../platform/http/validation.ts'
-import { MAX_TRAINING_SECONDS, UpdateFields } from './rounds.schema.ts'
+import { MAX_TRAINING_SECONDS, UpdateFields } from './updates.schema.ts'
 import type { UpdateReport } from './updates.service.ts'
 
 /** Figures beside an update that must not cost the device its work: out of range they are null. */

@@ -6,18 +6,11 @@ import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { readUpload } from '../../../platform/http/upload.ts'
 import { warn } from '../../../platform/http/warnings.ts'
 import { present as presentRound } from './round-body.schema.ts'
-import {
-  FailureBody,
-  ListUpdatesQuery,
-  ModelUpdate,
-  Round,
-  RoundParams,
-  RoundUpdates,
-  UpdateFields,
-} from './rounds.schema.ts'
+import { FailureBody, Round, RoundParams } from './rounds.schema.ts'
 import type { RoundsService } from './rounds.service.ts'
 import type { UpdateCounts } from './update-counts.service.ts'
 import { readReport } from './update-report.ts'
+import { ListUpdatesQuery, ModelUpdate, RoundUpdates, UpdateFields } from './updates.schema.ts'
 import type { StoredUpdate, UpdatesService } from './updates.service.ts'
 
 export const updatesRoutes = (

@@ -6,7 +6,7 @@ import type { Tensor } from '../tflite-graph.ts'
 import { arithmetic, broadcasting, castTo, unary } from './elementwise.ts'
 import { fullyConnected } from './matrix.ts'
 import { reduceTensor } from './reductions.ts'
-import { concat } from './windows.ts'
+import { concat } from './slices.ts'
 
 const floats = (node: Lowering, name: string): readonly number[] => attributeOf(node.node, name, 'floats', [])
 

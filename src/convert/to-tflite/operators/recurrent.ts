@@ -5,7 +5,7 @@ import { type Lower, type Lowering, reshape } from '../lowering.ts'
 import type { Tensor } from '../tflite-graph.ts'
 import { arithmetic } from './elementwise.ts'
 import { fullyConnected } from './matrix.ts'
-import { concat, slice } from './windows.ts'
+import { concat, slice } from './slices.ts'
 
 /** Every step is a handful of operators in the file. */
 const MAX_STEPS = 2000

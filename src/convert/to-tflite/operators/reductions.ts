@@ -2,7 +2,7 @@
 import { badRequest } from '../../../domain/errors.ts'
 import { axisOf } from '../../onnx/constants.ts'
 import { elementCount } from '../../onnx/model.ts'
-import { axesOf } from '../../onnx/shape-rules.ts'
+import { axesOf } from '../../onnx/shape-values.ts'
 import { type Lower, type Lowering, type Order, plainOrder, reshape } from '../lowering.ts'
 import type { OperatorName } from '../operator-names.ts'
 import type { Tensor, TfliteGraph } from '../tflite-graph.ts'

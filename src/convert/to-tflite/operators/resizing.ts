@@ -4,7 +4,7 @@ import { axisOf } from '../../onnx/constants.ts'
 import { arrange, type Lower, type Lowering, plainOrder } from '../lowering.ts'
 import type { Tensor } from '../tflite-graph.ts'
 import { arithmetic } from './elementwise.ts'
-import { take } from './windows.ts'
+import { take } from './slices.ts'
 
 /** The places that each output element is read from. Source: the operator Resize, nearest. */
 const nearest = (node: Lowering, size: number, output: number, scale: number): number[] => {

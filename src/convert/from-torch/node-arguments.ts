@@ -1,0 +1,189 @@
+// One node of an exported program: what it is given, checked, and what it results in.
+import { badRequest } from '../../domain/errors.ts'
+import type { DType } from '../../tensors/weight-file.ts'
+import type { GraphBuilder } from '../onnx/graph-builder.ts'
+import type { Argument, Size, SizeArgument, TensorMeta, TorchNode } from './exported-program.ts'
+/** What all nodes of a program share. */
+export interface Scope {
+  readonly builder: GraphBuilder
+  /** ONNX values by the names of the program's tensors. */
+  readonly values: Map<string, string>
+  readonly metas: Map<string, TensorMeta>
+  /** Sizes that are computed at run time, as int64 tensors of one element: by name and by expression. */
+  readonly sizes: Map<string, string>
+  readonly bySize: Map<Size, string>
+  readonly notes: Set<string>
+}
+
+export type Shape = readonly Size[]
+
+/** `aten.conv2d (layer 'features.0')` */
+export const labelOf = (node: TorchNode): string =>
+  node.target.replace(/^torch\.ops\./, '') + (node.layer === '' ? '' : ` (layer '${node.layer}')`)
+
+/** The name of an ATen operator without overload and without the mark of operators that change their input. */
+export const operatorOf = (target: string): string => {
+  const name = target.replace(/^torch\.ops\.aten\.|^torch\.ops\./, '').split('.')
+  const operator = target.startsWith('torch.ops.aten.') ? name[0]! : name.join('.')
+  return /[^_]_$/.test(operator) ? operator.slice(0, -1) : operator
+}
+
+export class NodeArguments {
+  readonly scope: Scope
+  readonly node: TorchNode
+  /** `add` of `torch.ops.aten.add.Tensor` */
+  readonly operator: string
+  readonly overload: string
+  private readonly arguments: ReadonlyMap<string, Argument>
+
+  constructor(scope: Scope, node: TorchNode) {
+    this.scope = scope
+    this.node = node
+    this.operator = operatorOf(node.target)
+    this.overload = node.target.split('.').at(-1)!
+    this.arguments = new Map(node.inputs.map(({ name, value }) => [name, value]))
+  }
+
+  refuse(reason: string): Error {
+    return badRequest(`${labelOf(this.node)} cannot be converted: ${reason}`)
+  }
+
+  // What the node is given.
+
+  argument(name: string): Argument | undefined {
+    const argument = this.arguments.get(name)
+    return argument?.kind === 'none' ? undefined : argument
+  }
+
+  private tensorName(name: string): string {
+    const argument = this.argument(name)
+    if (argument?.kind !== 'tensor') throw this.refuse(`its argument '${name}' is not a tensor.`)
+    return argument.name
+  }
+
+  protected valueOf(tensor: string): string {
+    const value = this.scope.values.get(tensor)
+    if (value === undefined) throw this.refuse(`it needs '${tensor}', which no converted operator makes.`)
+    return value
+  }
+
+  protected metaOf(tensor: string): TensorMeta {
+    const meta = this.scope.metas.get(tensor)
+    if (meta === undefined) throw this.refuse(`the program does not describe '${tensor}'.`)
+    return meta
+  }
+
+  has(name: string): boolean {
+    return this.argument(name) !== undefined
+  }
+
+  isTensor(name: string): boolean {
+    return this.argument(name)?.kind === 'tensor'
+  }
+
+  /** The tensor argument's value. */
+  input(name = 'self'): string {
+    return this.valueOf(this.tensorName(name))
+  }
+
+  /** As `input`; '' where the argument is left out. */
+  optional(name: string): string {
+    return this.has(name) ? this.input(name) : ''
+  }
+
+  shape(name = 'self'): Shape {
+    return this.metaOf(this.tensorName(name)).shape
+  }
+
+  /** A shape without dynamic sizes. */
+  fixedShape(name = 'self'): number[] {
+    return this.fixed(this.shape(name), `the shape of its argument '${name}'`)
+  }
+
+  fixed(shape: Shape, what: string): number[] {
+    return shape.map((size) => {
+      if (typeof size !== 'number') throw this.refuse(`${what} is dynamic (${size}); export it with a fixed size.`)
+      return size
+    })
+  }
+
+  type(name = 'self'): DType {
+    return this.metaOf(this.tensorName(name)).type
+  }
+
+  tensors(name: string): (string | null)[] {
+    const argument = this.argument(name)
+    if (argument?.kind !== 'tensors') throw this.refuse(`its argument '${name}' is not a list of tensors.`)
+    return argument.names.map((tensor) => (tensor === null ? null : this.valueOf(tensor)))
+  }
+
+  metas(name: string): (TensorMeta | null)[] {
+    const argument = this.argument(name)
+    if (argument?.kind !== 'tensors') throw this.refuse(`its argument '${name}' is not a list of tensors.`)
+    return argument.names.map((tensor) => (tensor === null ? null : this.metaOf(tensor)))
+  }
+
+  /** A list of numbers; one number alone is a list of one. */
+  numbers(name: string, absent?: readonly number[]): readonly number[] {
+    const argument = this.argument(name)
+    if (argument?.kind === 'numbers') return argument.values
+    if (argument?.kind === 'flag') return [Number(argument.value)]
+    if (argument?.kind === 'sizes')
+      return this.fixed(
+        argument.values.map((v) => (typeof v === 'number' ? v : v.name)),
+        name,
+      )
+    if (argument === undefined && absent !== undefined) return absent
+    throw this.refuse(`its argument '${name}' is ${argument?.kind ?? 'missing'}, not a number.`)
+  }
+
+  number(name: string, absent?: number): number {
+    const [value] = this.numbers(name, absent === undefined ? undefined : [absent])
+    if (value === undefined) throw this.refuse(`its argument '${name}' is empty.`)
+    return value
+  }
+
+  flag(name: string, absent = false): boolean {
+    return this.has(name) ? this.number(name) !== 0 : absent
+  }
+
+  text(name: string, absent: string): string {
+    const argument = this.argument(name)
+    return argument?.kind === 'text' ? argument.value : absent
+  }
+
+  /** Sizes as given, of which some may be computed. */
+  sizeArguments(name: string): readonly SizeArgument[] {
+    const argument = this.argument(name)
+    return argument?.kind === 'sizes' ? argument.values : this.numbers(name)
+  }
+
+  /** An axis, counted from the front. */
+  axis(name: string, rank: number, absent?: number): number {
+    return this.fromFront(this.number(name, absent), rank)
+  }
+
+  fromFront(axis: number, rank: number): number {
+    const front = axis < 0 ? axis + rank : axis
+    if (!Number.isInteger(front) || front < 0 || front >= Math.max(rank, 1)) {
+      throw this.refuse(`axis ${axis} does not exist in a tensor of ${rank} axes.`)
+    }
+    return front
+  }
+
+  // What it results in.
+
+  /** The description of the node's result, or of one of them. */
+  result(at = 0): TensorMeta {
+    const name = this.resultNames()[at]
+    if (name === undefined) throw this.refuse('the program does not say what it results in.')
+    return this.metaOf(name)
+  }
+
+  resultNames(): string[] {
+    return this.node.outputs.flatMap((output) => {
+      if (output.kind === 'tensor') return [output.name]
+      return output.kind === 'tensors' ? output.names.filter((name) => name !== null) : []
+    })
+  }
+}

@@ -1,0 +1,16 @@
+// What rules for shapes are written with.
+import { axisOf } from './constants.ts'
+import type { ElementType } from './model.ts'
+import type { NodeContext, StaticValue } from './node-context.ts'
+
+/** One value for each output that the node may have. */
+export type ShapeRule = (context: NodeContext) => readonly StaticValue[]
+
+export const value = (type: ElementType, shape: readonly number[]): StaticValue[] => [{ type, shape }]
+export const like = (context: NodeContext, shape: readonly number[]): StaticValue[] =>
+  value(context.input(0).type, shape)
+
+export const everyInput = (context: NodeContext): StaticValue[] => context.node.inputs.map((_, at) => context.input(at))
+
+export const axesOf = (context: NodeContext, at: number, rank: number): number[] | undefined =>
+  context.list(at, 'axes')?.map((axis) => axisOf(axis, rank))

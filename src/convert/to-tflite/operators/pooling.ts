@@ -1,0 +1,77 @@
+// Pools, which TFLite computes over [batch, height, width, channels].
+import { badRequest } from '../../../domain/errors.ts'
+import { poolWindow, type Window } from '../../onnx/window-shapes.ts'
+import type { Lower } from '../lowering.ts'
+import { arithmetic } from './elementwise.ts'
+import { defineImage, image, overTwo, padImage } from './images.ts'
+
+/** For each place of the output, by what the mean over the whole window is multiplied to be that over its counted part. */
+const meanFactors = (
+  window: Window,
+  size: readonly number[],
+  stated: Window,
+  withPadding: boolean,
+): number[] | null => {
+  const counts = window.output.map((steps, at) =>
+    Array.from({ length: steps }, (_, step) => {
+      const start = step * window.strides[at]! - window.before[at]!
+      const [low, high] = withPadding ? [-stated.before[at]!, size[at]! + stated.after[at]!] : [0, size[at]!]
+      let count = 0
+      for (let k = 0; k < window.kernel[at]!; k++) {
+        const place = start + k * window.dilations[at]!
+        if (place >= low && place < high) count++
+      }
+      return count / window.kernel[at]!
+    }),
+  )
+  const factors = counts[0]!.flatMap((rows) => counts[1]!.map((columns) => 1 / (rows * columns)))
+  return factors.every((factor) => factor === 1) ? null : factors
+}
+
+export const pool =
+  (kind: 'max' | 'mean'): Lower =>
+  (node) => {
+    if (node.wants(1)) throw badRequest('TFLite has no indices of a pool.')
+    const window = overTwo(poolWindow(node))
+    if (window.dilations.some((step) => step !== 1)) throw badRequest('TFLite has no dilated pools.')
+    const source = image(node)
+    const shape = [source.shape[0]!, ...window.output, source.shape[3]!]
+    const name = kind === 'max' ? 'MAX_POOL_2D' : 'AVERAGE_POOL_2D'
+    const { x, padding } = padImage(node.graph, source, window, kind === 'max' ? null : 1)
+    const [height, width] = window.kernel as [number, number]
+    const pooled = node.graph.operator(
+      name,
+      [x],
+      { shape },
+      {
+        table: 'Pool2DOptions',
+        value: { padding, strideH: window.strides[0]!, strideW: window.strides[1]!, width, height, activation: 0 },
+      },
+    )
+    const factors =
+      kind === 'max' ? null : meanFactors(window, source.shape.slice(1, 3), window, node.int('count_include_pad') !== 0)
+    if (factors === null) return defineImage(node, pooled)
+    const constant = node.graph.constant('f32', [1, ...window.output, 1], factors)
+    defineImage(node, arithmetic(node.graph).mul(pooled, constant))
+  }
+
+export const globalPool =
+  (name: 'MEAN' | 'REDUCE_MAX'): Lower =>
+  (node) => {
+    const { shape } = node.result()
+    const order = node.order(0)
+    const axes = order.flatMap((axis, at) => (axis > 1 ? [at] : []))
+    const result = order.map((axis) => shape[axis]!)
+    node.define(
+      node.graph.operator(
+        name,
+        [node.value(0, order), node.integers(axes)],
+        { shape: result },
+        {
+          table: 'ReducerOptions',
+          value: { keepDims: true },
+        },
+      ),
+      order,
+    )
+  }

@@ -703,7 +703,7 @@ export interface paths {
         };
         /**
          * List devices
-         * @description List the devices of an organization, oldest first.
+         * @description List the devices of an organization, oldest first. With a filter, `total` is up to ten seconds old where the organization has 50,000 devices or more.
          */
         get: operations["listDevices"];
     };

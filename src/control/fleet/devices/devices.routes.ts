@@ -45,7 +45,8 @@ export const devicesRoutes = (app: App, devices: DevicesService, now: () => Date
       schema: {
         operationId: 'listDevices',
         summary: 'List devices',
-        description: 'List the devices of an organization, oldest first.',
+        description:
+          'List the devices of an organization, oldest first. With a filter, `total` is up to ten seconds old where the organization has 50,000 devices or more.',
         querystring: ListQuery,
         response: { 200: DeviceList },
       },

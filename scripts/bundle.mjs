@@ -1,5 +1,5 @@
 // The programs among the compiled files as one file each.
-import { readFileSync } from 'node:fs'
+import { readFileSync, realpathSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { build } from 'esbuild'
 
@@ -56,7 +56,9 @@ const bundle = (built, name, folder, chunk) => {
   })
 }
 
-export const bundlePrograms = async (built) => {
+export const bundlePrograms = async (folder) => {
+  // esbuild names files by their real paths.
+  const built = realpathSync(folder)
   await bundle(built, 'main.js', '.', 'service')
   await bundle(built, 'main.js', 'cli', 'svc')
   await bundle(built, 'engine.process.js', 'inference/engines/llama', 'engine')

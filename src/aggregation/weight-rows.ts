@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { conflict, ServiceError } from '../domain/errors.ts'
 import type { WeightFile } from '../tensors/formats.ts'
 import { fullLayoutOf, requireSameLayout } from '../tensors/layout.ts'
@@ -14,7 +15,7 @@ export interface RowSource {
   readonly rawVector: boolean
 }
 
-/** Where one file keeps the template's tensors; a few bytes per tensor, because there may be many files. */
+/** Where a file keeps the template's tensors. Files that keep them alike, as a round's do, share one: there may be ten thousand. */
 interface Places {
   readonly offsets: Float64Array
   /** 1 where the offset counts in the file's scratch file. */
@@ -52,8 +53,11 @@ export class WeightRows {
     const places: Places[] = []
     const scratches = sources.map((_, row) => new ScratchFile(`${scratchPrefix}.${row}`))
     try {
-      for (const [row, source] of sources.entries())
-        places.push(await blaming(source.label, () => locate(source, template, scratches[row]!)))
+      for (const [row, source] of sources.entries()) {
+        const found = await blaming(source.label, () => locate(source, template, scratches[row]!))
+        const last = places.at(-1)
+        places.push(last !== undefined && isDeepStrictEqual(found, last) ? last : found)
+      }
     } catch (error) {
       for (const scratch of scratches) scratch.remove()
       throw error

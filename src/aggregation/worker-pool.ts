@@ -12,6 +12,9 @@ import type {
   ScreeningJob,
 } from './job.ts'
 
+/** A header read is soon garbage. With V8's 48 MB for what is young, those of 10,000 updates would take all of it, and no less time. */
+const YOUNG_MB = 6
+
 type WeightsThread = JobThread<Request, Reply>
 
 /**
@@ -25,7 +28,7 @@ export class AggregationWorkers {
 
   constructor(options: { readonly maxHeapMb?: number } = {}) {
     // A hostile header that fills the heap ends the thread and its job, not the process.
-    const resourceLimits = { maxOldGenerationSizeMb: options.maxHeapMb ?? 1024 }
+    const resourceLimits = { maxOldGenerationSizeMb: options.maxHeapMb ?? 1024, maxYoungGenerationSizeMb: YOUNG_MB }
     const start = () => startThread(import.meta.url, 'aggregation.worker', { resourceLimits })
     this.#inspections = new JobThread(start)
     this.#aggregations = new JobThread(start)

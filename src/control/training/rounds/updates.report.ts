@@ -11,24 +11,33 @@ export interface DeliveredUpdate {
   readonly baseSha256: string | null
 }
 
+/** Read at a time: an answer with ten thousand rows is held several times over on its way here. */
+const PAGE = 1000
+
 /** What participants delivered, by the names of the devices. */
 export const createUpdatesReport = () => ({
-  /** The round's updates with the user-chosen ids of their devices, which is the order they are added up in. */
+  /** The round's updates with the user-chosen ids of their devices, which is what they are added up by. */
   async of(db: Executor, roundId: string): Promise<DeliveredUpdate[]> {
-    const rows = await db
-      .selectFrom('updates')
-      .innerJoin('devices', 'devices.id', 'updates.device_id')
-      .selectAll('updates')
-      .leftJoin('rounds as base', 'base.id', 'updates.base_round_id')
-      .select(['devices.device_id as device_name', 'devices.org_id as org_id', 'base.global_sha256 as base_sha256'])
-      .where('updates.round_id', '=', roundId)
-      .execute()
-    return rows.map((row) => ({
-      update: fromRow(row),
-      deviceName: row.device_name,
-      orgId: row.org_id,
-      baseSha256: row.base_sha256,
-    }))
+    const delivered: DeliveredUpdate[] = []
+    for (;;) {
+      const last = delivered.at(-1)?.update.id
+      const rows = await db
+        .selectFrom('updates')
+        .innerJoin('devices', 'devices.id', 'updates.device_id')
+        .selectAll('updates')
+        .leftJoin('rounds as base', 'base.id', 'updates.base_round_id')
+        .select(['devices.device_id as device_name', 'devices.org_id as org_id', 'base.global_sha256 as base_sha256'])
+        .where('updates.round_id', '=', roundId)
+        .$if(last !== undefined, (query) => query.where('updates.id', '>', last!))
+        .orderBy('updates.id')
+        .limit(PAGE)
+        .execute()
+      for (const row of rows) {
+        const { device_name: deviceName, org_id: orgId, base_sha256: baseSha256 } = row
+        delivered.push({ update: fromRow(row), deviceName, orgId, baseSha256 })
+      }
+      if (rows.length < PAGE) return delivered
+    }
   },
 
   /** The same in that order, a page of them. */

@@ -14,7 +14,7 @@ import { startRound } from './started-round.ts'
 const REQUESTS = 40
 /** Requests before the measurement, so that the code is compiled and the pages are read. */
 const WARM_UP = 5
-const ROUNDS = 20
+const ROUNDS = 40
 /** Devices whose keys are known here, spread over the fleet. */
 const SPREAD = 20_000
 const HEARTBEAT_SECONDS = 5
@@ -47,8 +47,8 @@ export const benchScale = (): Promise<void> =>
     rows.push(['round start, target 100'])
     for (const side of sides) {
       const times: number[] = []
-      for (let n = 0; n < ROUNDS; n++) times.push(await startRound(side.service, any(side.fleet).key, 100))
-      rows.at(-1)!.push(formatTimes(times))
+      for (let n = 0; n < WARM_UP + ROUNDS; n++) times.push(await startRound(side.service, any(side.fleet).key, 100))
+      rows.at(-1)!.push(formatTimes(times.slice(WARM_UP)))
     }
     printTable(['ms: median, p95', ...sizes.map((devices) => `${devices} devices`)], rows)
   })

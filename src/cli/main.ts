@@ -1,7 +1,13 @@
 #!/usr/bin/env node
+import { startAhead } from '../inference/engines/child/engine-process.ts'
+import { LLAMA_PROGRAM } from '../inference/engines/llama/program.ts'
 import { Interrupted, type StopSignal } from './io.ts'
 import { pagerOf } from './pager.ts'
-import { run } from './program.ts'
+
+const argv = process.argv.slice(2)
+// The process that most models run in is started before this one has read the rest of its own program.
+if (['run', 'serve'].includes(argv[0] ?? '') && !argv.some((word) => word === '--help' || word === '-h'))
+  startAhead(LLAMA_PROGRAM)
 
 const stop = new AbortController()
 const interrupt = (signal: StopSignal): void => {
@@ -15,7 +21,8 @@ process.on('SIGTERM', interrupt)
 // `svc keys list | head` closes the pipe early, which is no fault of anybody.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
 
-process.exitCode = await run(process.argv.slice(2), {
+const { run } = await import('./program.ts')
+process.exitCode = await run(argv, {
   stdout: process.stdout,
   stderr: process.stderr,
   stdin: process.stdin,

@@ -1,8 +1,6 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { createRequire } from 'node:module'
-import { fileURLToPath, pathToFileURL } from 'node:url'
-import { threadEntry } from '../../../platform/threads/thread-entry.ts'
+import type { ChildProcess } from 'node:child_process'
 import { InferenceError } from '../../errors.ts'
+import { type EngineProgram, startProgram } from './engine-process.ts'
 import { errorOf } from './failure.ts'
 import type { Command, EngineRequest, EngineResponse, Message } from './protocol.ts'
 
@@ -28,15 +26,10 @@ const MAX_PAUSE_MS = 30_000
 const KILL_AFTER_MS = 2000
 
 export interface ProcessOptions<Settings extends { readonly path: string }> {
-  /** The file to start, without its ending, beside the module at `importMetaUrl`. */
-  readonly entry: { readonly importMetaUrl: string; readonly file: string }
+  readonly program: EngineProgram
   readonly settings: Settings
   /** The model as the user named it, for the log. */
   readonly name: string
-  /** In addition to what this process has. */
-  readonly env?: Readonly<Record<string, string>>
-  /** JSON is faster for short texts; `advanced` takes sound and vectors as the numbers they are. */
-  readonly serialization?: 'json' | 'advanced'
   readonly log: (line: string) => void
 }
 
@@ -45,22 +38,12 @@ interface Running<Facts> {
   readonly facts: Facts
 }
 
-/** From source the process has to be taught TypeScript first. */
-const loaderFor = (entry: URL): string[] =>
-  entry.pathname.endsWith('.ts') ? ['--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href] : []
-
 /** Starts the process and waits until the model is loaded. */
 const start = <Settings extends { readonly path: string }, Facts>(
-  { entry: { importMetaUrl, file }, settings, env, serialization = 'json' }: ProcessOptions<Settings>,
+  { program, settings }: ProcessOptions<Settings>,
   listen: (message: Message<Facts>) => void,
 ): { ready: Promise<Running<Facts>>; child: ChildProcess } => {
-  const entry = threadEntry(importMetaUrl, file)
-  const child = fork(fileURLToPath(entry), [], {
-    execArgv: loaderFor(entry),
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    serialization,
-  })
+  const child = startProgram(program)
   let stderrTail = ''
   child.stderr?.on('data', (chunk: Buffer) => {
     stderrTail = (stderrTail + chunk.toString()).slice(-STDERR_TAIL_LENGTH)

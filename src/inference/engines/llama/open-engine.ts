@@ -4,6 +4,7 @@ import type { ToolSyntax } from '../../structured-output/tool-syntax.ts'
 import { askOnce, converse } from '../child/ask.ts'
 import { type Supervisor, superviseProcess } from '../child/supervisor.ts'
 import type { ChatEvent, ChatMessage, ChatRequest, Embeddings, Engine, Tool } from '../engine.ts'
+import { LLAMA_PROGRAM } from './program.ts'
 import { type LlamaOptions, type ModelFacts, type Settings, settingsOf } from './settings.ts'
 
 export type { DraftOptions, LlamaOptions } from './settings.ts'
@@ -15,11 +16,9 @@ export type { DraftOptions, LlamaOptions } from './settings.ts'
 export const openLlamaEngine = async (options: LlamaOptions): Promise<Engine> => {
   const settings = settingsOf(options)
   const supervisor = await superviseProcess<Settings, ModelFacts>({
-    entry: { importMetaUrl: import.meta.url, file: 'engine.process' },
+    program: LLAMA_PROGRAM,
     settings,
     name: options.name,
-    // With more threads than one in libuv's pool each step may run on another one, and the cores' caches are cold.
-    env: { UV_THREADPOOL_SIZE: '1' },
     log: options.log,
   })
   const { facts } = supervisor

@@ -68,10 +68,9 @@ const abilitiesOf = (supervisor: Supervisor<ModelFacts>): Abilities => {
  */
 export const openOnnxEngine = async (options: OnnxOptions): Promise<Engine> => {
   const supervisor = await superviseProcess<Settings, ModelFacts>({
-    entry: { importMetaUrl: import.meta.url, file: 'engine.process' },
+    program: { entry: { importMetaUrl: import.meta.url, file: 'engine.process' }, serialization: 'advanced' },
     settings: await settingsOf(options),
     name: options.name,
-    serialization: 'advanced',
     log: options.log,
   })
   const { contextTokens, memoryBytes } = supervisor.facts

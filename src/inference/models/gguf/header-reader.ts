@@ -9,6 +9,8 @@ export class HeaderReader {
   readonly #file: number
   readonly #size: number
   #window = Buffer.alloc(0)
+  /** The window's bytes, each a character, once somebody has asked for them. */
+  #characters: string | null = null
   #windowStart = 0
   #next = 0
 
@@ -30,20 +32,15 @@ export class HeaderReader {
 
   seek(position: number): void {
     this.#window = Buffer.alloc(0)
+    this.#characters = null
     this.#windowStart = position
     this.#next = 0
   }
 
   /** The next `length` bytes, valid until the next call; `what` names them in the refusal. */
   take(length: number, what: string): Buffer {
-    if (length > this.remaining)
-      throw invalidModel(
-        this.path,
-        `ends at byte ${this.#size}, in the middle of ${what}. It is truncated or damaged: fetch it again.`,
-      )
-    if (this.#next + length > this.#window.length) this.#fill(length)
-    this.#next += length
-    return this.#window.subarray(this.#next - length, this.#next)
+    const at = this.#advance(length, what)
+    return this.#window.subarray(at, at + length)
   }
 
   passOver(length: number, what: string): void {
@@ -53,26 +50,58 @@ export class HeaderReader {
   }
 
   u32(what: string): number {
-    return this.take(4, what).readUInt32LE(0)
+    return this.#window.readUInt32LE(this.#advance(4, what))
   }
 
   /** Counts, lengths and offsets: beyond 2^53 nothing of them can be true. */
   u64(what: string): number {
-    const value = this.take(8, what).readBigUInt64LE(0)
-    if (value > BigInt(Number.MAX_SAFE_INTEGER))
-      throw invalidModel(this.path, `says ${value} for ${what}, which cannot be. It is damaged: fetch it again.`)
-    return Number(value)
+    const at = this.#advance(8, what)
+    const value = this.#window.readUInt32LE(at) + this.#window.readUInt32LE(at + 4) * 2 ** 32
+    if (value > Number.MAX_SAFE_INTEGER)
+      throw invalidModel(
+        this.path,
+        `says ${this.#window.readBigUInt64LE(at)} for ${what}, which cannot be. It is damaged: fetch it again.`,
+      )
+    return value
   }
 
   /** The bytes of a string with its length in front. */
   stringBytes(what: string, longest: number): Buffer {
-    const length = this.u64(`the length of ${what}`)
+    return this.take(this.#stringLength(what, longest), what)
+  }
+
+  /** The same, each byte a character. */
+  latin1(what: string, longest: number): string {
+    const length = this.#stringLength(what, longest)
+    const at = this.#advance(length, what)
+    this.#characters ??= this.#window.toString('latin1')
+    return this.#characters.slice(at, at + length)
+  }
+
+  passOverStrings(count: number, what: string, longest: number): void {
+    for (let index = 0; index < count; index++) this.passOver(this.#stringLength(what, longest), what)
+  }
+
+  #stringLength(what: string, longest: number): number {
+    const length = this.u64(what)
     if (length > longest)
       throw invalidModel(
         this.path,
         `has ${length} bytes in ${what}; more than ${longest} are a sign of damage. Fetch it again.`,
       )
-    return this.take(length, what)
+    return length
+  }
+
+  /** Passes over `length` bytes, which are in the window then; returns where they begin in it. */
+  #advance(length: number, what: string): number {
+    if (length > this.remaining)
+      throw invalidModel(
+        this.path,
+        `ends at byte ${this.#size}, in the middle of ${what}. It is truncated or damaged: fetch it again.`,
+      )
+    if (this.#next + length > this.#window.length) this.#fill(length)
+    this.#next += length
+    return this.#next - length
   }
 
   #fill(length: number): void {
@@ -84,6 +113,7 @@ export class HeaderReader {
       filled += read
     }
     this.#window = window
+    this.#characters = null
     this.#windowStart = start
     this.#next = 0
   }

@@ -100,7 +100,7 @@ const readType = (reader: HeaderReader, key: string): MetadataType => {
 const readArray = (reader: HeaderReader, type: MetadataType, length: number, key: string): readonly Scalar[] | null => {
   if (length <= KEPT_ARRAY) return Array.from({ length }, () => readScalar(reader, type, key))
   if (type !== 'string') reader.passOver(length * SIZES[type], quoted(key))
-  else for (let i = 0; i < length; i++) reader.stringBytes(quoted(key), MAX_STRING_LENGTH)
+  else reader.passOverStrings(length, quoted(key), MAX_STRING_LENGTH)
   return null
 }
 

@@ -52,8 +52,9 @@ const checkTokens = (reader: HeaderReader, start: number, length: number): void 
   const seen = new Map<string, number>()
   for (let id = 0; id < length; id++) {
     // Bytes as they are, for tokens need not be UTF-8; and only as far as llama.cpp reads them, which is to the first zero.
-    const bytes = reader.stringBytes(`token ${id}`, 1 << 20).toString('latin1')
-    const text = bytes.split('\0', 1)[0] || `[EMPTY_${id}]`
+    const bytes = reader.latin1(`token ${id}`, 1 << 20)
+    const end = bytes.indexOf('\0')
+    const text = (end < 0 ? bytes : bytes.slice(0, end)) || `[EMPTY_${id}]`
     const other = seen.get(text)
     if (other !== undefined)
       throw invalidModel(reader.path, `has the token ${quoted(text)} twice, as ${other} and as ${id}, in '${TOKENS}'.`)

@@ -1,0 +1,65 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { createRequire } from 'node:module'
+import type { Socket } from 'node:net'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { threadEntry } from '../../../platform/threads/thread-entry.ts'
+
+/** A program in whose process a model runs. */
+export interface EngineProgram {
+  /** The file to start, without its ending, beside the module at `importMetaUrl`. */
+  readonly entry: { readonly importMetaUrl: string; readonly file: string }
+  /** In addition to what this process has. */
+  readonly env?: Readonly<Record<string, string>>
+  /** JSON is faster for short texts; `advanced` takes sound and vectors as the numbers they are. */
+  readonly serialization?: 'json' | 'advanced'
+}
+
+const UNUSED_MS = 10_000
+
+const ahead = new Map<EngineProgram, ChildProcess>()
+
+/** From source the process has to be taught TypeScript first. */
+const loaderFor = (entry: URL): string[] =>
+  entry.pathname.endsWith('.ts') ? ['--import', pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href] : []
+
+const forkProgram = ({ entry: { importMetaUrl, file }, env, serialization = 'json' }: EngineProgram): ChildProcess => {
+  const entry = threadEntry(importMetaUrl, file)
+  return fork(fileURLToPath(entry), [], {
+    execArgv: loaderFor(entry),
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    serialization,
+  })
+}
+
+/** Whether this process waits for that one before it ends. */
+const keepAlive = (child: ChildProcess, change: 'ref' | 'unref'): void => {
+  child[change]()
+  child.channel?.[change]()
+  ;(child.stderr as Socket | null)?.[change]()
+}
+
+/** Starts the program before it is known whether it is needed: it is read on another core meanwhile. Unused, it ends by itself. */
+export const startAhead = (program: EngineProgram): ChildProcess => {
+  const child = forkProgram(program)
+  const forget = (): void => {
+    clearTimeout(unused)
+    if (ahead.get(program) === child) ahead.delete(program)
+  }
+  const unused = setTimeout(() => {
+    if (ahead.get(program) === child) child.kill('SIGKILL')
+  }, UNUSED_MS).unref()
+  child.once('error', forget).once('exit', forget)
+  keepAlive(child, 'unref')
+  ahead.set(program, child)
+  return child
+}
+
+/** The process that was started ahead, or a new one. */
+export const startProgram = (program: EngineProgram): ChildProcess => {
+  const child = ahead.get(program)
+  if (child === undefined) return forkProgram(program)
+  ahead.delete(program)
+  keepAlive(child, 'ref')
+  return child
+}

@@ -1,8 +1,8 @@
 import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogOptions } from '../platform/http/request-log.ts'
-import type { Compress } from './api/model-source.ts'
-import type { InferenceServer } from './api/start-server.ts'
+import type { Compress, ModelSource } from './api/model-source.ts'
+import type { InferenceServer, PreparedServer } from './api/start-server.ts'
 import type { SearchPaths } from './choose-model-and-engine.ts'
 import { announce } from './discovery/announce.ts'
 import type { DraftOptions } from './engines/llama/settings.ts'
@@ -112,6 +112,31 @@ const announceModel = (
   return announce({ host: address, port, model: model.name, engine, version }, onWarning)
 }
 
+/** The server before its models are open: nobody asks it for them before it listens. */
+const prepareServer = async (settings: InferenceSettings, models: () => ServedModels): Promise<PreparedServer> => {
+  const { prepareInferenceServer } = await import('./api/start-server.ts')
+  const { host, port, publicUrl = null, corsOrigins = [], version, log } = settings
+  const source: ModelSource = {
+    list: () => models().source.list(),
+    open: (name, signal) => models().source.open(name, signal),
+    loaded: () => models().source.loaded(),
+  }
+  return prepareInferenceServer({
+    host,
+    port,
+    publicUrl,
+    corsOrigins,
+    version,
+    log,
+    source,
+    route: settings.autoRoute ? (question) => models().route!(question) : null,
+    compress: compressionOver(settings.compressOver),
+    maxQueue: settings.maxQueue ?? 32,
+    jsonMode: settings.jsonMode ?? false,
+    apiKey: settings.apiKey ?? null,
+  })
+}
+
 /**
  * The whole inference server: models, queue, routing, compression and HTTP, listening when this resolves.
  * @throws the error of listening, such as EADDRINUSE, before a model is loaded; InferenceError as openModels does
@@ -119,26 +144,16 @@ const announceModel = (
 export const createInferenceServer = async (settings: InferenceSettings): Promise<ComposedServer> => {
   await assertFree(settings)
   const opening = openServedModels(settings)
-  // Its code is read while the model is loaded, on another core, and not before the engine's process has been started.
-  const api = sleep(ENGINE_START_MS).then(() => import('./api/start-server.ts'))
-  const { close: closeModels, ...models } = await opening
+  let opened: ServedModels | undefined
+  // While the model is loaded, on another core, and not before the engine's process has been started.
+  const preparing = sleep(ENGINE_START_MS).then(() => prepareServer(settings, () => opened!))
+  const [loaded, prepared] = await Promise.allSettled([opening, preparing])
   try {
-    const { startInferenceServer } = await api
-    const { host, port, publicUrl = null, corsOrigins = [], version, log } = settings
-    const server = await startInferenceServer({
-      host,
-      port,
-      publicUrl,
-      corsOrigins,
-      version,
-      log,
-      source: models.source,
-      route: models.route,
-      compress: compressionOver(settings.compressOver),
-      maxQueue: settings.maxQueue ?? 32,
-      jsonMode: settings.jsonMode ?? false,
-      apiKey: settings.apiKey ?? null,
-    })
+    if (loaded.status === 'rejected') throw loaded.reason
+    if (prepared.status === 'rejected') throw prepared.reason
+    opened = loaded.value
+    const { close: closeModels, ...models } = opened
+    const server = await prepared.value.listen()
     const announced = settings.announce ? announceModel(settings, models, server.address) : null
     return {
       address: server.address,
@@ -153,7 +168,8 @@ export const createInferenceServer = async (settings: InferenceSettings): Promis
       },
     }
   } catch (error) {
-    await closeModels()
+    if (prepared.status === 'fulfilled') await prepared.value.close()
+    if (loaded.status === 'fulfilled') await loaded.value.close()
     throw error
   }
 }

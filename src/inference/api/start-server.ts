@@ -12,14 +12,32 @@ export interface InferenceServer {
   close(): Promise<void>
 }
 
-/** @throws the error of listening, such as EADDRINUSE */
-export const startInferenceServer = async ({ port, ...options }: StartOptions): Promise<InferenceServer> => {
+/** All of a server but its address. */
+export interface PreparedServer {
+  /** @throws the error of listening, such as EADDRINUSE */
+  listen(): Promise<InferenceServer>
+  /** Of one that has not listened. */
+  close(): Promise<void>
+}
+
+export const prepareInferenceServer = async ({ port, ...options }: StartOptions): Promise<PreparedServer> => {
   const app = await buildInferenceServer(options)
-  try {
+  await app.ready()
+  const close = async () => app.close()
+  const listen = async (): Promise<InferenceServer> => {
     await app.listen({ host: options.host, port })
+    return { address: app.server.address() as AddressInfo, close }
+  }
+  return { listen, close }
+}
+
+/** @throws the error of listening, such as EADDRINUSE */
+export const startInferenceServer = async (options: StartOptions): Promise<InferenceServer> => {
+  const prepared = await prepareInferenceServer(options)
+  try {
+    return await prepared.listen()
   } catch (error) {
-    await app.close()
+    await prepared.close()
     throw error
   }
-  return { address: app.server.address() as AddressInfo, close: () => app.close() }
 }

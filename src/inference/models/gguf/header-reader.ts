@@ -9,8 +9,6 @@ export class HeaderReader {
   readonly #file: number
   readonly #size: number
   #window = Buffer.alloc(0)
-  /** The window's bytes, each a character, once somebody has asked for them. */
-  #characters: string | null = null
   #windowStart = 0
   #next = 0
 
@@ -32,7 +30,6 @@ export class HeaderReader {
 
   seek(position: number): void {
     this.#window = Buffer.alloc(0)
-    this.#characters = null
     this.#windowStart = position
     this.#next = 0
   }
@@ -70,16 +67,18 @@ export class HeaderReader {
     return this.take(this.#stringLength(what, longest), what)
   }
 
-  /** The same, each byte a character. */
-  latin1(what: string, longest: number): string {
-    const length = this.#stringLength(what, longest)
-    const at = this.#advance(length, what)
-    this.#characters ??= this.#window.toString('latin1')
-    return this.#characters.slice(at, at + length)
-  }
-
-  passOverStrings(count: number, what: string, longest: number): void {
-    for (let index = 0; index < count; index++) this.passOver(this.#stringLength(what, longest), what)
+  /** Shows the bytes of `count` strings, one after the other, where they are in `window` until the next one. */
+  eachString(
+    count: number,
+    what: string,
+    longest: number,
+    see: (window: Buffer, from: number, to: number) => void,
+  ): void {
+    for (let index = 0; index < count; index++) {
+      const length = this.#stringLength(what, longest)
+      const at = this.#advance(length, what)
+      see(this.#window, at, at + length)
+    }
   }
 
   #stringLength(what: string, longest: number): number {
@@ -113,7 +112,6 @@ export class HeaderReader {
       filled += read
     }
     this.#window = window
-    this.#characters = null
     this.#windowStart = start
     this.#next = 0
   }

@@ -1,3 +1,4 @@
+import { watchStrings } from './differing-strings.ts'
 import type { HeaderReader } from './header-reader.ts'
 import { invalidModel, quoted } from './invalid-model.ts'
 
@@ -53,6 +54,8 @@ export interface MetadataEntry {
   readonly length: number
   /** The scalar, the elements of a short array, or null for a long one. */
   readonly value: Scalar | readonly Scalar[] | null
+  /** Of a long array of strings: whether no two are the same, for certain. Else false. */
+  readonly differ: boolean
   /** Where the entry, and where its value (without types and length of the array), begin in the file. */
   readonly start: number
   readonly valueStart: number
@@ -73,7 +76,7 @@ export const readEntry = (reader: HeaderReader, index: number): MetadataEntry =>
   if (itemType === null) {
     const valueStart = reader.position
     const value = readScalar(reader, type, key)
-    return { key, type, itemType, length: 1, value, start, valueStart, end: reader.position }
+    return { key, type, itemType, length: 1, value, differ: false, start, valueStart, end: reader.position }
   }
   const length = reader.u64(`the length of ${quoted(key)}`)
   if (itemType === 'array' || length > MAX_ARRAY_LENGTH || length * SIZES[itemType] > reader.remaining)
@@ -82,8 +85,8 @@ export const readEntry = (reader: HeaderReader, index: number): MetadataEntry =>
       `has a metadata key ${quoted(key)} that is said to be an array of ${length} ${itemType}, which cannot be. It is damaged: fetch it again.`,
     )
   const valueStart = reader.position
-  const value = readArray(reader, itemType, length, key)
-  return { key, type, itemType, length, value, start, valueStart, end: reader.position }
+  const { value, differ } = readArray(reader, itemType, length, key)
+  return { key, type, itemType, length, value, differ, start, valueStart, end: reader.position }
 }
 
 const readType = (reader: HeaderReader, key: string): MetadataType => {
@@ -97,11 +100,20 @@ const readType = (reader: HeaderReader, key: string): MetadataType => {
   return type
 }
 
-const readArray = (reader: HeaderReader, type: MetadataType, length: number, key: string): readonly Scalar[] | null => {
-  if (length <= KEPT_ARRAY) return Array.from({ length }, () => readScalar(reader, type, key))
-  if (type !== 'string') reader.passOver(length * SIZES[type], quoted(key))
-  else reader.passOverStrings(length, quoted(key), MAX_STRING_LENGTH)
-  return null
+const readArray = (
+  reader: HeaderReader,
+  type: MetadataType,
+  length: number,
+  key: string,
+): Pick<MetadataEntry, 'value' | 'differ'> => {
+  if (length <= KEPT_ARRAY) return { value: Array.from({ length }, () => readScalar(reader, type, key)), differ: false }
+  if (type !== 'string') {
+    reader.passOver(length * SIZES[type], quoted(key))
+    return { value: null, differ: false }
+  }
+  const { see, allDiffer } = watchStrings(length)
+  reader.eachString(length, quoted(key), MAX_STRING_LENGTH, see)
+  return { value: null, differ: allDiffer() }
 }
 
 const readScalar = (reader: HeaderReader, type: MetadataType, key: string): Scalar => {

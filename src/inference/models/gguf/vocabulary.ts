@@ -2,6 +2,7 @@ import type { GgufContainer } from './container.ts'
 import type { metadataOf } from './dimensions.ts'
 import type { HeaderReader } from './header-reader.ts'
 import { invalidModel, quoted } from './invalid-model.ts'
+import type { MetadataEntry } from './metadata.ts'
 
 /** Values of 'tokenizer.ggml.model' that need merges (llama-vocab.cpp). */
 const WITH_MERGES: ReadonlySet<string> = new Set(['gpt2', 'gemma4', 'hybriddna', 'whitespace'])
@@ -41,20 +42,19 @@ export const readVocabulary = (
     if (/^tokenizer\.ggml\.add_[a-z_]+$/.test(key)) metadata.flag(key)
   }
   metadata.text('tokenizer.chat_template')
-  checkTokens(reader, tokens.valueStart, tokens.length)
+  if (!tokens.differ) assertDifferent(reader, tokens)
   return tokens.length
 }
 
 /** The tokens are read where they stand, so that a large vocabulary is not kept. */
-const checkTokens = (reader: HeaderReader, start: number, length: number): void => {
+const assertDifferent = (reader: HeaderReader, { valueStart, length }: MetadataEntry): void => {
   const end = reader.position
-  reader.seek(start)
+  reader.seek(valueStart)
   const seen = new Map<string, number>()
   for (let id = 0; id < length; id++) {
     // Bytes as they are, for tokens need not be UTF-8; and only as far as llama.cpp reads them, which is to the first zero.
-    const bytes = reader.latin1(`token ${id}`, 1 << 20)
-    const end = bytes.indexOf('\0')
-    const text = (end < 0 ? bytes : bytes.slice(0, end)) || `[EMPTY_${id}]`
+    const bytes = reader.stringBytes(`token ${id}`, 1 << 20).toString('latin1')
+    const text = bytes.split('\0', 1)[0] || `[EMPTY_${id}]`
     const other = seen.get(text)
     if (other !== undefined)
       throw invalidModel(reader.path, `has the token ${quoted(text)} twice, as ${other} and as ${id}, in '${TOKENS}'.`)

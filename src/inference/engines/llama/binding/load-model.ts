@@ -23,7 +23,10 @@ export interface LlamaModel {
   readonly chatTemplate: string | null
   readonly bosToken: string
   readonly eosToken: string
-  /** What the template may write and a user may not: words that become one token with a meaning of its own. */
+  /**
+   * What the template may write and a user may not: words that become one token with a meaning of its own. The whole vocabulary is
+   * gone through for them each time.
+   */
   readonly controlWords: readonly string[]
   /** `special`: control words in the text become their tokens. No token is put before the text. */
   tokenize(text: string, special: boolean): Uint32Array
@@ -116,7 +119,9 @@ export const loadModel = async (path: string, addon: Addon, known: Known = {}): 
     chatTemplate: header.chatTemplate,
     bosToken: word(handle.tokenBos()),
     eosToken: word(handle.tokenEos()),
-    controlWords: controlWordsOf(handle, header.vocabulary),
+    get controlWords() {
+      return controlWordsOf(handle, header.vocabulary)
+    },
     tokenize: (text, special) => handle.tokenize(text, special),
     detokenize: (tokens) => handle.detokenize(Uint32Array.from(tokens), false),
     bytesOf: bytesOf && ((token) => bytesOf(handle.getTokenString(token), handle.getTokenAttributes(token))),

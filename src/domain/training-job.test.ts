@@ -1,16 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { afterCompletedRound, afterFailedRound } from './job-endings.ts'
+import { asLosses, hasConverged } from './job-metric.ts'
 import { strategySettings } from './strategy-settings.ts'
-import {
-  afterCompletedRound,
-  afterFailedRound,
-  asLosses,
-  hasConverged,
-  type JobEvent,
-  type JobStatus,
-  NEXT,
-  nextJobStatus,
-  roundSizes,
-} from './training-job.ts'
+import { type JobEvent, type JobStatus, NEXT, nextJobStatus, roundSizes } from './training-job.ts'
 
 const EVENTS: readonly JobEvent[] = ['begin', 'finish', 'give_up', 'stop', 'resume', 'extend']
 

@@ -1,5 +1,4 @@
 import { badRequest, conflict } from './errors.ts'
-import { EVALUATION_PREFIX, type Goal, goalOf, METRIC_NAME } from './metrics.ts'
 import { stragglerGraceSeconds } from './round.ts'
 import { STRATEGY_RULES } from './strategy-rules.ts'
 import { fewestUpdates, type StrategySettings } from './strategy-settings.ts'
@@ -45,23 +44,6 @@ export const nextJobStatus = (status: JobStatus, event: JobEvent): JobStatus => 
     throw conflict(`A training job that is ${status} cannot ${VERB[event]}.${ADVICE[status]?.[event] ?? ''}`)
   }
   return next
-}
-
-/** Why a job ended, as a word for programs. */
-export type EndedBy =
-  | 'rounds_done'
-  | 'converged'
-  | 'budget_spent'
-  | 'rounds_failed'
-  | 'no_devices'
-  | 'cannot_start'
-  | 'stopped'
-
-/** How a job ends: the event, the word for it, and a sentence for people. */
-export interface Ending {
-  readonly event: Exclude<JobEvent, 'begin' | 'resume' | 'extend'>
-  readonly endedBy: EndedBy
-  readonly reason: string
 }
 
 /**
@@ -128,9 +110,6 @@ export const JOB_ROUNDS = { min: 1, max: 10_000, default: 10 } as const
 export const MIN_DEVICES_DEFAULT = 2
 export const WAIT_FOR_DEVICES_SECONDS = { min: 1, max: 7 * 24 * 3600, default: 3600 } as const
 export const OVER_SELECTION = { min: 1, max: 10, default: 1 } as const
-/** So many failed rounds in a row end a job. */
-const FAILED_ROUNDS_ALLOWED = 3
-
 /** How many devices a round selects, and how many updates close it. */
 export interface RoundSizes {
   readonly minDevices: number
@@ -170,84 +149,6 @@ export const roundSizes = (
   }
 }
 
-/** What a completed round of a job measured, and the model that it made. */
-export interface RoundValue {
-  readonly modelId: string | null
-  readonly value: number | null
-}
-
-/** The metric of a job that names none. */
-export const DEFAULT_METRIC = 'loss'
-
-/** Measured on held-out data: the value for a round's model comes with the updates of the next round, or after the last one. */
-export const isMeasuredLater = (metric: string): boolean => metric.startsWith(EVALUATION_PREFIX)
-
-/** @throws bad_request naming the field unless it is `loss`, `accuracy`, a metric's name, or one after `evaluation.` */
-export const requireMetric = (metric: string): void => {
-  if (METRIC_NAME.test(isMeasuredLater(metric) ? metric.slice(EVALUATION_PREFIX.length) : metric)) return
-  throw badRequest(
-    `metric must be loss, accuracy, a metric that devices report such as f1, or one of the held-out evaluation such as ` +
-      `evaluation.f1, got ${JSON.stringify(metric.slice(0, 80))}.`,
-  )
-}
-
-const goalOfReference = (metric: string): Goal =>
-  goalOf(isMeasuredLater(metric) ? metric.slice(EVALUATION_PREFIX.length) : metric)
-
-/** The values of a job's completed rounds, oldest first, as losses: what is to be maximized changes its sign. */
-export const asLosses = (metric: string, values: readonly (number | null)[]): (number | null)[] =>
-  goalOfReference(metric) === 'minimize' ? [...values] : values.map((value) => (value === null ? null : -value))
-
-/** Whether the losses of a job's completed rounds, oldest first, have stopped getting better. Rounds without a loss say nothing. */
-export const hasConverged = (losses: readonly (number | null)[], rule: StopRule): boolean => {
-  const known = losses.filter((loss) => loss !== null)
-  if (known.length <= rule.patience) return false
-  const before = Math.min(...known.slice(0, -rule.patience))
-  const lately = Math.min(...known.slice(-rule.patience))
-  return before - lately < rule.lossImprovementBelow
-}
-
-/** Whether the last of these losses, of a job's completed rounds, is the lowest so far. A round without a loss is no best one. */
-export const isBest = (losses: readonly (number | null)[]): boolean => {
-  const last = losses.at(-1) ?? null
-  return last !== null && losses.slice(0, -1).every((loss) => loss === null || last < loss)
-}
-
-/** The parts of a job that decide what a completed round means for it. */
-export interface JobProgress {
-  readonly settings: Pick<JobSettings, 'rounds' | 'stopWhen' | 'metric' | 'extendedAfter'>
-  /** This round included. */
-  readonly roundsCompleted: number
-  /** Of the completed rounds, oldest first: `asLosses` of the job's metric. */
-  readonly losses: readonly (number | null)[]
-}
-
-const metricName = (metric = DEFAULT_METRIC): string => (metric === DEFAULT_METRIC ? 'the loss' : `'${metric}'`)
-
-/** What a job says at its end whose metric no round has reported; `reported` are those that were. */
-export const neverReported = (metric: string, reported: readonly string[]): string =>
-  `No round reported the metric '${metric}'; ${reported.length === 0 ? 'none was reported' : `reported: ${reported.join(', ')}`}.`
-
-/** How the job ends now that a round is completed; null: it goes on. */
-export const afterCompletedRound = ({ settings, roundsCompleted, losses }: JobProgress): Ending | null => {
-  if (roundsCompleted >= settings.rounds) {
-    const rounds = settings.rounds === 1 ? 'The one round' : `All ${settings.rounds} rounds`
-    return {
-      event: 'finish',
-      endedBy: 'rounds_done',
-      reason: `${rounds} asked for ${settings.rounds === 1 ? 'is' : 'are'} completed.`,
-    }
-  }
-  const rule = settings.stopWhen
-  if (rule === null || !hasConverged(losses.slice(settings.extendedAfter ?? 0), rule)) return null
-  const span = rule.patience === 1 ? 'The last round' : `The last ${rule.patience} rounds`
-  return {
-    event: 'finish',
-    endedBy: 'converged',
-    reason: `${span} improved ${metricName(settings.metric)} by less than ${rule.lossImprovementBelow}.`,
-  }
-}
-
 /**
  * The settings of a job that goes on: `more` rounds after those that it has completed; those that it had left when `more` is
  * undefined. Its status afterwards is checked by `nextJobStatus`.
@@ -281,16 +182,6 @@ export const evaluationSecondsOf = ({
 export const waitingForEvaluations = (devices: number): string =>
   `Waits for ${devices === 1 ? '1 device' : `${devices} devices`} to evaluate the last model.`
 
-/** How the job ends after so many failed rounds in a row, the last of them for `reason`; null: it tries again. */
-export const afterFailedRound = (failedInARow: number, reason: string): Ending | null =>
-  failedInARow < FAILED_ROUNDS_ALLOWED
-    ? null
-    : {
-        event: 'give_up',
-        endedBy: 'rounds_failed',
-        reason: `${failedInARow} rounds failed one after another. The last: ${reason}`,
-      }
-
 /** What a job tells of itself while too few devices are active, and why it needs so many. */
 export const waitingForDevices = (
   active: number,
@@ -304,12 +195,3 @@ export const waitingForDevices = (
       : ''
   return `Waits for ${needed} active devices that train; ${active === 1 ? '1 is' : `${active} are`} active.${why}`
 }
-
-/** The end of waiting for devices that did not come. */
-export const noDevices = (active: number, settings: JobSettings): Ending => ({
-  event: 'give_up',
-  endedBy: 'no_devices',
-  reason:
-    `Waited ${settings.waitForDevicesSeconds} s for at least ${settings.minDevices} active devices; ` +
-    `there ${active === 1 ? 'was 1' : `were ${active}`}.`,
-})

@@ -2,7 +2,9 @@ import { badRequest } from '../domain/errors.ts'
 import { detectFormat } from './detect.ts'
 import { readExactly } from './sources.ts'
 import type { ByteSource } from './weight-file.ts'
-import { XGBOOST_JSON, XGBOOST_UBJ, type XgboostCodec, type XgboostValue } from './xgboost-document.ts'
+import type { XgboostCodec, XgboostValue } from './xgboost-document.ts'
+import { XGBOOST_JSON } from './xgboost-json.ts'
+import { XGBOOST_UBJ } from './xgboost-ubj.ts'
 
 const MAX_MODEL_BYTES = 256 * 1024 * 1024
 const MAX_TREES = 1_000_000

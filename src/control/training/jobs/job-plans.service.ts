@@ -1,5 +1,6 @@
 import { type Caller, sees } from '../../../domain/access.ts'
 import { badRequest, inBody } from '../../../domain/errors.ts'
+import { DEFAULT_METRIC, requireMetric } from '../../../domain/job-metric.ts'
 import { leastTarget, requireLikelyDraw, samplingOf } from '../../../domain/poisson-sampling.ts'
 import { DEFAULT_DELTA, requireNoisySteps } from '../../../domain/privacy/mechanism.ts'
 import { TIMEOUT_SECONDS } from '../../../domain/round.ts'
@@ -11,13 +12,11 @@ import {
   strategySettings,
 } from '../../../domain/strategy-settings.ts'
 import {
-  DEFAULT_METRIC,
   JOB_ROUNDS,
   type JobSettings,
   MIN_DEVICES_DEFAULT,
   OVER_SELECTION,
   type Publish,
-  requireMetric,
   roundSizes,
   type StopRule,
   WAIT_FOR_DEVICES_SECONDS,

@@ -1,15 +1,6 @@
-import {
-  afterCompletedRound,
-  afterFailedRound,
-  asLosses,
-  DEFAULT_METRIC,
-  type Ending,
-  evaluationSecondsOf,
-  neverReported,
-  nextJobStatus,
-  type RoundValue,
-  waitingForEvaluations,
-} from '../../../domain/training-job.ts'
+import { afterCompletedRound, afterFailedRound, type Ending, neverReported } from '../../../domain/job-endings.ts'
+import { asLosses, DEFAULT_METRIC, type RoundValue } from '../../../domain/job-metric.ts'
+import { evaluationSecondsOf, nextJobStatus, waitingForEvaluations } from '../../../domain/training-job.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { ControlEventBus } from '../../events.ts'
 import type { EvaluationSteps } from '../rounds/evaluation-steps.service.ts'

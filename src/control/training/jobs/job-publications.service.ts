@@ -1,4 +1,4 @@
-import { asLosses, DEFAULT_METRIC, isBest, isMeasuredLater, type RoundValue } from '../../../domain/training-job.ts'
+import { asLosses, DEFAULT_METRIC, isBest, isMeasuredLater, type RoundValue } from '../../../domain/job-metric.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
 import type { StoredJob } from './jobs.store.ts'

@@ -1,6 +1,7 @@
 import { ServiceError } from '../../../domain/errors.ts'
+import { noDevices } from '../../../domain/job-endings.ts'
 import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
-import { nextJobStatus, noDevices, roundSizes, waitingForDevices } from '../../../domain/training-job.ts'
+import { nextJobStatus, roundSizes, waitingForDevices } from '../../../domain/training-job.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
 import { BudgetRefused } from '../../federations/ledger.service.ts'

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely'
-import type { EndedBy, Ending, JobSettings, JobStatus } from '../../../domain/training-job.ts'
+import type { EndedBy, Ending } from '../../../domain/job-endings.ts'
+import type { JobSettings, JobStatus } from '../../../domain/training-job.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { TrainingJobRow } from '../../../platform/db/training-rows.ts'
 import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
+import { isMeasuredLater, type RoundValue } from '../../../domain/job-metric.ts'
 import { EVALUATION_PREFIX } from '../../../domain/metrics.ts'
-import { isMeasuredLater, type RoundValue } from '../../../domain/training-job.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
 const meanOf = (metric: string) => {

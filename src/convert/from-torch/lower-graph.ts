@@ -1,0 +1,121 @@
+import { badRequest } from '../../domain/errors.ts'
+import { int } from '../onnx/model.ts'
+import type { Argument, TorchGraph, TorchNode } from './exported-program.ts'
+import { requireNoSharedChange } from './in-place.ts'
+import { Lowering, type Operator } from './lowering.ts'
+import { labelOf, operatorOf, type Scope } from './node-arguments.ts'
+import { ARRANGEMENT } from './operators/arrangement.ts'
+import { CONVOLUTION } from './operators/convolution.ts'
+import { ELEMENTWISE } from './operators/elementwise.ts'
+import { LAYERS } from './operators/layers.ts'
+import { RECURRENT } from './operators/recurrent.ts'
+import { REDUCTIONS } from './operators/reductions.ts'
+
+const OPERATORS: ReadonlyMap<string, Operator> = new Map(
+  Object.entries({ ...ELEMENTWISE, ...REDUCTIONS, ...ARRANGEMENT, ...CONVOLUTION, ...LAYERS, ...RECURRENT }),
+)
+
+/** What checks a program at run time and changes no result. */
+const CHECKS = /^torch\.ops\.aten\.(_assert_|sym_constrain_range|_assert_async)|^_operator\.(eq|ne|ge|gt|le|lt)$/
+
+/** Arithmetic on sizes. Sizes are positive, so that division rounds down. */
+const SIZE_OPERATORS: Readonly<Record<string, string>> = {
+  '_operator.mul': 'Mul',
+  '_operator.add': 'Add',
+  '_operator.sub': 'Sub',
+  '_operator.floordiv': 'Div',
+  '_operator.mod': 'Mod',
+}
+
+/** Graphs that only switch a mode of training. */
+const INLINED = /^torch\.ops\.higher_order\.wrap_with_(set_grad_enabled|autocast)$/
+
+const isSupported = ({ target, inputs }: TorchNode): boolean =>
+  OPERATORS.has(operatorOf(target)) && target.startsWith('torch.ops.aten.')
+    ? true
+    : CHECKS.test(target) ||
+      target in SIZE_OPERATORS ||
+      target === 'torch.ops.aten.sym_size.int' ||
+      (INLINED.test(target) &&
+        inputs.some(({ value }) => value.kind === 'graph' && value.graph.nodes.every(isSupported)))
+
+export const requireSupported = (graph: TorchGraph): void => {
+  const unknown = [...new Set(graph.nodes.filter((node) => !isSupported(node)).map(labelOf))]
+  if (unknown.length === 0) return
+  const shown = unknown.slice(0, 5).join(', ') + (unknown.length > 5 ? ` and ${unknown.length - 5} more` : '')
+  const isControlFlow = unknown.some((label) => label.startsWith('higher_order.'))
+  throw badRequest(
+    `The program has ${unknown.length === 1 ? 'an operator' : 'operators'} without a conversion: ${shown}. ` +
+      (isControlFlow
+        ? 'Control flow is not converted; export one branch, or write it with torch.where.'
+        : 'Save ep.run_decompositions() in place of the program, which has simpler operators, or write the layer with others.'),
+  )
+}
+
+const bind = (scope: Scope, outputs: readonly Argument[], values: readonly string[]): void => {
+  const names = outputs.flatMap((output) => {
+    if (output.kind === 'tensor') return [output.name]
+    return output.kind === 'tensors' ? output.names : [null]
+  })
+  names.forEach((name, at) => {
+    const value = values[at]
+    if (name !== null && value !== undefined) scope.values.set(name, value)
+  })
+}
+
+const defineSize = (scope: Scope, graph: TorchGraph, node: TorchNode, value: string): void => {
+  for (const output of node.outputs) {
+    const [size] = output.kind === 'sizes' ? output.values : []
+    if (typeof size !== 'object') continue
+    scope.sizes.set(size.name, value)
+    const expression = graph.sizes.get(size.name)
+    if (expression !== undefined) scope.bySize.set(expression, value)
+  }
+}
+
+const lowerNode = (scope: Scope, graph: TorchGraph, node: TorchNode): void => {
+  if (CHECKS.test(node.target)) return
+  const lowering = new Lowering(scope, node)
+  if (INLINED.test(node.target)) {
+    const inner = node.inputs.find(({ value }) => value.kind === 'graph')!.value
+    if (inner.kind !== 'graph') return
+    const given = node.inputs.flatMap(({ value }) => (value.kind === 'tensor' ? [value.name] : []))
+    lowerInner(scope, inner.graph, given, node)
+    return
+  }
+  if (node.target === 'torch.ops.aten.sym_size.int') {
+    const axis = lowering.axis('dim', lowering.shape().length)
+    defineSize(scope, graph, node, lowering.emit('Shape', [lowering.input()], { start: int(axis), end: int(axis + 1) }))
+    return
+  }
+  const arithmetic = SIZE_OPERATORS[node.target]
+  if (arithmetic !== undefined) {
+    const [a, b] = ['a', 'b'].map((name) => lowering.sizeList(lowering.sizeArguments(name)))
+    defineSize(scope, graph, node, lowering.emit(arithmetic, [a!, b!]))
+    return
+  }
+  const result = OPERATORS.get(lowering.operator)!(lowering)
+  const values = typeof result === 'string' ? [result] : result
+  bind(scope, node.outputs, values)
+  // relu_ and its like: whoever reads the input afterwards reads the result.
+  const [first] = node.inputs
+  if (isInPlace(node) && first?.value.kind === 'tensor') scope.values.set(first.value.name, values[0]!)
+}
+
+const isInPlace = ({ target }: TorchNode): boolean => /^torch\.ops\.aten\.\w*[^_]_\./.test(target)
+
+const lowerInner = (scope: Scope, inner: TorchGraph, given: readonly string[], node: TorchNode): void => {
+  inner.inputs.forEach((input, at) => {
+    const value = scope.values.get(given[at] ?? '')
+    if (input.kind === 'tensor' && value !== undefined) scope.values.set(input.name, value)
+  })
+  lowerGraph(scope, inner)
+  const results = inner.outputs.map((output) => (output.kind === 'tensor' ? (scope.values.get(output.name) ?? '') : ''))
+  bind(scope, node.outputs, results)
+}
+
+export const lowerGraph = (scope: Scope, graph: TorchGraph): void => {
+  for (const [name, meta] of graph.tensors) scope.metas.set(name, meta)
+  requireNoSharedChange(graph, isInPlace)
+  for (const node of graph.nodes) lowerNode(scope, graph, node)
+}

@@ -16,7 +16,7 @@ const PAGE = 1000
 
 /** What participants delivered, by the names of the devices. */
 export const createUpdatesReport = () => ({
-  /** The round's updates with the user-chosen ids of their devices, which is what they are added up by. */
+  /** All of a round, with the user-chosen ids of their devices, in whose order they are added up. */
   async of(db: Executor, roundId: string): Promise<DeliveredUpdate[]> {
     const delivered: DeliveredUpdate[] = []
     for (;;) {
@@ -40,7 +40,7 @@ export const createUpdatesReport = () => ({
     }
   },
 
-  /** The same in that order, a page of them. */
+  /** A page of a round's, in the order of their devices' user-chosen ids. */
   async page(
     db: Executor,
     roundId: string,

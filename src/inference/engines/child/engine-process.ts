@@ -58,8 +58,8 @@ export const startAhead = (program: EngineProgram): ChildProcess => {
 /** The process that was started ahead, or a new one. */
 export const startProgram = (program: EngineProgram): ChildProcess => {
   const child = ahead.get(program)
-  if (child === undefined) return forkProgram(program)
   ahead.delete(program)
+  if (!child?.connected) return forkProgram(program)
   keepAlive(child, 'ref')
   return child
 }

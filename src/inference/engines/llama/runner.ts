@@ -5,9 +5,9 @@ import type { ChatMessage, ChatRequest, Tool } from '../engine.ts'
 import { costsWhenIdle, fasterApart, measureCosts, processorClock } from './batch-costs.ts'
 import { openContext } from './binding/batch-context.ts'
 import { loadAddon } from './binding/load-addon.ts'
-import { type LlamaModel, loadModel } from './binding/load-model.ts'
+import { loadModel } from './binding/load-model.ts'
 import type { GrammarTrigger } from './binding/token-sampler.ts'
-import { createPromptWriter, type PromptWriter } from './chat-prompt.ts'
+import { createPromptWriter } from './chat-prompt.ts'
 import { createGrammarReader } from './grammar-text.ts'
 import { planMemory } from './memory-plan.ts'
 import { createPrefixCache } from './prefix-cache.ts'
@@ -41,15 +41,15 @@ const MEASURED_TOKENS = 32
 // More characters than any token has.
 const MAX_TOKEN_LENGTH = 512
 
-const promptWriterOf = async (model: LlamaModel): Promise<PromptWriter> => createPromptWriter(model)
-
 export const openRunner = async (settings: Settings, header: GgufHeader, listener: Listener): Promise<Runner> => {
   const model = await loadModel(settings.path, await loadAddon(settings.gpuModule), { header, adapters: settings.lora })
   const plan = planMemory(settings, model)
   const batchTokens = Math.max(BATCH_TOKENS, plan.slots)
-  const opening = openContext(model, { ...plan, batchTokens, threads: settings.threads })
-  // Goes through the vocabulary, while llama.cpp makes the context.
-  const [writePrompt, context] = await Promise.all([promptWriterOf(model), opening])
+  const [context, writePrompt] = await Promise.all([
+    openContext(model, { ...plan, batchTokens, threads: settings.threads }),
+    // Goes through the vocabulary, while llama.cpp makes the context.
+    createPromptWriter(model),
+  ])
   // A graphics card's time is in no processor's.
   const clock = model.addon.getGpuType() ? () => performance.now() : processorClock(settings.threads)
   const { syntax } = templateTools(model.chatTemplate)

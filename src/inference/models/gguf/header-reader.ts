@@ -51,13 +51,13 @@ export class HeaderReader {
   }
 
   /** Counts, lengths and offsets: beyond 2^53 nothing of them can be true. */
-  u64(what: string): number {
+  u64(what: string, ofWhat = ''): number {
     const at = this.#advance(8, what)
     const value = this.#window.readUInt32LE(at) + this.#window.readUInt32LE(at + 4) * 2 ** 32
     if (value > Number.MAX_SAFE_INTEGER)
       throw invalidModel(
         this.path,
-        `says ${this.#window.readBigUInt64LE(at)} for ${what}, which cannot be. It is damaged: fetch it again.`,
+        `says ${this.#window.readBigUInt64LE(at)} for ${ofWhat}${what}, which cannot be. It is damaged: fetch it again.`,
       )
     return value
   }
@@ -82,7 +82,7 @@ export class HeaderReader {
   }
 
   #stringLength(what: string, longest: number): number {
-    const length = this.u64(what)
+    const length = this.u64(what, 'the length of ')
     if (length > longest)
       throw invalidModel(
         this.path,

@@ -1,65 +1,13 @@
 import type { Static } from 'typebox'
-import { badRequest } from '../../../domain/errors.ts'
 import { DEFAULT_METRIC } from '../../../domain/job-metric.ts'
 import { labelOf } from '../../../domain/model.ts'
 import type { StoredVersion } from '../../catalog/models/models.service.ts'
-import { reachOf } from '../rounds/reach-body.schema.ts'
 import { presentMetrics } from '../rounds/round-body.schema.ts'
 import type { JobSpending } from '../rounds/round-prices.service.ts'
 import type { StoredRound } from '../rounds/rounds.service.ts'
-import { settingsOf, wishIn } from '../secure-rounds/secure-rounds.schema.ts'
-import type { OptimizerState, StartJobBody } from './jobs.schema.ts'
+import { wishIn } from '../secure-rounds/secure-rounds.schema.ts'
+import type { OptimizerState } from './jobs.schema.ts'
 import type { StoredJob } from './jobs.service.ts'
-
-/** @throws bad_request unless exactly one of its two names gives the number, and the one that says loss only where it is the loss */
-const improvementIn = (
-  stop: NonNullable<Static<typeof StartJobBody>['stop_when']>,
-  metric = DEFAULT_METRIC,
-): number => {
-  const { improvement_below: improvement, loss_improvement_below: ofLoss } = stop
-  if (ofLoss !== undefined && (improvement !== undefined || metric !== DEFAULT_METRIC)) {
-    throw badRequest(
-      'stop_when.loss_improvement_below is for jobs that go by the loss, and stands instead of improvement_below. Give improvement_below alone.',
-    )
-  }
-  const below = improvement ?? ofLoss
-  if (below === undefined) throw badRequest('stop_when.improvement_below is missing.')
-  return below
-}
-
-/** What the body of a request asks of a job. */
-export const wantedOf = (body: Static<typeof StartJobBody>) => {
-  const { privacy, stop_when: stop } = body
-  return {
-    model: body.model,
-    name: body.name,
-    orgId: body.org_id,
-    strategy: body.strategy,
-    strategyOptions: body.strategy_options,
-    rounds: body.rounds,
-    minDevices: body.min_devices,
-    targetDevices: body.target_devices,
-    overSelection: body.over_selection,
-    timeoutSeconds: body.timeout_seconds,
-    reportWindowSeconds: body.report_window_seconds,
-    waitForDevicesSeconds: body.wait_for_devices_seconds,
-    evaluationSeconds: body.evaluation_seconds,
-    ...reachOf(body),
-    hyperparameters: body.hyperparameters,
-    privacy: privacy && {
-      noiseMultiplier: privacy.noise_multiplier,
-      targetEpsilon: privacy.target_epsilon,
-      targetDelta: privacy.target_delta,
-      clipNorm: privacy.clip_norm,
-      adaptiveClip: privacy.adaptive_clip ?? false,
-    },
-    secureAggregation: settingsOf(body.secure_aggregation),
-    stopWhen: stop && { lossImprovementBelow: improvementIn(stop, body.metric), patience: stop.patience },
-    metric: body.metric,
-    publish: body.publish,
-    rawVector: body.raw_vector ?? false,
-  }
-}
 
 export const present = (job: StoredJob) => {
   const { settings } = job

@@ -3,8 +3,9 @@ import { notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { AliasesStore } from './aliases.store.ts'
-import type { ListedModel, ModelsStore, StoredModel, StoredVersion } from './models.store.ts'
+import type { ListedModel, ModelsStore, StoredModel } from './models.store.ts'
 import { createVersionReferences, type ResolvedVersion } from './version-references.service.ts'
+import type { StoredVersion } from './versions.store.ts'
 
 /** What federations let organizations read besides their own. */
 export interface SharedModels {

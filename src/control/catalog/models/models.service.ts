@@ -17,11 +17,13 @@ import type { Conversions, StoredConversion } from '../conversions/conversions.s
 import type { FilesService } from '../files/files.service.ts'
 import type { AliasesStore } from './aliases.store.ts'
 import { createModelLookups } from './model-lookups.service.ts'
-import type { ListedModel, ModelsStore, StoredModel, StoredVersion, VersionOrigin } from './models.store.ts'
+import type { ListedModel, ModelsStore, StoredModel } from './models.store.ts'
+import type { StoredVersion, VersionOrigin } from './versions.store.ts'
 
 export type { SharedModels } from './model-lookups.service.ts'
-export type { ListedModel, StoredModel, StoredVersion, VersionOrigin } from './models.store.ts'
+export type { ListedModel, StoredModel } from './models.store.ts'
 export { type ResolvedVersion, UnknownVersion } from './version-references.service.ts'
+export type { StoredVersion, VersionOrigin } from './versions.store.ts'
 
 /** What a finished round adds to the catalog. */
 export interface Aggregate {

@@ -4,7 +4,8 @@ import { labelOf } from '../../../domain/model.ts'
 import { isAlias, splitReference, versionMeant } from '../../../domain/model-reference.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { AliasesStore } from './aliases.store.ts'
-import type { ListedModel, ModelsStore, StoredModel, StoredVersion } from './models.store.ts'
+import type { ListedModel, ModelsStore, StoredModel } from './models.store.ts'
+import type { StoredVersion } from './versions.store.ts'
 
 /** What a request means by a model and a version. */
 export interface ResolvedVersion {

@@ -1,0 +1,145 @@
+import { type Selectable, sql } from 'kysely'
+import { conflict } from '../../../domain/errors.ts'
+import type { VersionFormat } from '../../../domain/model.ts'
+import type { ModelVersionRow } from '../../../platform/db/catalog-rows.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import { isUniqueViolation } from '../../../platform/db/violations.ts'
+
+export interface StoredVersion {
+  readonly modelId: string
+  readonly version: number
+  readonly format: VersionFormat
+  /** The semantic version the upload carried; null when it carried none and answers to `n.0.0`. */
+  readonly ownLabel: string | null
+  readonly fileName: string
+  readonly sha256: string
+  readonly size: number
+  readonly description: string
+  readonly warnings: readonly string[]
+  readonly uploadedAt: Date
+  /** Null for what was uploaded. */
+  readonly origin: VersionOrigin | null
+}
+
+/** The round that a version came from. */
+export interface VersionOrigin {
+  readonly roundId: string
+  readonly roundNumber: number
+  readonly jobId: string | null
+  /** What the round measured, by name. */
+  readonly metrics: Readonly<Record<string, number>>
+}
+
+/** The versions of models, uploaded and from rounds. */
+export const versions = {
+  /** Adds a version under the next number. The model's row is the lock that hands out numbers one by one. */
+  async insertVersion(db: Executor, version: Omit<StoredVersion, 'version'>): Promise<StoredVersion> {
+    const { origin } = version
+    const { rows } = await sql<Selectable<ModelVersionRow>>`
+      with numbered as (
+        update models set version_count = version_count + 1 where id = ${version.modelId} returning version_count
+      )
+      insert into model_versions
+        (model_id, version, format, version_label, file_name, sha256, size, description, warnings, uploaded_at,
+        round_id, round_number, job_id, metrics)
+      select ${version.modelId}, version_count, ${version.format}, ${version.ownLabel}, ${version.fileName},
+        ${version.sha256}, ${version.size}, ${version.description}, ${[...version.warnings]}::text[],
+        ${version.uploadedAt}::timestamptz, ${origin?.roundId ?? null}::uuid, ${origin?.roundNumber ?? null}::integer,
+        ${origin?.jobId ?? null}::uuid, ${origin === null ? null : JSON.stringify(origin.metrics)}::jsonb
+      from numbered returning *`
+      .execute(db)
+      .catch((error: unknown) => {
+        if (isUniqueViolation(error) && version.ownLabel !== null) {
+          throw conflict(`This model already has a version ${version.ownLabel}. Choose another version_label.`)
+        }
+        throw error
+      })
+    return fromVersionRow(rows[0]!)
+  },
+
+  async versions(db: Executor, modelId: string): Promise<StoredVersion[]> {
+    const rows = await db
+      .selectFrom('model_versions')
+      .selectAll()
+      .where('model_id', '=', modelId)
+      .orderBy('version')
+      .execute()
+    return rows.map(fromVersionRow)
+  },
+
+  /** A version by number; the highest one when no number is given. */
+  async findVersion(db: Executor, modelId: string, version: number | 'latest'): Promise<StoredVersion | null> {
+    let query = db.selectFrom('model_versions').selectAll().where('model_id', '=', modelId)
+    if (version !== 'latest') query = query.where('version', '=', version)
+    const row = await query.orderBy('version', 'desc').limit(1).executeTakeFirst()
+    return row === undefined ? null : fromVersionRow(row)
+  },
+
+  /** A version by its own label, or by `n.0.0` where version n has none of its own. */
+  async findVersionByLabel(db: Executor, modelId: string, label: string): Promise<StoredVersion | null> {
+    const row = await db
+      .selectFrom('model_versions')
+      .selectAll()
+      .where('model_id', '=', modelId)
+      .where(sql<boolean>`version_label = ${label} or (version_label is null and version || '.0.0' = ${label})`)
+      .orderBy(sql`version_label is null`)
+      .limit(1)
+      .executeTakeFirst()
+    return row === undefined ? null : fromVersionRow(row)
+  },
+
+  /** Until the transaction ends, nobody else adds a version to the model; false when it is gone. */
+  async lock(tx: Executor, modelId: string): Promise<boolean> {
+    const row = await tx.selectFrom('models').select('id').where('id', '=', modelId).forNoKeyUpdate().executeTakeFirst()
+    return row !== undefined
+  },
+
+  /** The version that a round was published as. */
+  async ofRound(db: Executor, modelId: string, roundId: string): Promise<StoredVersion | null> {
+    const row = await db
+      .selectFrom('model_versions')
+      .selectAll()
+      .where('model_id', '=', modelId)
+      .where('round_id', '=', roundId)
+      .executeTakeFirst()
+    return row === undefined ? null : fromVersionRow(row)
+  },
+
+  /** What a job has published, oldest first. */
+  async ofJob(db: Executor, jobId: string): Promise<StoredVersion[]> {
+    const rows = await db
+      .selectFrom('model_versions')
+      .selectAll()
+      .where('job_id', '=', jobId)
+      .orderBy('version')
+      .execute()
+    return rows.map(fromVersionRow)
+  },
+
+  /** The label of the next minor version: above every label that the model has, `n.0.0` of versions without one included. */
+  async nextMinorLabel(tx: Executor, modelId: string): Promise<string> {
+    const { rows } = await sql<{ label: string | null }>`
+      select highest[1]::text || '.' || (highest[2] + 1)::text || '.0' as label from (
+        select max(string_to_array(
+          substring(coalesce(version_label, version || '.0.0') from '^[0-9]+[.][0-9]+[.][0-9]+'), '.')::numeric[]) as highest
+        from model_versions where model_id = ${modelId}) as labels`.execute(tx)
+    return rows[0]?.label ?? '1.0.0'
+  },
+}
+
+const fromVersionRow = (row: Selectable<ModelVersionRow>): StoredVersion => ({
+  modelId: row.model_id,
+  version: row.version,
+  format: row.format as VersionFormat,
+  ownLabel: row.version_label,
+  fileName: row.file_name,
+  sha256: row.sha256,
+  size: row.size,
+  description: row.description,
+  warnings: row.warnings,
+  uploadedAt: row.uploaded_at,
+  origin:
+    row.round_id === null || row.round_number === null
+      ? null
+      : { roundId: row.round_id, roundNumber: row.round_number, jobId: row.job_id, metrics: row.metrics ?? {} },
+})

@@ -1,10 +1,12 @@
 import type { Command } from 'commander'
+import { confirm } from '../confirm.ts'
 import { Failure } from '../failure.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
 
 interface RollbackOptions extends DataOptions {
   readonly toVersion: string
+  readonly yes?: true
 }
 
 export const define = (command: Command, session: Session): void => {
@@ -15,10 +17,15 @@ export const define = (command: Command, session: Session): void => {
       'version for the whole fleet; previous: the previous version of each device',
       'previous',
     )
+    .option('-y, --yes', 'roll back without confirmation')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
-    .action(async (name: string, { toVersion, json, apiBase }: RollbackOptions) => {
-      const { out } = session
+    .action(async (name: string, { toVersion, yes, json, apiBase }: RollbackOptions) => {
+      const { out, io } = session
+      // Asked at a terminal only: a script that rolls back is in a hurry too.
+      const confirmed = async (what: string): Promise<void> => {
+        if (!yes && io.stdin?.isTTY === true) await confirm(io, what)
+      }
       const connection = await session.signedIn({ apiBase })
       const { modelNamed, orNull, requireVersion } = await import('../model-sources/catalog.ts')
       const { canBeWithdrawn, isOpen, plansOf, withdraw } = await import('./plans.ts')
@@ -32,6 +39,7 @@ export const define = (command: Command, session: Session): void => {
           if (model === null) await requested
           throw new Failure(`'${name}' has no rollout or deployment to roll back.`)
         }
+        await confirmed(`Rolling back the ${newest.kind} of version ${newest.version} of '${name}'`)
         await withdraw(connection, newest, model?.id ?? null, 'svc rollback')
         if (json) return out.json({ rolled_back: [{ kind: newest.kind, id: newest.id, version: newest.version }] })
         out.line(`Rolled back the ${newest.kind} of version ${newest.version} (${newest.id}).`)
@@ -43,6 +51,7 @@ export const define = (command: Command, session: Session): void => {
         return
       }
       const version = requireVersion(model, name, toVersion)
+      await confirmed(`Rolling back '${name}' to version ${version.version_label} on the whole fleet`)
       // First the new one, so that no device comes by another version on its way.
       const { startRollout } = await import('./deploy.ts')
       const rollout = await startRollout(connection, model.id, {

@@ -1,4 +1,6 @@
+import { Readable } from 'node:stream'
 import { expect, it } from 'vitest'
+import { runInProcess } from '../in-process.fixture.ts'
 import { startFleet } from './fleet.fixture.ts'
 
 it('takes back the newest of rollouts and deployments, one after the other, down to nothing', async () => {
@@ -60,4 +62,27 @@ it('an unknown model and an unknown version are told, and nothing is changed', a
     { exitCode: 2, stdout: '', stderr: expect.stringContaining("'name'") },
   ])
   expect(await given()).toEqual({ d0: '1.0.0' })
+})
+
+it('asks at a terminal, unless --yes is given; a script is not asked', async () => {
+  const { svc, env, given } = await startFleet(1, ['1.0.0', '2.0.0'])
+  const rollback = (answer: string, ...argv: string[]) => {
+    const stdin = Object.assign(Readable.from([`${answer}\n`]), { isTTY: true }) as unknown as NodeJS.ReadableStream
+    return runInProcess(['rollback', 'm', ...argv], { env, stdin })
+  }
+  await svc('deploy', 'm', '-v', '2.0.0', '--yes')
+  expect(await rollback('n')).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: "Rolling back the rollout of version 2.0.0 of 'm'. Continue? [y/N] svc: Nothing was changed.\n",
+  })
+  expect(await rollback('n', '--to-version', '1.0.0')).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining("Rolling back 'm' to version 1.0.0 on the whole fleet. Continue? [y/N]"),
+  })
+  expect(await given()).toEqual({ d0: '2.0.0' })
+  expect(await rollback('y', '--to-version', '1.0.0')).toMatchObject({ exitCode: 0 })
+  expect(await given()).toEqual({ d0: '1.0.0' })
+  expect(await rollback('n', '--yes')).toMatchObject({ exitCode: 0, stderr: expect.not.stringContaining('Continue?') })
+  expect(await given()).toEqual({ d0: null })
 })

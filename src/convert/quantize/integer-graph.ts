@@ -1,7 +1,7 @@
 import { attributeOf, int, type OnnxNode } from '../onnx/model.ts'
 import { numbersOf, tensorOf } from '../onnx/tensors.ts'
 import { type GraphEdit, weightNamed } from './graph-edit.ts'
-import { roundToEven, toBytes, toNibbles } from './round-weights.ts'
+import { MAX_INTEGER_WEIGHT, roundToEven, toBytes, toNibbles } from './round-weights.ts'
 
 /** The smallest and largest number that a value had on samples. */
 export interface ValueRange {
@@ -111,7 +111,7 @@ export const dynamicProduct = (work: IntegerEdit, node: OnnxNode, matrix: Matrix
   const { edit } = work
   const { name, rows, columns } = matrix
   const scales = once(work, `columns ${name} ${matrix.transposed}`, () => {
-    const { values, scales } = toBytes(untransposed(matrix), [rows, columns], 1)
+    const { values, scales } = toBytes(untransposed(matrix), [rows, columns], 1, MAX_INTEGER_WEIGHT)
     const data = new Uint8Array(values.buffer)
     work.made.set(
       `bytes ${name} ${matrix.transposed}`,
@@ -196,7 +196,9 @@ export const withByteWeights = (work: IntegerEdit, node: OnnxNode): OnnxNode => 
     const weight = axis === undefined || rank < 2 ? null : weightNamed(edit, name)
     if (weight === null) return name
     return once(work, `dequantized ${name} ${axis}`, () => {
-      const { values, scales } = toBytes(weight.values, weight.shape, axis!)
+      // Between known ranges the product is one of integers; elsewhere the weights are floating-point numbers again.
+      const limit = work.ranges.size > 0 ? MAX_INTEGER_WEIGHT : undefined
+      const { values, scales } = toBytes(weight.values, weight.shape, axis!, limit)
       const bytes = { type: 'i8', shape: weight.shape, data: new Uint8Array(values.buffer) } as const
       const scale = edit.constant(`${name}_scale`, tensorOf('f32', [scales.length], scales))
       const zero = { type: 'i8', shape: [scales.length], data: new Uint8Array(scales.length) } as const

@@ -1,7 +1,7 @@
 // Weights as small integers. Pure functions of row-major float32 numbers.
 
 export interface ByteWeights {
-  /** Whole numbers from -127 to 127, in the order of the weights. */
+  /** Whole numbers from -limit to limit, in the order of the weights. */
   readonly values: Int8Array
   /** One for each channel: weight = value · scale. */
   readonly scales: Float32Array
@@ -17,10 +17,16 @@ export const roundToEven = (value: number): number => {
 const MIN_SCALE = 2 ** -126
 
 /**
- * Symmetric 8-bit weights with a scale for each channel: scale = max |w| / 127 over all weights with the same index in the
+ * The largest weight that is multiplied as an integer. Processors without VNNI add two products of an unsigned and a signed byte in 16
+ * bits and clip the sum: 2 · 255 · 64 fits, 2 · 255 · 127 does not (onnxruntime's documentation of quantization, "reduce range").
+ */
+export const MAX_INTEGER_WEIGHT = 64
+
+/**
+ * Symmetric 8-bit weights with a scale for each channel: scale = max |w| / limit over all weights with the same index in the
  * dimension `axis`. Weights that are not finite count as 0.
  */
-export const toBytes = (weights: Float32Array, shape: readonly number[], axis: number): ByteWeights => {
+export const toBytes = (weights: Float32Array, shape: readonly number[], axis: number, limit = 127): ByteWeights => {
   const channels = shape[axis] ?? 1
   const inner = shape.slice(axis + 1).reduce((product, size) => product * size, 1)
   const scales = new Float32Array(channels)
@@ -29,11 +35,11 @@ export const toBytes = (weights: Float32Array, shape: readonly number[], axis: n
     const size = Math.abs(weights[at]!)
     if (size > scales[channel]! && Number.isFinite(size)) scales[channel] = size
   }
-  for (let channel = 0; channel < channels; channel++) scales[channel] = Math.max(scales[channel]! / 127, MIN_SCALE)
+  for (let channel = 0; channel < channels; channel++) scales[channel] = Math.max(scales[channel]! / limit, MIN_SCALE)
   const values = new Int8Array(weights.length)
   for (let at = 0; at < weights.length; at++) {
     const value = roundToEven(weights[at]! / scales[Math.floor(at / inner) % channels]!)
-    values[at] = Number.isNaN(value) ? 0 : Math.max(-127, Math.min(127, value))
+    values[at] = Number.isNaN(value) ? 0 : Math.max(-limit, Math.min(limit, value))
   }
   return { values, scales }
 }

@@ -35,7 +35,8 @@ const startCounter = async (world: World, cuts: number[], isEnough: (total: numb
       sent += piece.length
       counter.total += piece.length
       isDeaf = isEnough(counter.total)
-      if (isDeaf) client.unpipe(onward)
+      // What it is sent from now on is thrown away; it still notices that the client has gone.
+      if (isDeaf) client.unpipe(onward).resume()
       if (cuts[0] === undefined || sent < cuts[0]) return
       cuts.shift()
       client.destroy()

@@ -112,6 +112,8 @@ it.each(['embedded', 'postgres'] as const)(
     select gen_random_uuid(), kind || '-' || n, 'acme', 'linux', '{}', 'active',
       ${at}::timestamptz + n * 7919 % 20011 * interval '1 second', ${at}, ${at}
     from generate_series(1, 10200) n, unnest('{car,van}'::text[]) kind`.execute(world.database!.sql)
+    // As autovacuum does, sooner or later: plans for an empty table take a hundred times as long.
+    await sql`analyze devices`.execute(world.database!.sql)
     const inOrder = (kind: string): string[] => Array.from({ length: 10_200 }, (_, n) => `${kind}-${n + 1}`).toSorted()
     const heard = (name: string): number => (Number(name.slice(4)) * 7919) % 20_011
     for (const [kind, total] of [

@@ -8,7 +8,7 @@ import { InferenceError } from '../../errors.ts'
 import { readGgufHeader } from './header.ts'
 import { makeGguf, tinyLlama } from './write-gguf.fixture.ts'
 
-const MUTATIONS = 2000
+const MUTATIONS = 500
 const root = join(import.meta.dirname, '../../../..')
 const folder = mkdtempSync(join(tmpdir(), 'gguf-fuzz-'))
 afterAll(() => rmSync(folder, { recursive: true }))

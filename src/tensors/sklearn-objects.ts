@@ -50,7 +50,7 @@ const isNamed = (value: unknown): value is Named =>
 
 /** What estimators consist of. Names of functions are harmless here: a call is kept as data too. */
 const ALLOWED =
-  /^(sklearn\.[\w.]+|scipy\.sparse\.[\w.]+|numpy\.\w+|numpy\.(_core|dtypes|random|ma)\.[\w.]+|joblib\.numpy_pickle\.NumpyArrayWrapper|collections\.(OrderedDict|defaultdict|Counter)|copyreg\._reconstructor|_codecs\.encode|functools\.partial|builtins\.(object|set|frozenset|bytearray|bytes|slice|range|int|float|bool|str|list|tuple|dict|complex))$/
+  /^(sklearn\.[\w.]+|_loss\.\w+|scipy\.sparse\.[\w.]+|numpy\.\w+|numpy\.(_core|dtypes|random|ma)\.[\w.]+|joblib\.numpy_pickle\.NumpyArrayWrapper|collections\.(OrderedDict|defaultdict|Counter)|copyreg\._reconstructor|_codecs\.encode|functools\.partial|builtins\.(object|set|frozenset|bytearray|bytes|slice|range|int|float|bool|str|list|tuple|dict|complex))$/
 const WRAPPERS = /^(xgboost|lightgbm|catboost)\./
 
 const modern = (name: string): string =>

@@ -1,6 +1,7 @@
+import { int } from '../onnx/model.ts'
 import { type Estimator, type Labels, labelCount } from './estimator.ts'
 import { byProbability, type Converter, classesOf } from './result.ts'
-import type { TableGraph } from './table.ts'
+import type { Table, TableGraph } from './table.ts'
 
 /** The class of the largest joint log-likelihood, [batch, classes], whose softmax are the probabilities. */
 const byLikelihood = (graph: TableGraph, classes: Labels, likelihood: string) => ({
@@ -56,4 +57,89 @@ export const bernoulliBayes: Converter = (estimator, x, graph) => {
   const weights = Array.from(data, (value, at) => value - absent[at]!)
   const sums = graph.timesTransposed(ones, count, x.columns, weights)
   return byLikelihood(graph, classes, graph.add(sums, graph.vector(constants)))
+}
+
+/** Each class by a vote of its features, which are numbers of categories. */
+export const categoricalBayes: Converter = (estimator, x, graph) => {
+  const classes = classesOf(estimator)
+  const count = labelCount(classes)
+  const codes = graph.cast(graph.as(x, 'f64'), 'i64')
+  const terms = estimator.list('feature_log_prob_').map((item, column) => {
+    const { shape, data } = estimator.asNumbers(item, 'feature_log_prob_')
+    const width = shape[1] ?? 0
+    if (shape[0] !== count) estimator.refuse('feature_log_prob_ does not have a row for each class.')
+    const rows = Array.from({ length: width * count }, (_, at) => data[(at % count) * width + Math.floor(at / count)]!)
+    const table = graph.matrix(width, count, rows, 'likelihoods')
+    const own = graph.node('Gather', [table, graph.flat(graph.gather(codes, [column]))], { axis: int(0) })
+    return own
+  })
+  const start = graph.vector(logPriors(estimator, count))
+  return byLikelihood(
+    graph,
+    classes,
+    terms.reduce((sum, term) => graph.add(sum, term), start),
+  )
+}
+
+/** log N(x; mean, Σ) + constant for each class, where Σ⁻¹ = W · Wᵀ, W being [columns, rank]. */
+const likelihoods = (
+  graph: TableGraph,
+  x: Table,
+  parts: readonly { mean: ArrayLike<number>; whitening: ArrayLike<number>; constant: number }[],
+): string => {
+  const input = graph.as(x, 'f64')
+  const squares = parts.map(({ mean, whitening }) => {
+    const matrix = graph.matrix(x.columns, whitening.length / x.columns, whitening, 'whitening')
+    const own = graph.node('MatMul', [graph.subtract(input, graph.vector(mean, 'mean')), matrix])
+    return graph.sum(graph.multiply(own, own), 1)
+  })
+  const scaled = graph.multiply(graph.concat(squares), graph.scalar(-0.5))
+  return graph.add(scaled, graph.vector(parts.map(({ constant }) => constant)))
+}
+
+const sumOfLogs = (values: ArrayLike<number>): number =>
+  Array.from(values).reduce((sum, value) => sum + Math.log(value), 0)
+
+const rowOf = (data: ArrayLike<number>, row: number, columns: number): number[] =>
+  Array.from({ length: columns }, (_, at) => data[row * columns + at]!)
+
+/** Source: QuadraticDiscriminantAnalysis._decision_function. */
+export const quadraticDiscriminant: Converter = (estimator, x, graph) => {
+  const classes = classesOf(estimator)
+  const count = labelCount(classes)
+  const means = estimator.matrix('means_', x.columns).data
+  const priors = estimator.vector('priors_', count)
+  const [rotations, scalings] = [estimator.list('rotations_'), estimator.list('scalings_')]
+  const parts = priors.map((prior, at) => {
+    const scales = estimator.asNumbers(scalings[at] ?? null, 'scalings_').data
+    const { data } = estimator.asNumbers(rotations[at] ?? null, 'rotations_')
+    if (data.length !== x.columns * scales.length) estimator.refuse(`rotations_[${at}] does not fit its scalings.`)
+    const whitening = Float64Array.from(data, (value, cell) => value / Math.sqrt(scales[cell % scales.length]!))
+    return { mean: rowOf(means, at, x.columns), whitening, constant: Math.log(prior) - 0.5 * sumOfLogs(scales) }
+  })
+  return byLikelihood(graph, classes, likelihoods(graph, x, parts))
+}
+
+/** The most likely component as `label`. Source: sklearn/mixture/_gaussian_mixture.py. */
+export const gaussianMixture: Converter = (estimator, x, graph) => {
+  const d = x.columns
+  const { rows, data: means } = estimator.matrix('means_', d)
+  const weights = estimator.vector('weights_', rows)
+  const { data } = estimator.numbers('precisions_cholesky_')
+  const sizes: Record<string, number> = { full: rows * d * d, tied: d * d, diag: rows * d, spherical: rows }
+  const kind = estimator.text('covariance_type')
+  if (data.length !== sizes[kind]) estimator.refuse('precisions_cholesky_ does not fit its covariance_type.')
+  const isDense = kind === 'full' || kind === 'tied'
+  estimator.spend(rows * d * d)
+  const parts = weights.map((weight, at) => {
+    const own = Array.from(data)
+      .slice(kind === 'tied' ? 0 : (at * data.length) / rows)
+      .slice(0, isDense ? d * d : d)
+    const diagonal = Array.from({ length: d }, (_, k) => own[isDense ? k * (d + 1) : kind === 'diag' ? k : 0]!)
+    const whitening = isDense
+      ? own
+      : Array.from({ length: d * d }, (_, k) => (k % (d + 1) === 0 ? diagonal[k % d]! : 0))
+    return { mean: rowOf(means, at, d), whitening, constant: Math.log(weight) + sumOfLogs(diagonal) }
+  })
+  return byLikelihood(graph, { numbers: [...weights.keys()] }, likelihoods(graph, x, parts))
 }

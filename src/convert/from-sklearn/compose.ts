@@ -1,37 +1,26 @@
-// Estimators that consist of others.
+// Pipelines, and transformers that consist of others.
 import { badRequest } from '../../domain/errors.ts'
 import { isArray } from '../../tensors/numpy-pickle.ts'
 import type { PickleValue } from '../../tensors/pickle-value.ts'
 import { isObject } from '../../tensors/sklearn-objects.ts'
-import { Estimator, type Labels, labelCount } from './estimator.ts'
-import {
-  byProbability,
-  byScores,
-  type ClassesResult,
-  type Converter,
-  classesOf,
-  type Result,
-  valuesResult,
-} from './result.ts'
+import { Estimator } from './estimator.ts'
+import type { Converter, Result } from './result.ts'
 import type { Table, TableGraph } from './table.ts'
 
 /** A step that passes on what it gets: 'passthrough', or None in older versions. */
 const isPassed = (value: PickleValue | undefined): boolean => value === 'passthrough' || value === null
 
 /** The second of each tuple (name, estimator, …) of a list. */
-export const stepsOf = (
-  estimator: Estimator,
-  name: string,
-): { name: string; value: PickleValue; rest: PickleValue[] }[] =>
+const stepsOf = (estimator: Estimator, name: string): { name: string; value: PickleValue; rest: PickleValue[] }[] =>
   estimator.list(name).map((step) => {
     if (!Array.isArray(step) || step.length < 2)
       return estimator.refuse(`${name} is not a list of names and estimators.`)
     return { name: String(step[0]), value: step[1]!, rest: step.slice(2) }
   })
 
-const tableOf = (graph: TableGraph, result: Result, type: string): Table => {
+const tableOf = (result: Result, type: string): Table => {
   if (result.kind === 'table') return result.table
-  if (result.kind === 'classes' && result.scores !== null) return graph.table(result.scores, 'f64', result.scoreColumns)
+  if (result.kind === 'classes' && result.transform !== undefined) return result.transform()
   throw badRequest(`${type} is followed by another step, but it is not a transformer.`)
 }
 
@@ -41,16 +30,16 @@ export const pipeline: Converter = (estimator, x, graph, convert) => {
   for (const { name, value } of stepsOf(estimator, 'steps')) {
     if (isPassed(value)) continue
     const step = Estimator.of(value, estimator.reading, `The step '${name}'`)
-    const table = before === '' ? x : tableOf(graph, result, before)
+    const table = before === '' ? x : tableOf(result, before)
     result = convert(step, table, graph, convert)
     before = step.type
   }
   return result
 }
 
-/** A search's best estimator. */
-export const search: Converter = (estimator, x, graph, convert) =>
-  convert(estimator.estimator('best_estimator_'), x, graph, convert)
+/** What passes all on to a fitted estimator inside of it: a search to its best, RANSAC to the one of the inliers. */
+export const wrapper: Converter = (estimator, x, graph, convert) =>
+  convert(estimator.first() ?? estimator.refuse('it is not fitted.'), x, graph, convert)
 
 const joined = (graph: TableGraph, tables: readonly Table[]): Result => {
   const columns = tables.reduce((sum, table) => sum + table.columns, 0)
@@ -62,16 +51,20 @@ const joined = (graph: TableGraph, tables: readonly Table[]): Result => {
   return { kind: 'table', table: graph.table(name, type, columns) }
 }
 
-export const featureUnion: Converter = (estimator, x, graph, convert) => {
+const weightedTable = (estimator: Estimator, name: string, table: Table, graph: TableGraph): Table => {
   const weights = estimator.get('transformer_weights')
+  const weight = weights instanceof Map ? weights.get(name) : undefined
+  if (typeof weight !== 'number') return table
+  return graph.table(graph.multiply(graph.as(table, 'f64'), graph.scalar(weight)), 'f64', table.columns)
+}
+
+export const featureUnion: Converter = (estimator, x, graph, convert) => {
   const tables = stepsOf(estimator, 'transformer_list').flatMap(({ name, value }) => {
     if (value === 'drop' || value === null) return []
     if (value === 'passthrough') return [x]
     const step = Estimator.of(value, estimator.reading, `The transformer '${name}'`)
-    const table = tableOf(graph, convert(step, x, graph, convert), step.type)
-    const weight = weights instanceof Map ? weights.get(name) : undefined
-    if (typeof weight !== 'number') return [table]
-    return [graph.table(graph.multiply(graph.as(table, 'f64'), graph.scalar(weight)), 'f64', table.columns)]
+    const table = tableOf(convert(step, x, graph, convert), step.type)
+    return [weightedTable(estimator, name, table, graph)]
   })
   return tables.length > 0 ? joined(graph, tables) : estimator.refuse('it drops everything.')
 }
@@ -91,7 +84,7 @@ const sliceOf = (estimator: Estimator, args: readonly PickleValue[], columns: nu
 }
 
 /** The indices of columns that are given by index, name, slice or truth values. */
-const columnsOf = (estimator: Estimator, asked: PickleValue, columns: number): number[] => {
+export const columnsOf = (estimator: Estimator, asked: PickleValue, columns: number): number[] => {
   if (isObject(asked) && asked.type === 'builtins.slice') return sliceOf(estimator, asked.args, columns)
   const isText = (value: unknown) => typeof value === 'string'
   let list: readonly PickleValue[]
@@ -127,141 +120,11 @@ export const columnParts = (
   })
 
 export const columnTransformer: Converter = (estimator, x, graph, convert) => {
-  const weights = estimator.get('transformer_weights')
-  if (weights !== null) estimator.refuse('transformer_weights cannot be converted.')
   const tables = columnParts(estimator, x.columns).map(({ name, value, columns }) => {
     const own = graph.select(x, columns)
-    if (isPassed(value)) return own
+    if (isPassed(value)) return weightedTable(estimator, name, own, graph)
     const step = Estimator.of(value, estimator.reading, `The transformer '${name}'`)
-    return tableOf(graph, convert(step, own, graph, convert), step.type)
+    return weightedTable(estimator, name, tableOf(convert(step, own, graph, convert), step.type), graph)
   })
   return tables.length > 0 ? joined(graph, tables) : estimator.refuse('it drops all columns.')
-}
-
-const weighted = (graph: TableGraph, parts: readonly string[], weights: readonly number[]): string => {
-  const total = weights.reduce((sum, weight) => sum + weight, 0)
-  return parts
-    .map((part, at) => graph.multiply(part, graph.scalar(weights[at]! / total)))
-    .reduce((sum, part) => graph.add(sum, part))
-}
-
-const weightsOf = (estimator: Estimator, count: number): number[] =>
-  estimator.has('weights') ? estimator.vector('weights', count) : Array<number>(count).fill(1)
-
-const classResult = (estimator: Estimator, result: Result): ClassesResult =>
-  result.kind === 'classes' ? result : estimator.refuse('it consists of something that is not a classifier.')
-
-const requireProbabilities = (estimator: Estimator, result: ClassesResult, classes: Labels): string =>
-  result.probabilities !== null && labelCount(result.classes) === labelCount(classes)
-    ? result.probabilities
-    : estimator.refuse('it needs the probabilities of all classes from each of its classifiers.')
-
-export const votingClassifier: Converter = (estimator, x, graph, convert) => {
-  const classes = classesOf(estimator)
-  const members = estimator.estimators('estimators_')
-  const weights = weightsOf(estimator, members.length)
-  const results = members.map((member) => classResult(estimator, convert(member, x, graph, convert)))
-  if (estimator.text('voting') === 'soft') {
-    const each = results.map((result) => requireProbabilities(estimator, result, classes))
-    return byProbability(graph, classes, weighted(graph, each, weights))
-  }
-  const count = labelCount(classes)
-  // The members were fitted to the indices of the classes.
-  const votes = results.map(({ index }) => {
-    const column = graph.node('Reshape', [index, graph.integers([-1, 1])])
-    return graph.indicator(graph.node('Equal', [column, graph.integers(Array.from({ length: count }, (_, at) => at))]))
-  })
-  const index = graph.argMax(weighted(graph, votes, weights))
-  return { kind: 'classes', classes, index, probabilities: null, scores: null, scoreColumns: 0 }
-}
-
-const valuesOf = (estimator: Estimator, result: Result): string =>
-  result.kind === 'values' && result.columns === 1
-    ? result.values
-    : estimator.refuse('it consists of something that is not a regressor of one value.')
-
-export const votingRegressor: Converter = (estimator, x, graph, convert) => {
-  const members = estimator.estimators('estimators_')
-  const values = members.map((member) => valuesOf(estimator, convert(member, x, graph, convert)))
-  return valuesResult(weighted(graph, values, weightsOf(estimator, members.length)), 1)
-}
-
-/** The members of a bagging, each of which gets its own columns. */
-const bagged = (estimator: Estimator, x: Table, graph: TableGraph, convert: Converter): Result[] => {
-  const subsets = estimator.list('estimators_features_')
-  return estimator.estimators('estimators_').map((member, at) => {
-    const own = columnsOf(estimator, subsets[at] ?? null, x.columns)
-    return convert(member, graph.select(x, own), graph, convert)
-  })
-}
-
-const mean = (graph: TableGraph, parts: readonly string[]): string =>
-  weighted(
-    graph,
-    parts,
-    parts.map(() => 1),
-  )
-
-export const baggingClassifier: Converter = (estimator, x, graph, convert) => {
-  const classes = classesOf(estimator)
-  const each = bagged(estimator, x, graph, convert).map((result) =>
-    requireProbabilities(estimator, classResult(estimator, result), classes),
-  )
-  return byProbability(graph, classes, mean(graph, each))
-}
-
-export const baggingRegressor: Converter = (estimator, x, graph, convert) => {
-  const each = bagged(estimator, x, graph, convert).map((result) => valuesOf(estimator, result))
-  return valuesResult(mean(graph, each), 1)
-}
-
-/** The mean of classifiers whose scores were calibrated. Source: sklearn/calibration.py, _CalibratedClassifier. */
-export const calibratedClassifier: Converter = (estimator, x, graph, convert) => {
-  const classes = classesOf(estimator)
-  const count = labelCount(classes)
-  const each = estimator.estimators('calibrated_classifiers_').map((member) => {
-    const inner = member.estimator(member.has('estimator') ? 'estimator' : 'base_estimator')
-    const result = classResult(estimator, convert(inner, x, graph, convert))
-    const positive = () => graph.gather(requireProbabilities(estimator, result, classes), [1])
-    const columns =
-      count === 2 ? (result.scores ?? positive()) : (result.scores ?? requireProbabilities(estimator, result, classes))
-    const calibrators = member.estimators('calibrators')
-    if (
-      calibrators.some(({ type }) => type !== '_SigmoidCalibration') ||
-      calibrators.length !== (count === 2 ? 1 : count)
-    )
-      member.refuse('only method="sigmoid" with all classes in each fold can be converted.')
-    const slopes = graph.vector(calibrators.map((calibrator) => -calibrator.number('a_')))
-    const offsets = graph.vector(calibrators.map((calibrator) => -calibrator.number('b_')))
-    const calibrated = graph.node('Sigmoid', [graph.add(graph.multiply(columns, slopes), offsets)])
-    return count === 2 ? graph.twoClasses(calibrated) : graph.divide(calibrated, graph.sum(calibrated, 1))
-  })
-  return byProbability(
-    graph,
-    classes,
-    weighted(
-      graph,
-      each,
-      each.map(() => 1),
-    ),
-  )
-}
-
-export const oneVersusRest: Converter = (estimator, x, graph, convert) => {
-  const classes = estimator.estimator('label_binarizer_').labels('classes_')
-  const members = estimator.estimators('estimators_')
-  const results = members.map((member) => classResult(estimator, convert(member, x, graph, convert)))
-  if (labelCount(classes) !== Math.max(2, members.length)) estimator.refuse('several labels a row cannot be converted.')
-  const columns = results.map(
-    ({ scores, probabilities }) =>
-      scores ?? graph.gather(probabilities ?? estimator.refuse('a member has no scores.'), [1]),
-  )
-  const scores = graph.concat(columns)
-  if (results.some(({ probabilities }) => probabilities === null)) return byScores(graph, classes, scores, null)
-  const each = graph.concat(results.map(({ probabilities }) => graph.gather(probabilities!, [1])))
-  if (members.length === 1) return byProbability(graph, classes, graph.twoClasses(each))
-  return {
-    ...byProbability(graph, classes, graph.divide(each, graph.sum(each, 1))),
-    index: graph.argMax(columns.length > 0 ? scores : each),
-  }
 }

@@ -28,6 +28,11 @@ export const squaredDistances = (
   return graph.node('Max', [sum, graph.scalar(0)])
 }
 
+const lengthOf = (graph: TableGraph, x: string): string => {
+  const length = graph.node('Sqrt', [graph.sum(graph.multiply(x, x), 1)])
+  return graph.node('Where', [graph.node('Equal', [length, graph.scalar(0)]), graph.scalar(1), length])
+}
+
 /** Differences to constant points, [batch, points, columns]: for metrics that are no scalar product. */
 const differences = (
   graph: TableGraph,
@@ -55,7 +60,22 @@ const distancesTo = (estimator: Estimator, x: Table, graph: TableGraph): { dista
   if (metric === 'manhattan') return { distances: graph.sum(apart(), 2, false), points }
   if (metric === 'chebyshev')
     return { distances: graph.node('ReduceMax', [apart(), graph.integers([2])], { keepdims: int(0) }), points }
-  return estimator.refuse(`the metric '${metric}' cannot be converted; euclidean, manhattan and chebyshev can.`)
+  if (metric === 'minkowski') {
+    const params = estimator.get('effective_metric_params_')
+    const p = Number(params instanceof Map && (params.get('w') ?? null) === null ? params.get('p') : Number.NaN)
+    if (!(p > 0)) estimator.refuse('weights of the metric minkowski cannot be converted.')
+    const powers = graph.sum(graph.node('Pow', [apart(), graph.scalar(p)]), 2, false)
+    return { distances: graph.node('Pow', [powers, graph.scalar(1 / p)]), points }
+  }
+  if (metric === 'cosine') {
+    const lengths = Array.from(squaredLength(points, x.columns, data), (value) => Math.sqrt(value) || 1)
+    const unit = Float64Array.from(data, (value, at) => value / lengths[Math.floor(at / x.columns)]!)
+    const product = graph.timesTransposed(graph.divide(name, lengthOf(graph, name)), points, x.columns, unit)
+    return { distances: graph.subtract(graph.scalar(1), product), points }
+  }
+  return estimator.refuse(
+    `the metric '${metric}' cannot be converted; euclidean, manhattan, chebyshev, minkowski and cosine can.`,
+  )
 }
 
 /** The nearest points' rows of `values`, [batch, neighbors, width], and their weights, [batch, neighbors, 1]. */
@@ -115,13 +135,34 @@ export const neighborsRegressor: Converter = (estimator, x, graph) => {
 export const kMeans: Converter = (estimator, x, graph) => {
   const { rows, data } = estimator.matrix('cluster_centers_', x.columns)
   const squared = squaredDistances(graph, graph.as(x, 'f64'), x.columns, rows, data)
+  const distances = graph.node('Sqrt', [squared])
   const result: ClassesResult = {
     kind: 'classes',
     classes: { numbers: Array.from({ length: rows }, (_, at) => at) },
     index: graph.argMax(graph.node('Neg', [squared])),
     probabilities: null,
-    scores: graph.node('Sqrt', [squared]),
+    scores: distances,
     scoreColumns: rows,
+    transform: () => graph.table(distances, 'f64', rows),
   }
   return result
+}
+
+/** Source: NearestCentroid.predict, predict_proba since scikit-learn 1.6. */
+export const nearestCentroid: Converter = (estimator, x, graph) => {
+  const classes = classesOf(estimator)
+  const { rows, data } = estimator.matrix('centroids_', x.columns)
+  if (estimator.text('metric') !== 'euclidean') estimator.refuse('only metric="euclidean" can be converted.')
+  const input = graph.as(x, 'f64')
+  const distances = squaredDistances(graph, input, x.columns, rows, data)
+  const index = graph.argMax(graph.node('Neg', [distances]))
+  const none = { kind: 'classes', classes, index, probabilities: null, scores: null, scoreColumns: 0 } as const
+  if (!estimator.has('class_prior_')) return none
+  const priors = estimator.vector('class_prior_', rows)
+  const deviations = estimator.vector('within_class_std_dev_', x.columns).map((value) => value || 1)
+  const scaled = Float64Array.from(data, (value, at) => value / deviations[at % x.columns]!)
+  const apart = squaredDistances(graph, graph.divide(input, graph.vector(deviations)), x.columns, rows, scaled)
+  const scores = graph.subtract(graph.vector(priors.map((prior) => 2 * Math.log(prior))), apart)
+  const result = byProbability(graph, classes, graph.softmax(scores))
+  return priors.every((prior) => Math.abs(prior * rows - 1) < 1e-5 * rows) ? { ...result, index } : result
 }

@@ -1,5 +1,6 @@
-import { ints, texts } from '../onnx/model.ts'
-import { type Estimator, type Labels, labelCount } from './estimator.ts'
+// Estimators that replace categories by numbers.
+import type { Estimator } from './estimator.ts'
+import { type Labels, labelCount } from './estimator.ts'
 import { type Converter, tableResult } from './result.ts'
 import type { Table, TableGraph } from './table.ts'
 
@@ -7,26 +8,42 @@ import type { Table, TableGraph } from './table.ts'
 export const categoriesOf = (estimator: Estimator): Labels[] =>
   estimator.list('categories_').map((column, at) => estimator.asLabels(column, `categories_[${at}]`))
 
-/** For each category whether a row has it, [batch, categories], as 0 or 1 of float64. */
+/** For each category whether a row has it, [batch, categories], as 0 or 1 of float64. NaN is the category NaN, if any. */
 const indicators = (graph: TableGraph, x: Table, column: number, categories: Labels): string => {
   const own = graph.select(x, [column])
-  if ('numbers' in categories) {
-    // Inputs are float32, and so is what they are compared with.
-    const values = graph.vector(categories.numbers.map(Math.fround), 'categories')
-    return graph.indicator(graph.node('Equal', [graph.as(own, 'f64'), values]))
+  if ('texts' in categories) {
+    const found = graph.numbered(graph.as(own, 'string'), categories.texts)
+    return graph.indicator(graph.node('Equal', [found, graph.integers([...categories.texts.keys()])]))
   }
-  const indices = [...categories.texts.keys()]
-  const found = graph.graph.node(
-    'LabelEncoder',
-    [graph.as(own, 'string')],
-    {
-      keys_strings: texts(categories.texts),
-      values_int64s: ints(indices),
-      default_int64: { kind: 'int', value: -1 },
-    },
-    { domain: 'ai.onnx.ml', output: 'category' },
-  )
-  return graph.indicator(graph.node('Equal', [found, graph.integers(indices)]))
+  // Inputs are float32, and so is what they are compared with.
+  const known = categories.numbers.filter((value) => !Number.isNaN(value)).map(Math.fround)
+  const input = graph.as(own, 'f64')
+  const equal = graph.indicator(graph.node('Equal', [input, graph.vector(known, 'categories')]))
+  const missing = () => graph.indicator(graph.node('IsNaN', [input]))
+  return known.length === categories.numbers.length ? equal : graph.concat([equal, missing()])
+}
+
+const isMissing = (categories: Labels, at: number): boolean =>
+  'texts' in categories ? categories.texts[at] === '' : Number.isNaN(categories.numbers[at])
+
+/** A number for each category, and one for all others: [batch, 1]. */
+const encoded = (
+  graph: TableGraph,
+  x: Table,
+  column: number,
+  categories: Labels,
+  values: readonly number[],
+  unknown: number,
+): string => {
+  const known = indicators(graph, x, column, categories)
+  // What is no number is put in behind the product, in which it would not be multiplied away.
+  const finite = values.map((value) => (Number.isNaN(value) ? 0 : value))
+  const value = graph.node('MatMul', [known, graph.matrix(values.length, 1, finite)])
+  const has = (weights: readonly number[]) =>
+    graph.node('Greater', [graph.node('MatMul', [known, graph.matrix(values.length, 1, weights)]), graph.scalar(0)])
+  const numbered = graph.node('Where', [has(values.map(() => 1)), value, graph.scalar(unknown)])
+  if (!values.some(Number.isNaN)) return numbered
+  return graph.node('Where', [has(values.map((own) => Number(Number.isNaN(own)))), graph.scalar(Number.NaN), numbered])
 }
 
 const requireColumns = (estimator: Estimator, x: Table, categories: readonly Labels[]): void => {
@@ -34,50 +51,64 @@ const requireColumns = (estimator: Estimator, x: Table, categories: readonly Lab
     estimator.refuse(`it has categories for ${categories.length} columns, but gets ${x.columns}.`)
 }
 
+const positionsIn = (categories: Labels): number[] => Array.from({ length: labelCount(categories) }, (_, at) => at)
+
+/** What becomes of each category: its position or, where rare ones are one category, the position of its group. */
+const groupsOf = (estimator: Estimator, column: number, categories: Labels): number[] => {
+  const positions = positionsIn(categories)
+  if (!estimator.flag('_infrequent_enabled')) return positions
+  const groups = estimator.list('_default_to_infrequent_mappings')[column] ?? null
+  if (groups === null) return positions
+  const { data } = estimator.asNumbers(groups, '_default_to_infrequent_mappings')
+  const isFit = data.length === positions.length && Array.from(data).every((at) => at >= 0 && at < positions.length)
+  return isFit ? Array.from(data) : estimator.refuse('_default_to_infrequent_mappings does not fit its categories.')
+}
+
+/** The category of each column that has no output. The attribute may be an array of numbers, too. */
+const droppedIndices = (estimator: Estimator): readonly unknown[] => {
+  const name = estimator.has('_drop_idx_after_grouping') ? '_drop_idx_after_grouping' : 'drop_idx_'
+  if (!estimator.has(name)) return []
+  const list = estimator.list(name)
+  return list.length > 0 ? list : Array.from(estimator.numbers(name).data)
+}
+
 /** Categories that were not seen when it was fitted give zeros, as with handle_unknown="ignore". */
 export const oneHotEncoder: Converter = (estimator, x, graph) => {
   const categories = categoriesOf(estimator)
   requireColumns(estimator, x, categories)
-  if (estimator.flag('_infrequent_enabled'))
-    estimator.refuse('infrequent categories cannot be converted. Fit it without min_frequency and max_categories.')
-  const dropped = estimator.has('drop_idx_') ? estimator.list('drop_idx_').length : 0
-  const drops = dropped > 0 ? estimator.list('drop_idx_') : droppedIndices(estimator)
+  const drops = droppedIndices(estimator)
+  const isGrouped = estimator.text('handle_unknown', 'error') === 'infrequent_if_exist'
   const parts: string[] = []
   let columns = 0
   for (const [at, own] of categories.entries()) {
-    const drop = drops[at] ?? null
-    const kept = Array.from({ length: labelCount(own) }, (_, index) => index).filter((index) => index !== drop)
+    const groups = groupsOf(estimator, at, own)
+    const count = Math.max(...groups) + 1
+    let all = indicators(graph, x, at, own)
+    if (groups.some((group, n) => group !== n)) {
+      const cells = groups.flatMap((group) => Array.from({ length: count }, (_, k) => Number(k === group)))
+      const unseen = graph.subtract(graph.scalar(1), graph.sum(all, 1))
+      all = graph.node('MatMul', [all, graph.matrix(groups.length, count, cells, 'groups')])
+      const last = Array.from({ length: count }, (_, k) => Number(k === count - 1))
+      if (isGrouped) all = graph.add(all, graph.multiply(unseen, graph.vector(last)))
+    }
+    const kept = Array.from({ length: count }, (_, index) => index).filter((index) => index !== drops[at])
     if (kept.length === 0) continue
-    const all = indicators(graph, x, at, own)
-    parts.push(kept.length === labelCount(own) ? all : graph.gather(all, kept))
+    parts.push(kept.length === count ? all : graph.gather(all, kept))
     columns += kept.length
   }
   if (columns === 0) estimator.refuse('it makes no columns.')
   return tableResult(graph, graph.concat(parts), columns)
 }
 
-/** `drop_idx_` may be an array of numbers too. */
-const droppedIndices = (estimator: Estimator): readonly (number | null)[] =>
-  estimator.has('drop_idx_') ? Array.from(estimator.numbers('drop_idx_').data) : []
-
 export const ordinalEncoder: Converter = (estimator, x, graph) => {
   const categories = categoriesOf(estimator)
   requireColumns(estimator, x, categories)
   const isUnknownGiven = estimator.text('handle_unknown', 'error') === 'use_encoded_value'
   const unknown = isUnknownGiven ? estimator.number('unknown_value') : -1
+  const missing = estimator.number('encoded_missing_value', Number.NaN)
   const parts = categories.map((own, at) => {
-    const known = indicators(graph, x, at, own)
-    const count = labelCount(own)
-    const index = graph.node('MatMul', [
-      known,
-      graph.matrix(
-        count,
-        1,
-        Array.from({ length: count }, (_, n) => n),
-      ),
-    ])
-    const isKnown = graph.node('Greater', [graph.sum(known, 1), graph.scalar(0)])
-    return graph.node('Where', [isKnown, index, graph.scalar(unknown)])
+    const values = groupsOf(estimator, at, own).map((group, n) => (isMissing(own, n) ? missing : group))
+    return encoded(graph, x, at, own, values, unknown)
   })
   return tableResult(graph, graph.concat(parts), x.columns)
 }
@@ -85,12 +116,21 @@ export const ordinalEncoder: Converter = (estimator, x, graph) => {
 /** Of a single column of labels. */
 export const labelEncoder: Converter = (estimator, x, graph) => {
   const classes = estimator.labels('classes_')
-  const count = labelCount(classes)
-  const known = indicators(graph, x, 0, classes)
-  const indices = graph.matrix(
-    count,
-    1,
-    Array.from({ length: count }, (_, n) => n),
-  )
-  return tableResult(graph, graph.node('MatMul', [known, indices]), 1)
+  return tableResult(graph, encoded(graph, x, 0, classes, positionsIn(classes), 0), 1)
+}
+
+/** The mean target of each category, of each class where there are several. Source: TargetEncoder.transform. */
+export const targetEncoder: Converter = (estimator, x, graph) => {
+  const categories = categoriesOf(estimator)
+  requireColumns(estimator, x, categories)
+  const encodings = estimator.list('encodings_')
+  const each = encodings.length / x.columns
+  const means = estimator.vector('target_mean_', each)
+  const parts = encodings.map((item, at) => {
+    const own = categories[Math.floor(at / each)] ?? estimator.refuse('encodings_ do not fit its columns.')
+    const { data } = estimator.asNumbers(item, `encodings_[${at}]`)
+    if (data.length !== labelCount(own)) estimator.refuse(`encodings_[${at}] does not have a number for each category.`)
+    return encoded(graph, x, Math.floor(at / each), own, Array.from(data), means[at % each]!)
+  })
+  return tableResult(graph, graph.concat(parts), encodings.length)
 }

@@ -17,7 +17,7 @@ export interface Numbers {
   readonly data: ArrayLike<number>
 }
 
-/** Class labels or categories: all numbers or all texts. */
+/** Class labels or categories: all numbers, NaN among them, or all texts, of which the empty one stands for a missing one. */
 export type Labels = { readonly numbers: readonly number[] } | { readonly texts: readonly string[] }
 
 export const labelCount = (labels: Labels): number => ('texts' in labels ? labels.texts : labels.numbers).length
@@ -29,6 +29,9 @@ export interface Reading {
 }
 
 export const readingOf = (file: PickledFile): Reading => ({ file, numbersLeft: MAX_NUMBERS })
+
+/** Attributes with the fitted estimator inside of another, the most telling one first. */
+export const INNER = ['best_estimator_', 'estimator_', 'base_estimator_', 'regressor_', '_preprocessor', 'estimator']
 
 /** A fitted estimator, or another object of its pickle. All methods throw bad_request that names class and attribute. */
 export class Estimator {
@@ -117,11 +120,26 @@ export class Estimator {
     if (typeof value === 'number' || typeof value === 'boolean') return { shape: [], data: [Number(value)] }
     if (Array.isArray(value) && value.every((item) => typeof item === 'number'))
       return { shape: [value.length], data: value as number[] }
+    if (isObject(value) && /^scipy\.sparse\..*csr_(matrix|array)$/.test(value.type))
+      return new Estimator(value, this.#reading).#dense()
     if (!isArray(value)) this.refuse(`the attribute ${name} is not an array. Is it fitted?`)
     this.spend(value.shape.reduce((product, size) => product * size, 1))
     if (value.bytes !== null) return { shape: value.shape, data: readArrayNumbers(this.#reading.file.source, value) }
     const data = value.items.map(Number)
     return { shape: value.shape, data }
+  }
+
+  /** A matrix of compressed sparse rows. */
+  #dense(): Numbers {
+    const [rows = 0, columns = 0] = Array.from(this.numbers('_shape').data)
+    const [data, indices, starts] = ['data', 'indices', 'indptr'].map((name) => this.numbers(name).data)
+    if (!(rows >= 0 && columns >= 0) || starts!.length !== rows + 1) this.refuse('its rows do not fit its shape.')
+    this.spend(rows * columns)
+    const dense = new Float64Array(rows * columns)
+    for (let row = 0; row < rows; row++)
+      for (let at = starts![row]!; at < Math.min(starts![row + 1]!, data!.length); at++)
+        dense[row * columns + indices![at]!] = data![at]!
+    return { shape: [rows, columns], data: dense }
   }
 
   /** A field of an array of records. */
@@ -148,13 +166,14 @@ export class Estimator {
     this.spend(value.shape[0]!)
     if (value.type?.type === 'U' || value.type?.type === 'S')
       return { texts: readArrayTexts(this.#reading.file.source, value) }
-    const items = value.items
-    if (value.bytes === null && items.length > 0 && items.every((item) => typeof item === 'string'))
-      return { texts: items }
-    const { data } = this.asNumbers(value, name)
-    if (!Array.from(data).every(Number.isFinite))
-      this.refuse(`${name} holds missing values, or texts and numbers together, which cannot be converted.`)
-    return { numbers: Array.from(data) }
+    const { items } = value
+    const isMissing = (item: PickleValue) => item === null || Number.isNaN(item)
+    if (value.bytes === null && items.some((item) => typeof item === 'string')) {
+      if (!items.every((item) => typeof item === 'string' || isMissing(item)))
+        this.refuse(`${name} holds texts and numbers together, which cannot be converted.`)
+      return { texts: items.map((item) => (typeof item === 'string' ? item : '')) }
+    }
+    return { numbers: Array.from(this.asNumbers(value, name).data) }
   }
 
   estimator(name: string): Estimator {
@@ -177,7 +196,7 @@ export class Estimator {
 
   /** Columns of the input that the estimator was fitted to. */
   features(): number {
-    const inner = this.has('n_features_in_') ? null : this.#first()
+    const inner = this.has('n_features_in_') ? null : this.first()
     if (inner !== null) return inner.features()
     const features = this.number('n_features_in_', 0)
     if (!Number.isInteger(features) || features < 1 || features > 1_000_000)
@@ -191,14 +210,14 @@ export class Estimator {
       const names = this.labels('feature_names_in_')
       return 'texts' in names ? names.texts : []
     }
-    return this.#first()?.columnNames() ?? []
+    return this.first()?.columnNames() ?? []
   }
 
   /** The first estimator inside of a pipeline, a union, a vote or a search, which gets the same columns. */
-  #first(): Estimator | null {
-    const list = ['steps', 'transformer_list', 'estimators_'].find((name) => this.has(name))
+  first(): Estimator | null {
+    const list = ['steps', 'transformer_list', 'estimators_', 'calibrated_classifiers_'].find((name) => this.has(name))
     const steps = list === undefined ? [] : this.list(list).map((step) => (Array.isArray(step) ? step[1] : step))
-    const inner = [...steps, this.get('best_estimator_')].find(isObject)
+    const inner = [...steps, ...INNER.map((name) => this.get(name))].find(isObject)
     return inner === undefined ? null : new Estimator(inner, this.#reading)
   }
 

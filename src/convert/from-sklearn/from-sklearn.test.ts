@@ -21,7 +21,7 @@ interface Case {
 
 // What scikit-learn itself predicts: see make.py there.
 const FOLDER = 'test/fixtures/sklearn'
-const expected = ['1.2', '1.9'].map((version) => ({
+const expected = ['1.2', '1.6', '1.9'].map((version) => ({
   version,
   ...(JSON.parse(readFileSync(join(FOLDER, version, 'expected.json'), 'utf8')) as {
     inputs: Cell[][][]

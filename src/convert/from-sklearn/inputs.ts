@@ -1,4 +1,6 @@
-import { columnParts, stepsOf } from './compose.ts'
+import { isArray } from '../../tensors/numpy-pickle.ts'
+import { isObject } from '../../tensors/sklearn-objects.ts'
+import { columnParts } from './compose.ts'
 import { categoriesOf } from './encoders.ts'
 import { Estimator } from './estimator.ts'
 
@@ -8,31 +10,29 @@ const MAX_DEPTH = 16
 export const textColumns = (estimator: Estimator, columns: number, depth = 0): boolean[] => {
   const none = Array<boolean>(columns).fill(false)
   if (depth > MAX_DEPTH) return none
-  const inner = (value: unknown, own: number): boolean[] =>
-    typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'object'
-      ? textColumns(Estimator.of(value as never, estimator.reading, 'A step'), own, depth + 1)
-      : Array<boolean>(own).fill(false)
   switch (estimator.type) {
     case 'OneHotEncoder':
     case 'OrdinalEncoder':
+    case 'TargetEncoder':
       return categoriesOf(estimator).map((own) => 'texts' in own)
     case 'LabelEncoder':
       return ['texts' in estimator.labels('classes_')]
-    case 'Pipeline': {
-      const first = stepsOf(estimator, 'steps').find(({ value }) => value !== null && value !== 'passthrough')
-      return inner(first?.value, columns)
+    case 'SimpleImputer': {
+      const statistics = estimator.get('statistics_')
+      return none.map((_, at) => isArray(statistics) && typeof statistics.items[at] === 'string')
     }
-    case 'GridSearchCV':
-    case 'RandomizedSearchCV':
-      return inner(estimator.get('best_estimator_'), columns)
     case 'ColumnTransformer': {
       for (const part of columnParts(estimator, columns)) {
-        const own = inner(part.value, part.columns.length)
+        if (!isObject(part.value)) continue
+        const own = textColumns(new Estimator(part.value, estimator.reading), part.columns.length, depth + 1)
         for (const [at, column] of part.columns.entries()) none[column] ||= own[at] === true
       }
       return none
     }
-    default:
-      return none
+    default: {
+      const inner = estimator.first()
+      const own = inner === null ? none : textColumns(inner, columns, depth + 1)
+      return own.length === columns ? own : none
+    }
   }
 }

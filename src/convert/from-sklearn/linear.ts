@@ -6,7 +6,15 @@ import type { Table, TableGraph } from './table.ts'
 /** X · coefᵀ + intercept: [batch, rows of coef_]. */
 const linear = (estimator: Estimator, x: Table, graph: TableGraph): { name: string; outputs: number } => {
   const { rows, data } = estimator.matrix('coef_', x.columns)
-  const product = graph.timesTransposed(graph.as(x, 'f64'), rows, x.columns, data)
+  const input = graph.as(x, 'f64')
+  // Partial least squares center what they get.
+  const mean = () => graph.vector(estimator.vector('_x_mean', x.columns), 'mean')
+  const product = graph.timesTransposed(
+    estimator.has('_x_mean') ? graph.subtract(input, mean()) : input,
+    rows,
+    x.columns,
+    data,
+  )
   return { name: graph.add(product, graph.vector(estimator.vector('intercept_', rows), 'intercept')), outputs: rows }
 }
 
@@ -25,7 +33,7 @@ export const logLinearRegressor: Converter = (estimator, x, graph) => {
 }
 
 /** Each class against the others, normalized; rows without any probability get equal ones. */
-const normalized = (graph: TableGraph, each: string, classes: number): string => {
+export const normalized = (graph: TableGraph, each: string, classes: number): string => {
   const total = graph.sum(each, 1)
   const none = graph.node('Equal', [total, graph.scalar(0)])
   const divided = graph.divide(each, graph.node('Where', [none, graph.scalar(1), total]))
@@ -74,16 +82,31 @@ export const sgdClassifier: Converter = (estimator, x, graph) => {
   const loss = estimator.text('loss')
   if (loss === 'log_loss' || loss === 'log') return byScores(graph, classes, scores, sigmoids(graph, scores, count))
   if (loss !== 'modified_huber') return byScores(graph, classes, scores, null)
-  const clipped = graph.node('Max', [graph.node('Min', [scores, graph.scalar(1)]), graph.scalar(-1)])
+  const clipped = graph.clipped(scores, -1, 1)
   const each = graph.multiply(graph.add(clipped, graph.scalar(1)), graph.scalar(0.5))
   return byScores(graph, classes, scores, count === 2 ? graph.twoClasses(each) : normalized(graph, each, count))
+}
+
+/** Source: LinearDiscriminantAnalysis.transform; the solver "eigen" has no `xbar_`, and "lsqr" no transformation. */
+const discriminants = (estimator: Estimator, x: Table, graph: TableGraph): Table => {
+  const { shape, data } = estimator.numbers('scalings_')
+  const [rows, all] = [shape[0] ?? 0, shape[1] ?? 0]
+  const count = Math.min(all, estimator.number('_max_components'))
+  if (rows !== x.columns)
+    estimator.refuse(`scalings_ of shape [${shape.join(', ')}] does not fit ${x.columns} columns.`)
+  const scalings = Array.from({ length: rows * count }, (_, at) => data[Math.floor(at / count) * all + (at % count)]!)
+  const input = graph.as(x, 'f64')
+  const mean = () => graph.vector(estimator.vector('xbar_', x.columns), 'mean')
+  const centered = estimator.has('xbar_') ? graph.subtract(input, mean()) : input
+  return graph.table(graph.node('MatMul', [centered, graph.matrix(rows, count, scalings)]), 'f64', count)
 }
 
 export const linearDiscriminant: Converter = (estimator, x, graph) => {
   const classes = classesOf(estimator)
   const scores = linear(estimator, x, graph).name
   const isBinary = labelCount(classes) === 2
-  return byScores(graph, classes, scores, isBinary ? sigmoids(graph, scores, 2) : graph.softmax(scores))
+  const result = byScores(graph, classes, scores, isBinary ? sigmoids(graph, scores, 2) : graph.softmax(scores))
+  return { ...result, transform: () => discriminants(estimator, x, graph) }
 }
 
 const ACTIVATIONS: Readonly<Record<string, (graph: TableGraph, x: string) => string>> = {

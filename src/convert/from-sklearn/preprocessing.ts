@@ -1,8 +1,10 @@
+import type { PickleValue } from '../../tensors/pickle-value.ts'
+import { isObject } from '../../tensors/sklearn-objects.ts'
 import { int } from '../onnx/model.ts'
-import { scalarOf, tensorOf } from '../onnx/tensors.ts'
+import { scalarOf, stringTensorOf, tensorOf } from '../onnx/tensors.ts'
 import type { Estimator } from './estimator.ts'
-import { type Converter, tableResult } from './result.ts'
-import type { TableGraph } from './table.ts'
+import { type Converter, type Result, tableResult } from './result.ts'
+import type { Table, TableGraph } from './table.ts'
 
 /** (x - mean) / scale; each may be absent. */
 const centered =
@@ -15,14 +17,12 @@ const centered =
       return graph.vector(isRounded ? values.map(Math.fround) : values, name)
     }
     const steps: ((x: string) => string)[] = []
-    if (estimator.has(mean)) steps.push((name) => graph.subtract(name, constant(mean)))
+    if (estimator.has(mean) && estimator.flag('with_mean', true))
+      steps.push((name) => graph.subtract(name, constant(mean)))
     if (estimator.has(scale)) steps.push((name) => graph.divide(name, constant(scale)))
-    if (estimator.flag('clip')) steps.push((name) => clipped(graph, name, -1, 1))
+    if (estimator.flag('clip')) steps.push((name) => graph.clipped(name, -1, 1))
     return { kind: 'table', table: graph.inPlace(x, steps) }
   }
-
-const clipped = (graph: TableGraph, x: string, low: number, high: number): string =>
-  graph.node('Max', [graph.node('Min', [x, graph.scalar(high)]), graph.scalar(low)])
 
 export const standardScaler = centered('mean_', 'scale_')
 export const robustScaler = centered('center_', 'scale_')
@@ -36,7 +36,7 @@ export const minMaxScaler: Converter = (estimator, x, graph) => {
   ]
   if (estimator.flag('clip')) {
     const range = estimator.asNumbers(estimator.get('feature_range'), 'feature_range').data
-    steps.push((name) => clipped(graph, name, range[0]!, range[1]!))
+    steps.push((name) => graph.clipped(name, range[0]!, range[1]!))
   }
   return { kind: 'table', table: graph.inPlace(x, steps) }
 }
@@ -61,13 +61,13 @@ export const binarizer: Converter = (estimator, x, graph) => {
   return tableResult(graph, graph.indicator(above), x.columns)
 }
 
-/** PCA, and TruncatedSVD, which has no mean. Whitened components are divided by their standard deviation. */
+/** PCA and its like; not all have a mean. Whitened components are divided by their standard deviation. */
 export const components: Converter = (estimator, x, graph) => {
   const { rows, data } = estimator.matrix('components_', x.columns)
   let name = graph.as(x, 'f64')
   if (estimator.has('mean_')) name = graph.subtract(name, graph.vector(estimator.vector('mean_', x.columns), 'mean'))
   name = graph.timesTransposed(name, rows, x.columns, data)
-  if (estimator.flag('whiten')) {
+  if (estimator.flag('whiten') && estimator.type !== 'FastICA') {
     const deviations = estimator
       .vector('explained_variance_', rows)
       .map((value) => Math.max(Math.sqrt(value), 2 ** -52))
@@ -78,23 +78,52 @@ export const components: Converter = (estimator, x, graph) => {
 
 /** Columns that had no value at all when it was fitted are dropped, or 0 with `keep_empty_features`. */
 export const simpleImputer: Converter = (estimator, x, graph) => {
-  if (estimator.flag('add_indicator')) estimator.refuse('add_indicator cannot be converted. Fit it without.')
+  if (graph.typeOf(x) === 'string') return filledTexts(estimator, x, graph)
   const statistics = estimator.vector('statistics_', x.columns)
   const kept = [...statistics.keys()].filter(
     (at) => estimator.flag('keep_empty_features') || !Number.isNaN(statistics[at]),
   )
   if (kept.length === 0) estimator.refuse('all columns were empty when it was fitted.')
-  const marker = estimator.number('missing_values', Number.NaN)
-  const missing = (input: string) =>
-    Number.isNaN(marker)
-      ? graph.node('IsNaN', [input])
-      : graph.node('Equal', [input, graph.scalar(Math.fround(marker))])
   const fill = graph.vector(
     kept.map((at) => (Number.isNaN(statistics[at]) ? 0 : statistics[at]!)),
     'statistics',
   )
-  const filled = (input: string) => graph.node('Where', [missing(input), fill, input])
-  return { kind: 'table', table: graph.inPlace(graph.select(x, kept), [filled]) }
+  const filled = (input: string) => graph.node('Where', [missing(estimator, graph, input), fill, input])
+  const table = graph.inPlace(graph.select(x, kept), [filled])
+  if (!estimator.flag('add_indicator')) return { kind: 'table', table }
+  const gaps = missingIn(estimator.estimator('indicator_'), x, graph)
+  return tableResult(graph, graph.concat([graph.as(table, 'f64'), graph.as(gaps, 'f64')]), table.columns + gaps.columns)
+}
+
+const missing = (estimator: Estimator, graph: TableGraph, input: string): string => {
+  const marker = estimator.number('missing_values', Number.NaN)
+  if (Number.isNaN(marker)) return graph.node('IsNaN', [input])
+  return graph.node('Equal', [input, graph.scalar(Math.fround(marker))])
+}
+
+/** Whether values are missing, in the columns that a MissingIndicator knows. */
+const missingIn = (estimator: Estimator, x: Table, graph: TableGraph): Table => {
+  const columns = Array.from(estimator.numbers('features_').data)
+  if (columns.length === 0) return estimator.refuse('no column had missing values when it was fitted.')
+  const own = graph.as(graph.select(x, columns), 'f64')
+  return graph.table(graph.indicator(missing(estimator, graph, own)), 'f64', columns.length)
+}
+
+export const missingIndicator: Converter = (estimator, x, graph) => ({
+  kind: 'table',
+  table: missingIn(estimator, x, graph),
+})
+
+/** An empty text stands for a missing one. */
+const filledTexts = (estimator: Estimator, x: Table, graph: TableGraph): Result => {
+  const fill = estimator.list('statistics_').map(String)
+  if (fill.length !== x.columns || estimator.flag('add_indicator'))
+    return estimator.refuse('of texts, only an imputer without an indicator can be converted.')
+  const input = graph.as(x, 'string')
+  const isEmpty = graph.node('Equal', [graph.numbered(input, ['']), graph.integers([0])])
+  const statistics = graph.graph.constant('statistics', stringTensorOf([fill.length], fill))
+  const name = graph.node('Where', [isEmpty, statistics, input])
+  return { kind: 'table', table: graph.table(name, 'string', x.columns) }
 }
 
 /** Index lists of all monomials of a degree, in the order of itertools.combinations(_with_replacement). */
@@ -147,29 +176,58 @@ export const polynomialFeatures: Converter = (estimator, x, graph) => {
   return tableResult(graph, name, lists.length)
 }
 
-/** Those of numpy that a FunctionTransformer is most often given. */
-const FUNCTIONS: Readonly<Record<string, string>> = {
-  log: 'Log',
-  exp: 'Exp',
-  sqrt: 'Sqrt',
-  abs: 'Abs',
-  absolute: 'Abs',
+/** Functions of numpy that a FunctionTransformer or TransformedTargetRegressor may be given. */
+const FUNCTIONS: Readonly<Record<string, (graph: TableGraph, x: string) => string>> = {
+  ...Object.fromEntries(
+    Object.entries({
+      log: 'Log',
+      exp: 'Exp',
+      sqrt: 'Sqrt',
+      abs: 'Abs',
+      absolute: 'Abs',
+      fabs: 'Abs',
+      negative: 'Neg',
+      reciprocal: 'Reciprocal',
+      sign: 'Sign',
+      floor: 'Floor',
+      ceil: 'Ceil',
+      round: 'Round',
+      rint: 'Round',
+      sin: 'Sin',
+      cos: 'Cos',
+      tanh: 'Tanh',
+      expit: 'Sigmoid',
+    }).map(([name, type]) => [name, (graph: TableGraph, x: string) => graph.node(type, [x])]),
+  ),
+  square: (graph, x) => graph.multiply(x, x),
+  log1p: (graph, x) => graph.node('Log', [graph.add(x, graph.scalar(1))]),
+  log2: (graph, x) => graph.multiply(graph.node('Log', [x]), graph.scalar(Math.LOG2E)),
+  log10: (graph, x) => graph.multiply(graph.node('Log', [x]), graph.scalar(Math.LOG10E)),
+  expm1: (graph, x) => graph.subtract(graph.node('Exp', [x]), graph.scalar(1)),
+  exp2: (graph, x) => graph.node('Exp', [graph.multiply(x, graph.scalar(Math.LN2))]),
 }
 
-const functionName = (estimator: Estimator): string | null => {
-  const value = estimator.get('func')
-  return typeof value === 'object' && value !== null && 'name' in value ? String(value.name) : null
-}
+const nameOf = (value: PickleValue | undefined): string =>
+  typeof value === 'object' && value !== null && 'name' in value ? String(value.name) : ''
 
-export const functionTransformer: Converter = (estimator, x, graph) => {
-  if (!estimator.has('func')) return { kind: 'table', table: x }
-  const name = functionName(estimator)?.split('.').at(-1) ?? ''
-  const input = graph.as(x, 'f64')
-  if (name === 'log1p') return tableResult(graph, graph.node('Log', [graph.add(input, graph.scalar(1))]), x.columns)
-  if (name === 'square') return tableResult(graph, graph.multiply(input, input), x.columns)
-  if (!Object.hasOwn(FUNCTIONS, name))
+/** What numpy's function in an attribute gives; x itself where there is none. */
+export const applied = (estimator: Estimator, attribute: string, x: string, graph: TableGraph): string => {
+  const value = estimator.get(attribute)
+  if (value === null) return x
+  const name = nameOf(value).split('.').at(-1)!
+  const options = estimator.get(attribute === 'func' ? 'kw_args' : 'inv_kw_args')
+  if (!Object.hasOwn(FUNCTIONS, name) || (options instanceof Map && options.size > 0))
     return estimator.refuse(
-      'its function is not in the file. numpy.log1p, log, exp, sqrt, square and abs can be converted.',
+      `its ${attribute} is not in the file. Of numpy, ${Object.keys(FUNCTIONS).join(', ')} can be converted, without options.`,
     )
-  return tableResult(graph, graph.node(FUNCTIONS[name]!, [input]), x.columns)
+  return FUNCTIONS[name]!(graph, x)
 }
+
+/** HistGradientBoosting passes numbers on through a function that checks them. */
+const isCheck = (value: PickleValue): boolean =>
+  isObject(value) && value.type === 'functools.partial' && /\.check_array$/.test(nameOf(value.args[0]))
+
+export const functionTransformer: Converter = (estimator, x, graph) =>
+  estimator.has('func') && !isCheck(estimator.get('func'))
+    ? tableResult(graph, applied(estimator, 'func', graph.as(x, 'f64'), graph), x.columns)
+    : { kind: 'table', table: x }

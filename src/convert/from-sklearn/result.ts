@@ -17,6 +17,8 @@ export type Result =
       /** Of `decision_function`: [batch, classes], or [batch, 1] where there are two classes. */
       readonly scores: string | null
       readonly scoreColumns: number
+      /** What `transform` gives the next step of a pipeline, of the classifiers and clusterings that have it. */
+      readonly transform?: () => Table
     }
 
 export type ClassesResult = Extract<Result, { kind: 'classes' }>
@@ -57,9 +59,12 @@ export const byScores = (
 /** The classes of a classifier with one output. */
 export const classesOf = (estimator: Estimator): Labels => {
   if (Array.isArray(estimator.get('classes_'))) estimator.refuse('several outputs cannot be converted.')
-  // Of classifiers whose `classes_` is computed, such as RidgeClassifier.
-  const holder = estimator.has('_label_binarizer') && !estimator.has('classes_') ? '_label_binarizer' : null
-  const classes = (holder === null ? estimator : estimator.estimator(holder)).labels('classes_')
+  const name = ['_label_binarizer', 'label_binarizer_'].find((own) => estimator.has(own))
+  const binarizer = name === undefined ? estimator : estimator.estimator(name)
+  if (binarizer.text('y_type_', '').startsWith('multilabel'))
+    estimator.refuse('several labels a row cannot be converted.')
+  // Those of some classifiers, such as RidgeClassifier, are computed.
+  const classes = (estimator.has('classes_') ? estimator : binarizer).labels('classes_')
   return labelCount(classes) > 1 ? classes : estimator.refuse('it knows a single class only.')
 }
 
@@ -95,6 +100,12 @@ export const addOutputs = (graph: TableGraph, result: Result, notes: string[]): 
     graph.graph.output('scores', graph.cast(result.scores, 'f32'), 'f32', [batch, result.scoreColumns])
     notes.push('The model has no probabilities: beside the label, the scores of its decision function are given.')
   }
+}
+
+/** The share of each class in the votes of classifiers, whose classes are these: [batch, classes]. */
+export const votes = (graph: TableGraph, index: string, count: number): string => {
+  const column = graph.node('Reshape', [index, graph.integers([-1, 1])])
+  return graph.indicator(graph.node('Equal', [column, graph.integers(Array.from({ length: count }, (_, at) => at))]))
 }
 
 /** A truth value for each row, [batch, 1], as the index of one of two classes. */

@@ -6,9 +6,12 @@ import type { OnnxModel } from '../onnx/model.ts'
 import * as bayes from './bayes.ts'
 import * as boosting from './boosting.ts'
 import * as compose from './compose.ts'
+import * as curves from './curves.ts'
 import * as distances from './distances.ts'
 import * as encoders from './encoders.ts'
+import * as ensembles from './ensembles.ts'
 import { Estimator, readingOf } from './estimator.ts'
+import * as hist from './hist-boosting.ts'
 import { textColumns } from './inputs.ts'
 import * as linear from './linear.ts'
 import * as preprocessing from './preprocessing.ts'
@@ -22,7 +25,7 @@ import * as trees from './trees.ts'
 const TABLE: readonly (readonly [Converter, string])[] = [
   [
     linear.linearRegressor,
-    'LinearRegression Ridge RidgeCV Lasso LassoCV ElasticNet ElasticNetCV Lars LarsCV LassoLars LassoLarsCV LassoLarsIC BayesianRidge ARDRegression HuberRegressor TheilSenRegressor QuantileRegressor OrthogonalMatchingPursuit SGDRegressor PassiveAggressiveRegressor LinearSVR MultiTaskLasso MultiTaskElasticNet',
+    'LinearRegression Ridge RidgeCV Lasso LassoCV ElasticNet ElasticNetCV Lars LarsCV LassoLars LassoLarsCV LassoLarsIC BayesianRidge ARDRegression HuberRegressor TheilSenRegressor QuantileRegressor OrthogonalMatchingPursuit SGDRegressor PassiveAggressiveRegressor LinearSVR OrthogonalMatchingPursuitCV MultiTaskLasso MultiTaskElasticNet MultiTaskLassoCV MultiTaskElasticNetCV PLSRegression PLSCanonical CCA',
   ],
   [linear.logLinearRegressor, 'PoissonRegressor GammaRegressor TweedieRegressor'],
   [linear.logisticRegression, 'LogisticRegression LogisticRegressionCV'],
@@ -35,8 +38,8 @@ const TABLE: readonly (readonly [Converter, string])[] = [
   [trees.treeRegressor, 'DecisionTreeRegressor ExtraTreeRegressor RandomForestRegressor ExtraTreesRegressor'],
   [trees.gradientBoostingClassifier, 'GradientBoostingClassifier'],
   [trees.gradientBoostingRegressor, 'GradientBoostingRegressor'],
-  [trees.histClassifier, 'HistGradientBoostingClassifier'],
-  [trees.histRegressor, 'HistGradientBoostingRegressor'],
+  [hist.histClassifier, 'HistGradientBoostingClassifier'],
+  [hist.histRegressor, 'HistGradientBoostingRegressor'],
   [boosting.adaBoostClassifier, 'AdaBoostClassifier'],
   [boosting.adaBoostRegressor, 'AdaBoostRegressor'],
   [boosting.isolationForest, 'IsolationForest'],
@@ -45,11 +48,18 @@ const TABLE: readonly (readonly [Converter, string])[] = [
   [svm.oneClassSvm, 'OneClassSVM'],
   [distances.neighborsClassifier, 'KNeighborsClassifier'],
   [distances.neighborsRegressor, 'KNeighborsRegressor'],
-  [distances.kMeans, 'KMeans MiniBatchKMeans'],
+  [distances.kMeans, 'KMeans MiniBatchKMeans MeanShift AffinityPropagation'],
+  [distances.nearestCentroid, 'NearestCentroid'],
   [bayes.gaussianBayes, 'GaussianNB'],
   [bayes.multinomialBayes, 'MultinomialNB ComplementNB'],
   [bayes.bernoulliBayes, 'BernoulliNB'],
-  [preprocessing.components, 'PCA IncrementalPCA TruncatedSVD'],
+  [bayes.categoricalBayes, 'CategoricalNB'],
+  [bayes.quadraticDiscriminant, 'QuadraticDiscriminantAnalysis'],
+  [bayes.gaussianMixture, 'GaussianMixture'],
+  [
+    preprocessing.components,
+    'PCA IncrementalPCA TruncatedSVD FastICA GaussianRandomProjection SparseRandomProjection NeighborhoodComponentsAnalysis',
+  ],
   [preprocessing.standardScaler, 'StandardScaler'],
   [preprocessing.minMaxScaler, 'MinMaxScaler'],
   [preprocessing.maxAbsScaler, 'MaxAbsScaler'],
@@ -57,22 +67,40 @@ const TABLE: readonly (readonly [Converter, string])[] = [
   [preprocessing.normalizer, 'Normalizer'],
   [preprocessing.binarizer, 'Binarizer'],
   [preprocessing.simpleImputer, 'SimpleImputer'],
+  [preprocessing.missingIndicator, 'MissingIndicator'],
   [preprocessing.polynomialFeatures, 'PolynomialFeatures'],
   [preprocessing.functionTransformer, 'FunctionTransformer'],
-  [selection, 'SelectKBest VarianceThreshold RFE RFECV SequentialFeatureSelector'],
+  [curves.powerTransformer, 'PowerTransformer'],
+  [curves.quantileTransformer, 'QuantileTransformer'],
+  [curves.binsDiscretizer, 'KBinsDiscretizer'],
+  [curves.isotonicRegression, 'IsotonicRegression'],
+  [
+    selection,
+    'SelectKBest SelectPercentile SelectFpr SelectFdr SelectFwe SelectFromModel VarianceThreshold RFE RFECV SequentialFeatureSelector',
+  ],
   [encoders.oneHotEncoder, 'OneHotEncoder'],
   [encoders.ordinalEncoder, 'OrdinalEncoder'],
+  [encoders.targetEncoder, 'TargetEncoder'],
   [encoders.labelEncoder, 'LabelEncoder'],
   [compose.pipeline, 'Pipeline'],
   [compose.featureUnion, 'FeatureUnion'],
   [compose.columnTransformer, 'ColumnTransformer'],
-  [compose.search, 'GridSearchCV RandomizedSearchCV HalvingGridSearchCV HalvingRandomSearchCV'],
-  [compose.votingClassifier, 'VotingClassifier'],
-  [compose.votingRegressor, 'VotingRegressor'],
-  [compose.baggingClassifier, 'BaggingClassifier'],
-  [compose.baggingRegressor, 'BaggingRegressor'],
-  [compose.calibratedClassifier, 'CalibratedClassifierCV'],
-  [compose.oneVersusRest, 'OneVsRestClassifier'],
+  [
+    compose.wrapper,
+    'GridSearchCV RandomizedSearchCV HalvingGridSearchCV HalvingRandomSearchCV RANSACRegressor SelfTrainingClassifier FrozenEstimator',
+  ],
+  [ensembles.votingClassifier, 'VotingClassifier'],
+  [ensembles.votingRegressor, 'VotingRegressor'],
+  [ensembles.baggingClassifier, 'BaggingClassifier'],
+  [ensembles.baggingRegressor, 'BaggingRegressor'],
+  [ensembles.stackingClassifier, 'StackingClassifier'],
+  [ensembles.stackingRegressor, 'StackingRegressor'],
+  [ensembles.calibratedClassifier, 'CalibratedClassifierCV'],
+  [ensembles.oneVersusRest, 'OneVsRestClassifier'],
+  [ensembles.oneVersusOne, 'OneVsOneClassifier'],
+  [ensembles.multiOutputRegressor, 'MultiOutputRegressor'],
+  [ensembles.regressorChain, 'RegressorChain'],
+  [ensembles.transformedTarget, 'TransformedTargetRegressor'],
 ]
 
 const CONVERTERS = new Map(
@@ -111,7 +139,7 @@ const boundedConverter = (): Converter => {
 
 /** `X` of numbers or of texts; where columns differ, one input for each, named as the columns were. */
 const addInputs = (estimator: Estimator, graph: TableGraph): Table => {
-  const columns = estimator.type === 'LabelEncoder' ? 1 : estimator.features()
+  const columns = ['LabelEncoder', 'IsotonicRegression'].includes(estimator.type) ? 1 : estimator.features()
   const isText = textColumns(estimator, columns)
   if (isText.every((text) => text === isText[0])) {
     const type = isText[0] === true ? 'string' : 'f32'
@@ -119,8 +147,9 @@ const addInputs = (estimator: Estimator, graph: TableGraph): Table => {
   }
   const names = estimator.columnNames()
   const each = isText.map((text, at) => {
-    const type = text ? 'string' : 'f32'
-    return { name: graph.graph.input(names[at] ?? `X${at}`, type, ['batch', 1]), type } as const
+    const name = graph.graph.input(names[at] ?? `X${at}`, text ? 'string' : 'f32', ['batch', 1])
+    // Numbers beside texts are float64 in a data frame or an array of objects.
+    return text ? ({ name, type: 'string' } as const) : ({ name: graph.cast(name, 'f64'), type: 'f64' } as const)
   })
   return { columns, whole: null, each }
 }
@@ -135,8 +164,10 @@ const convertFile = (file: PickledFile): { model: OnnxModel; notes: string[] } =
   const x = addInputs(estimator, graph)
   const convert = boundedConverter()
   addOutputs(graph, convert(estimator, x, graph, convert), notes)
-  if (x.whole === null) notes.push(`The columns are inputs of their own: ${x.each.map(({ name }) => name).join(', ')}.`)
-  return { model: builder.build(), notes }
+  const model = builder.build()
+  const names = model.graph.inputs.map(({ name }) => name)
+  if (x.whole === null) notes.push(`The columns are inputs of their own: ${names.join(', ')}.`)
+  return { model, notes }
 }
 
 /**

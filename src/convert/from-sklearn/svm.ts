@@ -48,7 +48,7 @@ export const oneClassSvm: Converter = (estimator, x, graph) => {
 }
 
 /** Pairs of classes (i, j), i < j, in the order of libsvm. */
-const pairsOf = (classes: number): [number, number][] =>
+export const pairsOf = (classes: number): [number, number][] =>
   Array.from({ length: classes }, (_, i) => i).flatMap((i) =>
     Array.from({ length: classes - 1 - i }, (_, k): [number, number] => [i, i + 1 + k]),
   )
@@ -81,15 +81,15 @@ const perPair = (
   return graph.matrix(pairs.length, classes, values, 'pairs')
 }
 
-const votesOf = (graph: TableGraph, decisions: string, classes: number): string => {
-  const first = graph.indicator(graph.node('Greater', [decisions, graph.scalar(0)]))
+/** Votes of the pairs, of which `first` has 1 for their first class: [batch, classes]. */
+export const votesOf = (graph: TableGraph, first: string, classes: number): string => {
   const second = graph.subtract(graph.scalar(1), first)
   const forFirst = graph.node('MatMul', [first, perPair(graph, classes, ([i], own) => Number(own === i))])
   return graph.add(forFirst, graph.node('MatMul', [second, perPair(graph, classes, ([, j], own) => Number(own === j))]))
 }
 
 /** Votes, and ties decided by the sums of decisions. Source: sklearn.utils.multiclass._ovr_decision_function. */
-const oneVersusRest = (graph: TableGraph, decisions: string, votes: string, classes: number): string => {
+export const pairScores = (graph: TableGraph, decisions: string, votes: string, classes: number): string => {
   const signs = perPair(graph, classes, ([i, j], own) => Number(own === i) - Number(own === j))
   const sums = graph.node('MatMul', [decisions, signs])
   const scale = graph.multiply(graph.add(graph.node('Abs', [sums]), graph.scalar(1)), graph.scalar(3))
@@ -125,7 +125,7 @@ const couplingStep = (classes: number, q: string, rowsOfQ: readonly string[], di
   const any = graph.node('ReduceMax', [graph.flat(graph.cast(goesOn, 'i64')), graph.integers([0])], {
     keepdims: int(0),
   })
-  body.output('loop_goes_on', graph.node('Cast', [any], { to: int(9) }), 'bool', [])
+  body.output('loop_goes_on', graph.cast(any, 'bool'), 'bool', [])
   body.output('loop_next', graph.node('Where', [goesOn, next, p]), 'f64', ['batch', classes])
   return body.build().graph
 }
@@ -177,7 +177,7 @@ const probabilitiesOf = (
   const scaled = graph.multiply(decisions, graph.vector(estimator.vector('_probA', pairs)))
   const exponent = graph.add(scaled, graph.vector(estimator.vector('_probB', pairs)))
   const each = graph.node('Sigmoid', [graph.node('Neg', [exponent])])
-  const inside = graph.node('Min', [graph.node('Max', [each, graph.scalar(1e-7)]), graph.scalar(1 - 1e-7)])
+  const inside = graph.clipped(each, 1e-7, 1 - 1e-7)
   return coupled(graph, inside, classes)
 }
 
@@ -188,8 +188,9 @@ export const supportVectorClassifier: Converter = (estimator, x, graph) => {
   const decisions = pairDecisions(estimator, x, graph, count)
   const probabilities = probabilitiesOf(estimator, graph, decisions, count)
   if (count === 2) return byScores(graph, classes, graph.node('Neg', [decisions]), probabilities)
-  const votes = votesOf(graph, decisions, count)
-  const scores = oneVersusRest(graph, decisions, votes, count)
+  const first = graph.indicator(graph.node('Greater', [decisions, graph.scalar(0)]))
+  const votes = votesOf(graph, first, count)
+  const scores = pairScores(graph, decisions, votes, count)
   const isOvo = estimator.text('decision_function_shape', 'ovr') === 'ovo'
   const index = graph.argMax(estimator.flag('break_ties') && !isOvo ? scores : votes)
   return {

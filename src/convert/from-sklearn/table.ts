@@ -1,5 +1,5 @@
 import type { GraphBuilder } from '../onnx/graph-builder.ts'
-import { type Attribute, int } from '../onnx/model.ts'
+import { type Attribute, int, ints, texts } from '../onnx/model.ts'
 import { scalarOf, tensorOf } from '../onnx/tensors.ts'
 
 export type ColumnType = 'f32' | 'f64' | 'string'
@@ -51,6 +51,10 @@ export class TableGraph {
   multiply = (a: string, b: string): string => this.node('Mul', [a, b])
   divide = (a: string, b: string): string => this.node('Div', [a, b])
 
+  clipped(x: string, low: number, high: number): string {
+    return this.node('Max', [this.node('Min', [x, this.scalar(high)]), this.scalar(low)])
+  }
+
   /** Rows times the columns of a constant that is given by its rows, [outputs, inputs]. */
   timesTransposed(x: string, outputs: number, inputs: number, rows: ArrayLike<number>): string {
     const transposed = new Float64Array(outputs * inputs)
@@ -86,8 +90,14 @@ export class TableGraph {
     return this.node('ArgMax', [x], { axis: int(1), keepdims: int(0) })
   }
 
-  cast(x: string, type: 'f32' | 'f64' | 'i64'): string {
-    return this.node('Cast', [x], { to: int({ f32: 1, f64: 11, i64: 7 }[type]) })
+  cast(x: string, type: 'f32' | 'f64' | 'i64' | 'bool'): string {
+    return this.node('Cast', [x], { to: int({ f32: 1, f64: 11, i64: 7, bool: 9 }[type]) })
+  }
+
+  /** The position of texts in a list; -1 of those that are not in it. */
+  numbered(x: string, list: readonly string[]): string {
+    const attributes = { keys_strings: texts(list), values_int64s: ints(list.keys()), default_int64: int(-1) }
+    return this.graph.node('LabelEncoder', [x], attributes, { domain: 'ai.onnx.ml', output: 'category' })
   }
 
   /** A truth value as 0 or 1 of float64. */

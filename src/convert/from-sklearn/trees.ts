@@ -1,5 +1,5 @@
 import { floatAtMost, TreeEnsemble, type TreeNode } from '../onnx/tree-ensemble.ts'
-import { Estimator, labelCount } from './estimator.ts'
+import { type Estimator, labelCount } from './estimator.ts'
 import { byProbability, type Converter, classesOf, valuesResult } from './result.ts'
 import type { Table, TableGraph } from './table.ts'
 
@@ -74,7 +74,7 @@ const asProbabilities = (values: number[]): number[] => {
   return values.map((value) => (total === 0 ? 0 : value / total))
 }
 
-const sumOf = (ensemble: TreeEnsemble, x: Table, graph: TableGraph, base: readonly number[] = []): string =>
+export const sumOf = (ensemble: TreeEnsemble, x: Table, graph: TableGraph, base: readonly number[] = []): string =>
   graph.cast(ensemble.build(graph.graph, graph.as(x, 'f32'), base), 'f64')
 
 /** The mean of the trees' leaves. */
@@ -85,7 +85,7 @@ const meanOf = (trees: readonly Estimator[], x: Table, graph: TableGraph, width:
   return trees.length === 1 ? sum : graph.divide(sum, graph.scalar(trees.length))
 }
 
-const treesOf = (estimator: Estimator): Estimator[] =>
+export const treesOf = (estimator: Estimator): Estimator[] =>
   estimator.has('tree_') ? [estimator] : estimator.estimators('estimators_')
 
 /** A decision tree, or the mean of a forest: random forests and extra trees. */
@@ -126,7 +126,7 @@ const boosted = (estimator: Estimator, x: Table, graph: TableGraph, outputs: num
   return sumOf(ensemble, x, graph, startOf(estimator, outputs, isExponential))
 }
 
-const byMargins = (graph: TableGraph, margins: string, outputs: number): string =>
+export const byMargins = (graph: TableGraph, margins: string, outputs: number): string =>
   outputs === 1 ? graph.twoClasses(graph.node('Sigmoid', [margins])) : graph.softmax(margins)
 
 export const gradientBoostingRegressor: Converter = (estimator, x, graph) =>
@@ -139,53 +139,4 @@ export const gradientBoostingClassifier: Converter = (estimator, x, graph) => {
   const isExponential = estimator.text('loss') === 'exponential'
   const scaled = isExponential ? graph.multiply(margins, graph.scalar(2)) : margins
   return byProbability(graph, classes, byMargins(graph, scaled, outputs))
-}
-
-/** Source: sklearn/ensemble/_hist_gradient_boosting/predictor.py, PREDICTOR_RECORD_DTYPE. */
-const addHistTree = (ensemble: TreeEnsemble, predictor: Estimator, target: number): void => {
-  const nodes = predictor.array('nodes')
-  const field = (name: string) => predictor.field(nodes, name)
-  const [value, isLeaf, left, right] = [field('value'), field('is_leaf'), field('left'), field('right')]
-  const [feature, threshold, missing] = [field('feature_idx'), field('num_threshold'), field('missing_go_to_left')]
-  const isCategorical = field('is_categorical')
-  if (Array.from(isCategorical).some((flag) => flag !== 0))
-    predictor.refuse('splits by categories cannot be converted. Encode categories first, with OneHotEncoder.')
-  const nodeOf = (node: number): TreeNode => {
-    if (!(node >= 0 && node < value.length)) return { values: [], target }
-    if (isLeaf[node] === 1) return { values: [value[node]!], target }
-    return {
-      feature: feature[node]!,
-      mode: 'BRANCH_LEQ',
-      threshold: floatAtMost(threshold[node]!),
-      whenTrue: left[node]!,
-      whenFalse: right[node]!,
-      missingTrue: missing[node] === 1,
-    }
-  }
-  ensemble.add(0, nodeOf, value.length)
-}
-
-const histBoosted = (estimator: Estimator, x: Table, graph: TableGraph): { margins: string; outputs: number } => {
-  if (estimator.has('_preprocessor'))
-    estimator.refuse('features of categories cannot be converted. Encode categories first, with OneHotEncoder.')
-  const outputs = estimator.number('n_trees_per_iteration_')
-  const ensemble = new TreeEnsemble(x.columns, outputs)
-  for (const iteration of estimator.list('_predictors')) {
-    if (!Array.isArray(iteration) || iteration.length !== outputs)
-      return estimator.refuse('an iteration does not have one tree for each output.')
-    for (const [target, item] of iteration.entries())
-      addHistTree(ensemble, Estimator.of(item, estimator.reading, 'A tree'), target)
-  }
-  return { margins: sumOf(ensemble, x, graph, estimator.vector('_baseline_prediction', outputs)), outputs }
-}
-
-export const histRegressor: Converter = (estimator, x, graph) => {
-  const { margins } = histBoosted(estimator, x, graph)
-  const isLog = ['poisson', 'gamma'].includes(estimator.text('loss'))
-  return valuesResult(isLog ? graph.node('Exp', [margins]) : margins, 1)
-}
-
-export const histClassifier: Converter = (estimator, x, graph) => {
-  const { margins, outputs } = histBoosted(estimator, x, graph)
-  return byProbability(graph, classesOf(estimator), byMargins(graph, margins, outputs))
 }

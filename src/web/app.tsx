@@ -1,17 +1,16 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { Component, lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { Route, Switch } from 'wouter'
 import { queries } from './api/client.ts'
 import { type Session, useSession } from './api/session.ts'
 import { Live } from './live/live.tsx'
 import { AREAS } from './pages/areas.ts'
 import { PAGES } from './pages/pages.ts'
-import { Empty, Loaded, PageHeader } from './parts/layout.tsx'
-import { Boundary } from './shell/boundary.tsx'
-import { nextPage, takeNextPage } from './shell/next-page.ts'
+import { Empty, Loaded, PageHeader, Problem } from './parts/layout.tsx'
+import { errorOf } from './parts/use-action.ts'
 import { Shell } from './shell/shell.tsx'
 import type { Arrived } from './shell/sign-in-pages.tsx'
-import { takeWayIn } from './shell/way-in.ts'
+import { nextPage, takeNextPage, takeWayIn } from './shell/way-in.ts'
 
 const LOADING = <div role="status" aria-label="Loading" />
 
@@ -19,6 +18,20 @@ const LOADING = <div role="status" aria-label="Loading" />
 const pages = () => import('./shell/sign-in-pages.tsx')
 const Arrival = lazy(() => pages().then((loaded) => ({ default: loaded.Arrival })))
 const SignInPage = lazy(() => pages().then((loaded) => ({ default: loaded.SignInPage })))
+
+/** Keeps a fault of one page to that page. A chunk that is gone (the service was updated) is there after a reload. */
+class Boundary extends Component<{ readonly children: ReactNode }, { readonly error: Error | null }> {
+  override state: { readonly error: Error | null } = { error: null }
+
+  static getDerivedStateFromError(error: unknown): { readonly error: Error } {
+    return { error: errorOf(error) }
+  }
+
+  override render(): ReactNode {
+    if (this.state.error === null) return this.props.children
+    return <Problem error={this.state.error} retry={() => window.location.reload()} />
+  }
+}
 
 const NotFound = () => (
   <>

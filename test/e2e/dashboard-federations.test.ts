@@ -104,7 +104,7 @@ describe.skipIf(!hasBrowser())('federations in the dashboard', () => {
     const tab = await openDashboard(world.baseUrl, `/federations/${id}/analytics`)
     const { page } = tab
     await page.clock.setFixedTime(world.now())
-    await page.getByText('Nothing was asked yet').waitFor()
+    await page.getByText('No question asked yet').waitFor()
     const ask = page.getByRole('button', { name: 'Ask', exact: true })
     await page.getByRole('combobox', { name: 'Variable' }).fill('battery')
     await ask.click()

@@ -48,7 +48,7 @@ describe.skipIf(!hasBrowser())('integrations in the dashboard', () => {
     await page.getByRole('heading', { name: 'hook', level: 1 }).waitFor()
 
     await page.getByRole('button', { name: 'Send a sample' }).click()
-    await page.getByText(/^Taken with 204 after/).waitFor()
+    await page.getByText(/^Accepted with 204 after/).waitFor()
     receiver.state.status = 422
     await page.getByRole('button', { name: 'Send a sample' }).click()
     await page.getByText(/^Not taken with 422 .* not like this$/).waitFor()

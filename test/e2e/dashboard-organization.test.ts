@@ -18,7 +18,7 @@ describe.skipIf(!hasBrowser())('the organization in the dashboard', () => {
     const world = await startWorld({ webFolder })
     const { page, wrong, visit } = await openDashboard(world.baseUrl, '/organization')
     const dialog = page.getByRole('dialog')
-    await page.getByText('Nobody is in this team yet').waitFor()
+    await page.getByText('Nobody is on this team yet').waitFor()
     await page.getByRole('button', { name: 'Invite' }).click()
     await dialog.getByLabel('Email').fill('ada@example.org')
     await dialog.getByLabel('Role').selectOption('viewer')
@@ -34,7 +34,7 @@ describe.skipIf(!hasBrowser())('the organization in the dashboard', () => {
     await expectNoSidewaysScroll(page)
     await page.getByRole('button', { name: 'Remove ada@example.org' }).click()
     await dialog.getByRole('button', { name: 'Remove' }).click()
-    await page.getByText('Nobody is in this team yet').waitFor()
+    await page.getByText('Nobody is on this team yet').waitFor()
 
     await visit('/organization/keys')
     await page.getByText('No key of this kind yet').waitFor()

@@ -211,7 +211,7 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
     await page.getByRole('button', { name: 'Resume job' }).focus()
     await press('Enter')
     const resuming = page.getByRole('dialog', { name: 'Resume this job' })
-    await resuming.getByText(/goes on from the model|begins with its first round/).waitFor()
+    await resuming.getByText(/continues from the model|starts over with its first round/).waitFor()
     await expectAccessible(page)
     await resuming.getByRole('button', { name: 'Resume job' }).focus()
     await press('Enter')
@@ -289,7 +289,7 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
     await showsAll('1 of 3 wanted')
 
     await service.kill()
-    await showsAll('Service not reached, trying again')
+    await showsAll('Cannot reach the service, retrying')
     service = await runService(dataDir, settings)
     await send(1)
     await showsAll('2 of 3 wanted')

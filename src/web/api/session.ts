@@ -3,7 +3,7 @@ import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { ApiError, type components, unwrap } from '../../client/client.ts'
 import type { Scope } from '../../domain/access.ts'
 import { api, queries, Unreachable } from './client.ts'
-import type { AnswerOf } from './paths.ts'
+import type { AnswerOf } from './use-api.ts'
 
 export type Session = AnswerOf<'/api/v1/session'>
 

@@ -3,20 +3,51 @@ import {
   type UseInfiniteQueryResult,
   type UseQueryResult,
   useInfiniteQuery,
+  useQueries,
   useQuery,
 } from '@tanstack/react-query'
-import { unwrap } from '../../client/client.ts'
+import { type paths, unwrap } from '../../client/client.ts'
 import { queries, Unreachable } from './client.ts'
-import type { AnswerOf, ParamsOf, ReadPath } from './paths.ts'
+
+type JsonOf<Operation> = Operation extends {
+  responses: { 200: { content: { 'application/json': infer Body } } }
+}
+  ? Body
+  : never
+
+/** Paths that are read as JSON. */
+type ReadPath = {
+  [Path in keyof paths]: paths[Path] extends { get: infer Operation }
+    ? [JsonOf<Operation>] extends [never]
+      ? never
+      : Path
+    : never
+}[keyof paths]
+
+type OperationOf<Path extends ReadPath> = paths[Path] extends { get: infer Operation } ? Operation : never
+
+export type AnswerOf<Path extends ReadPath> = JsonOf<OperationOf<Path>>
+
+type Part<Operation, Name extends 'path' | 'query'> = Operation extends { parameters: infer Parameters }
+  ? Name extends keyof Parameters
+    ? NonNullable<Parameters[Name]>
+    : never
+  : never
+
+type PathPart<Operation> = [Part<Operation, 'path'>] extends [never] ? object : { path: Part<Operation, 'path'> }
+type QueryPart<Operation> = [Part<Operation, 'query'>] extends [never] ? object : { query?: Part<Operation, 'query'> }
+
+/** What a path is asked with: `{ path: { job_id }, query: { limit } }`, as the API's document has it. */
+type ParamsOf<Path extends ReadPath> = PathPart<OperationOf<Path>> & QueryPart<OperationOf<Path>>
 
 type Values = Readonly<Record<string, unknown>>
 
-/** `/devices/{id}` with `{ path: { id: 'a/b' }, query: { limit: 5 } }` is `/devices/a%2Fb?limit=5`. */
+/** `/devices/{id}` with `{ path: { id: 'a/b' }, query: { limit: 5, q: '' } }` is `/devices/a%2Fb?limit=5`: an empty filter is none. */
 const addressOf = (path: string, { path: names = {}, query = {} }: { path?: Values; query?: Values }): string => {
   const address = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(names[name])))
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query))
-    for (const each of [value].flat()) if (each != null) search.append(name, String(each))
+    for (const each of [value].flat()) if (each != null && each !== '') search.append(name, String(each))
   return search.size === 0 ? address : `${address}?${search}`
 }
 
@@ -40,7 +71,7 @@ export const read = async <Path extends ReadPath>(
   return (await unwrap({ response, data: response.ok ? body : null, error: body })) as AnswerOf<Path>
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   /** False: do not ask yet. */
   readonly enabled?: boolean
   /** Ask again so often, beside what the live stream brings. */
@@ -67,6 +98,18 @@ export const useApi = <Path extends ReadPath>(
     placeholderData: keepPreviousData,
     ...(everyMs !== undefined && { refetchInterval: everyMs }),
   }) as UseQueryResult<AnswerOf<Path>>
+
+/** What the API answers for one path with each of these parameters; undefined until it has. */
+export const useApiAll = <Path extends ReadPath>(
+  path: Path,
+  each: readonly ParamsOf<Path>[],
+): readonly (AnswerOf<Path> | undefined)[] =>
+  useQueries({
+    queries: each.map((params) => ({
+      queryKey: [path, params],
+      queryFn: ({ signal }: { signal: AbortSignal }) => read(path, params, signal),
+    })),
+  }).map(({ data }) => data as AnswerOf<Path> | undefined)
 
 interface KeysetPages {
   /** What `after` asks the next page with; null at the end. */

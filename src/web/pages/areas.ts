@@ -1,21 +1,23 @@
-import { lazy } from 'react'
+import { type ComponentType, lazy } from 'react'
 import { mayNow } from '../api/session.ts'
 import type { LoadedPage } from '../shell/page-entry.ts'
 import { PAGES } from './pages.ts'
 
 const loaded = new Map<string, LoadedPage>()
 
+type Default = { readonly default: ComponentType }
+
 /** React renders at once what such a promise has; a real one it awaits first, and shows meanwhile that something loads. */
-const ready = (area: LoadedPage): Promise<LoadedPage> =>
+const ready = ({ Area }: LoadedPage): Promise<Default> =>
   // biome-ignore lint/suspicious/noThenProperty: it is to be taken for a promise
-  ({ then: (resolve: (area: LoadedPage) => void) => resolve(area) }) as unknown as Promise<LoadedPage>
+  ({ then: (resolve: (area: Default) => void) => resolve({ default: Area }) }) as unknown as Promise<Default>
 
 /** The areas as components that are loaded when they are first shown. */
 export const AREAS = PAGES.map(({ path, load }) => ({
   path,
   Area: lazy(() => {
     const area = loaded.get(path)
-    return area === undefined ? load() : ready(area)
+    return area === undefined ? load().then(({ Area }) => ({ default: Area })) : ready(area)
   }),
 }))
 

@@ -1,7 +1,9 @@
-import { type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react'
+import { type ComponentProps, type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react'
 import { createPortal } from 'react-dom'
 import styles from './dialog.module.css'
+import { Fields, TextField } from './form.tsx'
 import { Button, Problem } from './layout.tsx'
+import { useAction } from './use-action.ts'
 
 interface DialogProps {
   readonly title: string
@@ -9,7 +11,8 @@ interface DialogProps {
   readonly children: ReactNode
 }
 
-const OpenDialog = ({ title, onClose, children }: DialogProps) => {
+/** A dialog over the page, as long as it is rendered; Esc and a click beside it ask to close it. */
+export const Dialog = ({ title, onClose, children }: DialogProps) => {
   const box = useRef<HTMLDialogElement>(null)
   const heading = useId()
   // Closed while it is still in the page: the browser then puts the focus back.
@@ -36,8 +39,19 @@ const OpenDialog = ({ title, onClose, children }: DialogProps) => {
   )
 }
 
-/** A dialog over the page; Esc and a click beside it close it. */
-export const Dialog = ({ open, ...rest }: DialogProps & { readonly open: boolean }) => open && <OpenDialog {...rest} />
+/** A button, and the dialog that it opens. */
+export const DialogButton = ({
+  dialog,
+  ...button
+}: ComponentProps<typeof Button> & { readonly dialog: (close: () => void) => ReactNode }) => {
+  const [open, setOpen] = useState(false)
+  return (
+    <>
+      <Button {...button} onClick={() => setOpen(true)} />
+      {open && dialog(() => setOpen(false))}
+    </>
+  )
+}
 
 interface Sending {
   readonly verb: string
@@ -50,23 +64,14 @@ interface Sending {
 }
 
 /** A form in a dialog, with the two ways out of it. */
-export const SendForm = ({ verb, tone = 'danger', disabled = false, act, onClose, children }: Sending) => {
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<Error | null>(null)
-  const run = (): void => {
-    setBusy(true)
-    setError(null)
-    act().then(onClose, (failure: unknown) => {
-      setBusy(false)
-      setError(failure instanceof Error ? failure : new Error(String(failure)))
-    })
-  }
+export const SendForm = ({ verb, tone = 'primary', disabled = false, act, onClose, children }: Sending) => {
+  const { busy, error, run } = useAction()
   return (
     <form
       className={styles.form}
       onSubmit={(event) => {
         event.preventDefault()
-        if (!busy) run()
+        if (!busy) run(() => act().then(onClose))
       }}
     >
       {children}
@@ -81,24 +86,29 @@ export const SendForm = ({ verb, tone = 'danger', disabled = false, act, onClose
   )
 }
 
+/** A dialog with fields to fill in and send. */
+export const FormDialog = ({ title, children, ...sending }: Sending & { readonly title: string }) => (
+  <Dialog title={title} onClose={sending.onClose}>
+    <SendForm {...sending}>
+      <Fields>{children}</Fields>
+    </SendForm>
+  </Dialog>
+)
+
 /** Asks before something that cannot be undone. `children` say what will happen, and to how many devices; with `name` it has to be typed. */
 export const Confirm = ({
   title,
   name,
+  tone = 'danger',
   children,
   ...sending
 }: Omit<Sending, 'disabled'> & { readonly title: string; readonly name?: string }) => {
   const [typed, setTyped] = useState('')
   return (
-    <Dialog title={title} open onClose={sending.onClose}>
-      <SendForm {...sending} disabled={name !== undefined && typed !== name}>
+    <Dialog title={title} onClose={sending.onClose}>
+      <SendForm {...sending} tone={tone} disabled={name !== undefined && typed !== name}>
         <div>{children}</div>
-        {name !== undefined && (
-          <label className={styles.field}>
-            Type {name} to confirm
-            <input value={typed} onChange={(event) => setTyped(event.target.value)} autoComplete="off" />
-          </label>
-        )}
+        {name !== undefined && <TextField label={`Type ${name} to confirm`} value={typed} onChange={setTyped} />}
       </SendForm>
     </Dialog>
   )

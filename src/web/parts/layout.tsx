@@ -1,7 +1,6 @@
 import { type ComponentProps, type ReactNode, useEffect } from 'react'
 import { Link } from 'wouter'
-import { ApiError } from '../../client/client.ts'
-import { Command } from './copy.tsx'
+import { Command } from './cells.tsx'
 import styles from './layout.module.css'
 
 /** The head of a page: its title, also of the window; a way up; state and actions beside it. */
@@ -54,36 +53,47 @@ export const Panel = ({
   </section>
 )
 
+/** A panel with one sentence, where there is one to say. */
+export const Note = ({ title, text }: { readonly title: string; readonly text: string | null }) =>
+  text !== null && (
+    <Panel title={title}>
+      <p>{text}</p>
+    </Panel>
+  )
+
 /** Panels beside each other where there is room. */
 export const Columns = ({ children }: { readonly children: ReactNode }) => (
   <div className={styles.columns}>{children}</div>
 )
 
-type Entries = readonly (readonly [name: string, value: ReactNode])[]
+type Entry = readonly [name: string, value: ReactNode]
 
-/** Names and values, in columns. */
-export const Facts = ({ entries }: { readonly entries: Entries }) => (
-  <dl className={styles.facts}>
-    {entries.map(([name, value]) => (
-      <div key={name}>
-        <dt>{name}</dt>
-        <dd>{value}</dd>
-      </div>
-    ))}
+const listOf = (className: string | undefined) => (props: { readonly entries: readonly (Entry | false)[] }) => (
+  <dl className={className}>
+    {props.entries
+      .filter((entry) => entry !== false)
+      .map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
   </dl>
 )
+
+/** Names and values, in columns. An entry that does not apply may be false. */
+export const Facts = listOf(styles.facts)
 
 /** A few large numbers in a row. */
-export const Figures = ({ entries }: { readonly entries: Entries }) => (
-  <dl className={styles.figures}>
-    {entries.map(([name, value]) => (
-      <div key={name} className={styles.figure}>
-        <dt>{name}</dt>
-        <dd>{value}</dd>
-      </div>
-    ))}
-  </dl>
-)
+export const Figures = listOf(styles.figures)
+
+/** What the service says of something that it accepted all the same. */
+export const Warnings = ({ texts }: { readonly texts: readonly string[] }) =>
+  texts.map((text) => (
+    <p key={text} className={styles.warning}>
+      {text}
+    </p>
+  ))
 
 export const Quiet = ({ children }: { readonly children: ReactNode }) => (
   <span className={styles.quiet}>{children}</span>
@@ -106,15 +116,10 @@ export const Empty = ({
   </div>
 )
 
-const explain = (error: Error): string => {
-  if (error instanceof ApiError && error.status === 403) return `${error.message}`
-  return error.message
-}
-
 /** What went wrong, in the service's own words, and the way to try again. */
 export const Problem = ({ error, retry }: { readonly error: Error; readonly retry?: () => unknown }) => (
   <div className={styles.problem} role="alert">
-    <span>{explain(error)}</span>
+    <span>{error.message}</span>
     {retry && (
       <Button tone="danger" onClick={() => void retry()}>
         Try again
@@ -123,7 +128,7 @@ export const Problem = ({ error, retry }: { readonly error: Error; readonly retr
   </div>
 )
 
-interface Loadable<Data> {
+export interface Loadable<Data> {
   readonly data: Data | undefined
   readonly error: Error | null
   readonly refetch: () => unknown
@@ -146,7 +151,7 @@ export const Button = ({
   tone,
   className,
   ...rest
-}: ComponentProps<'button'> & { readonly tone?: 'primary' | 'danger' }) => (
+}: ComponentProps<'button'> & { readonly tone?: 'primary' | 'danger' | undefined }) => (
   <button
     type="button"
     {...rest}
@@ -157,34 +162,4 @@ export const Button = ({
 /** The row above a list. */
 export const Filters = ({ children }: { readonly children: ReactNode }) => (
   <search className={styles.filters}>{children}</search>
-)
-
-/** The shell's `/` goes to the field that says `data-search`. */
-export const SearchField = ({ label, ...rest }: ComponentProps<'input'> & { readonly label: string }) => (
-  <input {...rest} type="search" data-search="" aria-label={label} placeholder={label} className={styles.field} />
-)
-
-export const Choice = <Value extends string>({
-  label,
-  value,
-  options,
-  onChange,
-}: {
-  readonly label: string
-  readonly value: Value
-  readonly options: readonly (readonly [value: Value, label: string])[]
-  readonly onChange: (value: Value) => void
-}) => (
-  <select
-    aria-label={label}
-    className={styles.field}
-    value={value}
-    onChange={(event) => onChange(event.target.value as Value)}
-  >
-    {options.map(([option, name]) => (
-      <option key={option} value={option}>
-        {name}
-      </option>
-    ))}
-  </select>
 )

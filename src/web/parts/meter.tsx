@@ -1,4 +1,4 @@
-import type { Tone } from './badge.tsx'
+import type { Tone } from './cells.tsx'
 import styles from './meter.module.css'
 
 /** How much of something: a bar and the words for it. */
@@ -20,7 +20,7 @@ export const Meter = ({
     <div className={styles.meter}>
       <span className="visually-hidden">{label}</span>
       <div className={styles.track} aria-hidden="true">
-        <div className={`${styles.bar} ${styles[tone]}`} style={{ width: `${share * 100}%` }} />
+        <div className={styles.bar} style={{ width: `${share * 100}%`, background: `var(--${tone})` }} />
       </div>
       <span>{text}</span>
     </div>

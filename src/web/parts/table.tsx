@@ -17,16 +17,20 @@ export interface Sorting {
   readonly onChange: (by: string, descending: boolean) => void
 }
 
-interface TableProps<Row> {
+export interface TableProps<Row> {
   /** What the rows are, for screen readers. */
   readonly label: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
-  readonly rowKey: (row: Row) => string
+  /** What tells rows apart: a field, or what is made of the row. */
+  readonly rowKey: (keyof Row & string) | ((row: Row) => string)
   readonly sorting?: Sorting
   /** Called when the end comes into view: brings the next page. */
   readonly onEnd?: (() => unknown) | undefined
 }
+
+const keyOf = <Row,>(rowKey: TableProps<Row>['rowKey'], row: Row): string =>
+  String(typeof rowKey === 'function' ? rowKey(row) : row[rowKey])
 
 const ROW_HEIGHT = 36
 /** Fewer rows cost less than keeping track of them. */
@@ -129,7 +133,7 @@ const LongBody = <Row,>({ columns, rows, rowKey }: TableProps<Row>) => {
       <Spacer height={before} columns={columns.length} />
       {items.map(({ index }) => (
         <Line
-          key={rowKey(rows[index]!)}
+          key={keyOf(rowKey, rows[index]!)}
           row={rows[index]!}
           index={index}
           columns={columns}
@@ -154,7 +158,7 @@ export const Table = <Row,>(props: TableProps<Row>) => {
         ) : (
           <tbody>
             {rows.map((row, index) => (
-              <Line key={rowKey(row)} row={row} index={index} columns={columns} />
+              <Line key={keyOf(rowKey, row)} row={row} index={index} columns={columns} />
             ))}
           </tbody>
         )}

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
-import type { Tone } from './badge.tsx'
-import { Ago } from './now.tsx'
+import { Ago, type Tone } from './cells.tsx'
+import { Strip } from './strip.tsx'
 import styles from './timeline.module.css'
 
 export interface Moment {
@@ -15,7 +15,7 @@ export const Timeline = ({ moments }: { readonly moments: readonly Moment[] }) =
   <ol className={styles.timeline}>
     {moments.map(({ key, tone, text, time }) => (
       <li key={key}>
-        <span className={`${styles.dot} ${styles[tone]}`} />
+        <span className={styles.dot} style={{ background: `var(--${tone === 'idle' ? 'line-strong' : tone})` }} />
         <span>{text}</span>
         <span className={styles.time}>
           <Ago time={time} />
@@ -34,20 +34,17 @@ export interface Stretch {
 
 /** When something happened within a whole, such as a participant's steps within a round. `label` says it in words. */
 export const Span = ({ label, stretches }: { readonly label: string; readonly stretches: readonly Stretch[] }) => (
-  <div className={styles.span}>
-    <svg viewBox="0 0 100 16" preserveAspectRatio="none" role="img" aria-label={label}>
-      <rect x="0" y="7" width="100" height="2" style={{ fill: 'var(--line)' }} />
-      {stretches.map(({ from, to, tone }) => (
-        <rect
-          key={`${from} ${to} ${tone}`}
-          x={from * 100}
-          y="4"
-          width={Math.max(0.8, (to - from) * 100)}
-          height="8"
-          rx="0.6"
-          style={{ fill: `var(--${tone})` }}
-        />
-      ))}
-    </svg>
-  </div>
+  <Strip
+    label={label}
+    height={16}
+    bars={[
+      { from: 0, to: 100, color: 'line', y: [7, 9] },
+      ...stretches.map(({ from, to, tone }) => ({
+        from: from * 100,
+        to: Math.max(to * 100, from * 100 + 0.8),
+        color: tone,
+        y: [4, 12] as const,
+      })),
+    ]}
+  />
 )

@@ -1,7 +1,6 @@
 import { askPasskey, confirmSession, type Session } from '../api/session.ts'
 import { ByProvider } from './provider-sign-in.tsx'
-import { SignInForm } from './sign-in-form.tsx'
-import { TryButton } from './try-button.tsx'
+import { SignInForm, TryButton } from './sign-in-form.tsx'
 
 /** Who is there, still the same person? Asked after a while without use, and before factors are changed. */
 export const ConfirmSession = ({
@@ -12,8 +11,8 @@ export const ConfirmSession = ({
   readonly provider: string | null
 }) => (
   <SignInForm
-    title="Still you?"
-    verb="Go on"
+    title="Confirm it’s you"
+    verb="Continue"
     act={(fields) => confirmSession({ password: String(fields.get('password')) })}
     after={
       <>
@@ -23,8 +22,8 @@ export const ConfirmSession = ({
     }
   >
     <p>
-      You are signed in as {person.email}. You are asked again before you change how you sign in, and, where your
-      organization wants it, after a while without use.
+      You are signed in as {person.email}. You are asked again before you change how you sign in and, if your
+      organization requires it, after a period of inactivity.
     </p>
     <input type="hidden" name="email" autoComplete="username" value={person.email} readOnly />
     <label>

@@ -1,12 +1,14 @@
+import { useEffect } from 'react'
+
 /** What a key does, given the one pressed before it. */
-export type KeyAction =
+type KeyAction =
   | { readonly kind: 'search' }
   | { readonly kind: 'help' }
   | { readonly kind: 'go'; readonly key: string }
   | { readonly kind: 'wait' }
   | null
 
-export interface Pressed {
+interface Pressed {
   readonly key: string
   readonly modified: boolean
   /** In a field, where keys are text. */
@@ -20,4 +22,38 @@ export const actionOf = ({ key, modified, typing }: Pressed, waiting: boolean): 
   if (key === '/') return { kind: 'search' }
   if (key === '?') return { kind: 'help' }
   return key === 'g' ? { kind: 'wait' } : null
+}
+
+const WAIT_MS = 1500
+
+const isField = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+
+const focusSearch = (): boolean => {
+  const field = document.querySelector<HTMLInputElement>('[data-search]')
+  field?.focus()
+  field?.select()
+  return field !== null
+}
+
+/** Listens to the keys of the whole page. */
+export const useKeyboard = (onGo: (key: string) => boolean, onHelp: () => void): void => {
+  useEffect(() => {
+    let waitingUntil = 0
+    const listen = (event: KeyboardEvent): void => {
+      const { key, ctrlKey, metaKey, altKey, target } = event
+      if (key === 'Escape' && isField(target)) (target as HTMLElement).blur()
+      const waiting = Date.now() < waitingUntil
+      const action = actionOf({ key, modified: ctrlKey || metaKey || altKey, typing: isField(target) }, waiting)
+      waitingUntil = action?.kind === 'wait' ? Date.now() + WAIT_MS : 0
+      const isDone =
+        (action?.kind === 'search' && focusSearch()) ||
+        (action?.kind === 'go' && onGo(action.key)) ||
+        action?.kind === 'help'
+      if (action?.kind === 'help') onHelp()
+      if (isDone) event.preventDefault()
+    }
+    window.addEventListener('keydown', listen)
+    return () => window.removeEventListener('keydown', listen)
+  }, [onGo, onHelp])
 }

@@ -2,7 +2,7 @@ import type { ComponentType } from 'react'
 import type { Scope } from '../../domain/access.ts'
 
 export interface LoadedPage {
-  readonly default: ComponentType
+  readonly Area: ComponentType
   /** Asks for what the page shows first, so that it is drawn once. */
   readonly preload?: (may: (scope: Scope) => boolean) => void
 }

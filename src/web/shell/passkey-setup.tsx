@@ -4,6 +4,7 @@ import { unwrap } from '../../client/client.ts'
 import { api } from '../api/client.ts'
 import { TextField } from '../parts/form.tsx'
 import { Button, Problem } from '../parts/layout.tsx'
+import { useAction } from '../parts/use-action.ts'
 import { RecoveryCodeList } from './totp-setup.tsx'
 
 const add = async (name: string): Promise<readonly string[]> => {
@@ -15,18 +16,17 @@ const add = async (name: string): Promise<readonly string[]> => {
 
 /** Adds a passkey; with somebody's first factor come recovery codes. */
 export const PasskeySetup = ({ onDone }: { readonly onDone: () => void }) => {
-  const [busy, setBusy] = useState(false)
   const [codes, setCodes] = useState<readonly string[] | null>(null)
-  const [error, setError] = useState<Error | null>(null)
+  const { busy, error, run } = useAction()
   if (codes !== null) return <RecoveryCodeList codes={codes} onDone={onDone} />
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault()
-    setBusy(true)
-    setError(null)
-    add(String(new FormData(event.currentTarget).get('name')))
-      .then((made) => (made.length === 0 ? onDone() : setCodes(made)))
-      .catch((failure: unknown) => setError(failure instanceof Error ? failure : new Error(String(failure))))
-      .finally(() => setBusy(false))
+    const name = String(new FormData(event.currentTarget).get('name'))
+    run(async () => {
+      const made = await add(name)
+      if (made.length === 0) onDone()
+      else setCodes(made)
+    })
   }
   return (
     <form onSubmit={submit}>

@@ -1,8 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { finishProviderSignIn, leaveForProvider, type SecondFactorStep } from '../api/session.ts'
 import { Loaded, Problem } from '../parts/layout.tsx'
-import { SignInForm } from './sign-in-form.tsx'
-import { TryButton } from './try-button.tsx'
+import { SignInForm, TryButton } from './sign-in-form.tsx'
 
 /** Leaves for the identity provider; for the organization that the form around it names, where it has such a field. */
 export const ByProvider = ({ provider }: { readonly provider: string | null }) => {

@@ -1,8 +1,7 @@
 import { useState } from 'react'
 import { type SecondFactorStep, showSecondFactor, signInByPasskey } from '../api/session.ts'
 import { Button } from '../parts/layout.tsx'
-import { SignInForm } from './sign-in-form.tsx'
-import { TryButton } from './try-button.tsx'
+import { SignInForm, TryButton } from './sign-in-form.tsx'
 
 /** The code of an authenticator app, or one of the recovery codes. */
 export const SecondFactor = ({

@@ -3,15 +3,15 @@ import { Link, useLocation } from 'wouter'
 import { type Session, signOut } from '../api/session.ts'
 import { useLiveMode } from '../live/live.tsx'
 import { Dialog } from '../parts/dialog.tsx'
+import { useKeyboard } from './keyboard.ts'
 import type { PageEntry } from './page-entry.ts'
 import styles from './shell.module.css'
-import { useKeyboard } from './use-keyboard.ts'
 
 const MODES = {
   connecting: 'Connecting',
   live: 'Live',
-  polling: 'Refreshed every 5 s',
-  offline: 'Service not reached, trying again',
+  polling: 'Refreshes every 5 s',
+  offline: 'Cannot reach the service, retrying',
 } as const
 
 const Mark = () => (
@@ -130,9 +130,11 @@ export const Shell = ({
       <main id="main" className={styles.main} tabIndex={-1}>
         {children}
       </main>
-      <Dialog title="Keyboard" open={help} onClose={() => setHelp(false)}>
-        <Keys pages={pages} />
-      </Dialog>
+      {help && (
+        <Dialog title="Keyboard" onClose={() => setHelp(false)}>
+          <Keys pages={pages} />
+        </Dialog>
+      )}
     </div>
   )
 }

@@ -1,5 +1,6 @@
-import { type FormEvent, type ReactNode, useState } from 'react'
+import type { FormEvent, ReactNode } from 'react'
 import { Button, Problem } from '../parts/layout.tsx'
+import { useAction } from '../parts/use-action.ts'
 import styles from './shell.module.css'
 
 /** A form in the middle of the page that sends its fields; what went wrong is said in it. */
@@ -16,16 +17,11 @@ export const SignInForm = ({
   readonly children: ReactNode
   readonly after?: ReactNode
 }) => {
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<Error | null>(null)
+  const { busy, error, run } = useAction()
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault()
-    const form = event.currentTarget
-    setBusy(true)
-    setError(null)
-    act(new FormData(form))
-      .catch((failure: unknown) => setError(failure instanceof Error ? failure : new Error(String(failure))))
-      .finally(() => setBusy(false))
+    const fields = new FormData(event.currentTarget)
+    run(() => act(fields))
   }
   return (
     <main className={styles.signIn}>
@@ -39,5 +35,24 @@ export const SignInForm = ({
         {after}
       </form>
     </main>
+  )
+}
+
+/** A button with something that may fail, which is said below it; it is given the form around it. */
+export const TryButton = ({
+  act,
+  children,
+}: {
+  readonly act: (form: HTMLFormElement | null) => Promise<unknown>
+  readonly children: ReactNode
+}) => {
+  const { busy, error, run } = useAction()
+  return (
+    <>
+      <Button disabled={busy} onClick={({ currentTarget: { form } }) => run(() => act(form))}>
+        {children}
+      </Button>
+      {error && <Problem error={error} />}
+    </>
   )
 }

@@ -1,10 +1,13 @@
-import type { SecondFactorStep, Session } from '../api/session.ts'
+import { checkSession, type SecondFactorStep, type Session, signIn, signOut } from '../api/session.ts'
+import { Button } from '../parts/layout.tsx'
 import { ConfirmSession } from './confirm-session.tsx'
-import { Enroll } from './enroll.tsx'
 import { Invitation } from './invitation.tsx'
+import { PasskeySetup } from './passkey-setup.tsx'
 import { ProviderAnswer } from './provider-sign-in.tsx'
+import styles from './shell.module.css'
 import { SignIn } from './sign-in.tsx'
-import { SignInLink } from './sign-in-link.tsx'
+import { SignInForm } from './sign-in-form.tsx'
+import { TotpSetup } from './totp-setup.tsx'
 import type { WayIn } from './way-in.ts'
 
 /** What the way in has led to: an account to sign in to, a second factor that is due, or a session. */
@@ -12,6 +15,37 @@ export interface Arrived {
   readonly email?: string
   readonly step?: SecondFactorStep | null
 }
+
+/** Asks before a link signs this browser in: whoever made it could be somebody else, who wants it to work for them. */
+const SignInLink = ({ code, onDone }: { readonly code: string; readonly onDone: () => void }) => (
+  <SignInForm
+    title="Sign in this browser?"
+    verb="Sign in"
+    act={async () => {
+      await signIn({ code })
+      onDone()
+    }}
+    after={<Button onClick={onDone}>Not now</Button>}
+  >
+    <p>
+      This link signs the browser in with the key of the person who created it. Continue only if you have just run svc
+      dashboard yourself.
+    </p>
+  </SignInForm>
+)
+
+/** Where the organization requires a second factor, and there is none yet. */
+const Enroll = () => (
+  <main className={styles.signIn}>
+    <section>
+      <h1>Set up a second factor</h1>
+      <p>Your organization requires one before you continue.</p>
+      <TotpSetup onDone={() => void checkSession()} />
+      <PasskeySetup onDone={() => void checkSession()} />
+      <Button onClick={() => void signOut()}>Sign out</Button>
+    </section>
+  </main>
+)
 
 export const Arrival = ({ way, onDone }: { readonly way: WayIn; readonly onDone: (arrived: Arrived) => void }) => {
   switch (way.kind) {

@@ -1,11 +1,10 @@
 import { useState } from 'react'
 import { type SecondFactorStep, signIn, signInByPasskey } from '../api/session.ts'
-import { Command } from '../parts/copy.tsx'
+import { Command } from '../parts/cells.tsx'
 import { Button } from '../parts/layout.tsx'
 import { ByProvider } from './provider-sign-in.tsx'
 import { SecondFactor } from './second-factor.tsx'
-import { SignInForm } from './sign-in-form.tsx'
-import { TryButton } from './try-button.tsx'
+import { SignInForm, TryButton } from './sign-in-form.tsx'
 
 /** Takes a key once, and trades it for a session: the key is kept nowhere. */
 const ByKey = ({ provider, onOther }: { readonly provider: string | null; readonly onOther: () => void }) => (

@@ -1,10 +1,11 @@
 import { type FormEvent, useState } from 'react'
 import { type components, unwrap } from '../../client/client.ts'
 import { api } from '../api/client.ts'
-import { CopyButton } from '../parts/copy.tsx'
+import { CopyButton } from '../parts/cells.tsx'
 import { TextField } from '../parts/form.tsx'
 import { Button, Problem } from '../parts/layout.tsx'
 import { QrCode } from '../parts/qr-code.tsx'
+import { useAction } from '../parts/use-action.ts'
 
 type Secret = components['schemas']['TotpSecret']
 
@@ -17,7 +18,9 @@ export const RecoveryCodeList = ({
   readonly onDone: () => void
 }) => (
   <>
-    <p>Keep these recovery codes where you find them without your phone. Each works once. They are shown only here.</p>
+    <p>
+      Keep these recovery codes where you can find them without your phone. Each works once. They are shown only here.
+    </p>
     <p>
       {codes.map((code) => (
         <span key={code}>
@@ -27,7 +30,7 @@ export const RecoveryCodeList = ({
       <CopyButton text={codes.join('\n')} what="recovery codes" />
     </p>
     <Button tone="primary" onClick={onDone}>
-      I have kept them
+      I have saved them
     </Button>
   </>
 )
@@ -36,11 +39,7 @@ export const RecoveryCodeList = ({
 export const TotpSetup = ({ onDone }: { readonly onDone: () => void }) => {
   const [secret, setSecret] = useState<Secret | null>(null)
   const [codes, setCodes] = useState<readonly string[] | null>(null)
-  const [error, setError] = useState<Error | null>(null)
-  const run = (work: () => Promise<void>): void => {
-    setError(null)
-    work().catch((failure: unknown) => setError(failure instanceof Error ? failure : new Error(String(failure))))
-  }
+  const { error, run } = useAction()
   const begin = async (): Promise<void> => setSecret(await unwrap(await api.POST('/api/v1/account/totp')))
   const confirm = async (code: string): Promise<void> => {
     const { recovery_codes } = await unwrap(await api.POST('/api/v1/account/totp/confirm', { body: { code } }))

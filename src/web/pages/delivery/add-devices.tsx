@@ -1,12 +1,11 @@
 import { useDeferredValue, useState } from 'react'
-import { api } from '../../api/client.ts'
+import { api, write } from '../../api/client.ts'
 import { useApi } from '../../api/use-api.ts'
-import { write } from '../../api/write.ts'
-import { Dialog, SendForm } from '../../parts/dialog.tsx'
-import { CheckField, Fields, Outcome, TextField } from '../../parts/form.tsx'
+import { FormDialog } from '../../parts/dialog.tsx'
+import { CheckField, Outcome, TextField } from '../../parts/form.tsx'
 import { Loaded, Quiet } from '../../parts/layout.tsx'
 import { plural } from '../../text/format.ts'
-import styles from './groups.module.css'
+import styles from './delivery.module.css'
 import type { Group } from './types.ts'
 
 const SHOWN = 50
@@ -19,54 +18,41 @@ export const AddDevices = ({ group, onClose }: { readonly group: Group; readonly
   const found = useApi('/api/v1/fleet/devices', { query: { q, limit: SHOWN, sort: 'device_id', order: 'asc' } })
   const toggle = (id: string, isChosen: boolean): void =>
     setChosen(isChosen ? [...chosen, id] : chosen.filter((each) => each !== id))
+  const params = { path: { group_id: group.id } }
   return (
-    <Dialog title={`Add devices to ${group.name}`} open onClose={onClose}>
-      <SendForm
-        verb={`Add ${plural(chosen.length, 'device')}`}
-        tone="primary"
-        disabled={chosen.length === 0}
-        onClose={onClose}
-        act={() =>
-          write(
-            api.POST('/api/v1/device-groups/{group_id}/devices', {
-              params: { path: { group_id: group.id } },
-              body: { device_ids: [...chosen] },
-            }),
-          )
-        }
-      >
-        <Fields>
-          <TextField
-            label="Search devices"
-            type="search"
-            value={text}
-            onChange={(event) => setText(event.target.value)}
-          />
-          <Loaded query={found}>
-            {({ devices, next }) => (
-              <>
-                <div className={styles.choices}>
-                  {devices.length === 0 && <Quiet>No device matches.</Quiet>}
-                  {devices.map(({ id, device_id, platform }) => (
-                    <CheckField
-                      key={id}
-                      label={
-                        <>
-                          {device_id} <Quiet>{platform}</Quiet>
-                        </>
-                      }
-                      checked={chosen.includes(device_id)}
-                      onChange={(isChosen) => toggle(device_id, isChosen)}
-                    />
-                  ))}
-                </div>
-                {next !== null && <Quiet>{`The first ${SHOWN}; search for others.`}</Quiet>}
-              </>
-            )}
-          </Loaded>
-          {chosen.length > 0 && <Outcome>{chosen.join(', ')}</Outcome>}
-        </Fields>
-      </SendForm>
-    </Dialog>
+    <FormDialog
+      title={`Add devices to ${group.name}`}
+      verb={`Add ${plural(chosen.length, 'device')}`}
+      disabled={chosen.length === 0}
+      onClose={onClose}
+      act={() =>
+        write(api.POST('/api/v1/device-groups/{group_id}/devices', { params, body: { device_ids: [...chosen] } }))
+      }
+    >
+      <TextField label="Search devices" type="search" value={text} onChange={setText} />
+      <Loaded query={found}>
+        {({ devices, next }) => (
+          <>
+            <div className={styles.choices}>
+              {devices.length === 0 && <Quiet>No device matches.</Quiet>}
+              {devices.map(({ id, device_id, platform }) => (
+                <CheckField
+                  key={id}
+                  label={
+                    <>
+                      {device_id} <Quiet>{platform}</Quiet>
+                    </>
+                  }
+                  checked={chosen.includes(device_id)}
+                  onChange={(isChosen) => toggle(device_id, isChosen)}
+                />
+              ))}
+            </div>
+            {next !== null && <Quiet>{`The first ${SHOWN}; search for others.`}</Quiet>}
+          </>
+        )}
+      </Loaded>
+      {chosen.length > 0 && <Outcome>{chosen.join(', ')}</Outcome>}
+    </FormDialog>
   )
 }

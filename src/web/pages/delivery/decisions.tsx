@@ -1,11 +1,12 @@
 import { Link } from 'wouter'
 import { useApi } from '../../api/use-api.ts'
-import { Badge, type Tone } from '../../parts/badge.tsx'
-import { Empty, Loaded, Panel, Quiet } from '../../parts/layout.tsx'
-import { Ago } from '../../parts/now.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { Ago, Badge, type Tone } from '../../parts/cells.tsx'
+import { Empty, Loaded, Quiet } from '../../parts/layout.tsx'
+import { TablePanel } from '../../parts/list-page.tsx'
+import { Strip } from '../../parts/strip.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { measure, plural } from '../../text/format.ts'
-import styles from './decisions.module.css'
+import styles from './delivery.module.css'
 import type { Decision } from './types.ts'
 
 type Comparison = Decision['comparisons'][number]
@@ -21,19 +22,17 @@ const Interval = ({ metric, interval, margin, finding }: Comparison) => {
   const to = Math.max(interval.upper, bad, 0)
   const room = (to - from || 1) * 0.1
   const place = (value: number): number => ((value - from + room) / (to - from + 2 * room || 1)) * 100
-  const label = `Difference of ${metric} between ${measure(interval.lower)} and ${measure(interval.upper)}; the margin is ${measure(bad)}`
+  const mark = (value: number) => ({ from: place(value) - 0.25, to: place(value) + 0.25 })
   return (
-    <svg className={styles.interval} viewBox="0 0 100 16" preserveAspectRatio="none" role="img" aria-label={label}>
-      <rect x={place(0) - 0.25} y="2" width="0.5" height="12" style={{ fill: 'var(--line-strong)' }} />
-      <rect x={place(bad) - 0.25} y="0" width="0.5" height="16" style={{ fill: 'var(--bad)' }} />
-      <rect
-        x={place(interval.lower)}
-        y="6"
-        width={Math.max(0.5, place(interval.upper) - place(interval.lower))}
-        height="4"
-        style={{ fill: `var(--${FINDINGS[finding]})` }}
-      />
-    </svg>
+    <Strip
+      label={`Difference of ${metric} between ${measure(interval.lower)} and ${measure(interval.upper)}; the margin is ${measure(bad)}`}
+      height={16}
+      bars={[
+        { ...mark(0), color: 'line-strong', y: [2, 14] },
+        { ...mark(bad), color: 'bad' },
+        { from: place(interval.lower), to: place(interval.upper), color: FINDINGS[finding], y: [6, 10] },
+      ]}
+    />
   )
 }
 
@@ -49,37 +48,40 @@ const Measured = ({ comparison }: { readonly comparison: Comparison }) => (
   </div>
 )
 
-const columns = (modelId: string): readonly Column<Decision>[] => [
-  {
-    name: 'Round',
-    cell: ({ round_id, round_number }) => <Link href={`/training/rounds/${round_id}`}>{`Round ${round_number}`}</Link>,
-  },
-  { name: 'Version', cell: ({ version }) => version },
-  { name: 'Decision', cell: ({ status }) => <Badge state={status} tone={TONES[status]} /> },
-  {
-    name: 'Measured',
-    cell: ({ comparisons }) => (
-      <div className={styles.comparisons}>
-        {comparisons.map((comparison) => (
-          <Measured key={comparison.metric} comparison={comparison} />
-        ))}
-      </div>
-    ),
-  },
-  { name: 'Reason', cell: ({ reason }) => reason ?? 'Devices of the canary still measure.' },
-  {
-    name: 'Rollouts',
-    cell: ({ canary_rollout_id, promotion_rollout_id }) => (
-      <>
-        {canary_rollout_id !== null && <Link href={`/delivery/rollouts/${modelId}/${canary_rollout_id}`}>canary</Link>}{' '}
-        {promotion_rollout_id !== null && (
-          <Link href={`/delivery/rollouts/${modelId}/${promotion_rollout_id}`}>promotion</Link>
-        )}
-      </>
-    ),
-  },
-  { name: 'Decided', number: true, cell: ({ decided_at, created_at }) => <Ago time={decided_at ?? created_at} /> },
-]
+const columns = (modelId: string): readonly Column<Decision>[] => {
+  const rolloutLink = (id: string | null, text: string) =>
+    id !== null && <Link href={`/delivery/rollouts/${modelId}/${id}`}>{text}</Link>
+  return [
+    {
+      name: 'Round',
+      cell: ({ round_id, round_number }) => (
+        <Link href={`/training/rounds/${round_id}`}>{`Round ${round_number}`}</Link>
+      ),
+    },
+    { name: 'Version', cell: ({ version }) => version },
+    { name: 'Decision', cell: ({ status }) => <Badge state={status} tone={TONES[status]} /> },
+    {
+      name: 'Measured',
+      cell: ({ comparisons }) => (
+        <div className={styles.comparison}>
+          {comparisons.map((comparison) => (
+            <Measured key={comparison.metric} comparison={comparison} />
+          ))}
+        </div>
+      ),
+    },
+    { name: 'Reason', cell: ({ reason }) => reason ?? 'Canary devices are still measuring.' },
+    {
+      name: 'Rollouts',
+      cell: ({ canary_rollout_id, promotion_rollout_id }) => (
+        <>
+          {rolloutLink(canary_rollout_id, 'canary')} {rolloutLink(promotion_rollout_id, 'promotion')}
+        </>
+      ),
+    },
+    { name: 'Decided', number: true, cell: ({ decided_at, created_at }) => <Ago time={decided_at ?? created_at} /> },
+  ]
+}
 
 /** What a policy decided about each round, and why. */
 export const Decisions = ({ modelId }: { readonly modelId: string }) => {
@@ -88,18 +90,21 @@ export const Decisions = ({ modelId }: { readonly modelId: string }) => {
     query: { limit: 100 },
   })
   return (
-    <Panel title="Decisions" aside={query.data && plural(query.data.total, 'decision')} flush>
-      <Loaded query={query}>
-        {({ decisions }) =>
-          decisions.length === 0 ? (
-            <Empty title="Nothing decided yet" command="svc train start my-model --rounds 10">
-              The next round that is trained from this model is tried on the canary:
+    <Loaded query={query}>
+      {({ decisions, total }) => (
+        <TablePanel
+          title="Decisions"
+          aside={plural(total, 'decision')}
+          columns={columns(modelId)}
+          rows={decisions}
+          rowKey="id"
+          empty={
+            <Empty title="No decisions yet" command="svc train start my-model --rounds 10">
+              The next round trained from this model is tried on the canary first:
             </Empty>
-          ) : (
-            <Table label="Decisions" columns={columns(modelId)} rows={decisions} rowKey={({ id }) => id} />
-          )
-        }
-      </Loaded>
-    </Panel>
+          }
+        />
+      )}
+    </Loaded>
   )
 }

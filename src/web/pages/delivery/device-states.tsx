@@ -1,67 +1,51 @@
-import type { Tone } from '../../parts/badge.tsx'
+import type { Tone } from '../../parts/cells.tsx'
 import { Panel, Quiet } from '../../parts/layout.tsx'
+import { Strip } from '../../parts/strip.tsx'
 import { count, words } from '../../text/format.ts'
-import styles from './rollout.module.css'
-
-const TONES: Readonly<Record<string, Tone>> = {
-  active: 'good',
-  ready: 'busy',
-  verifying: 'busy',
-  downloading: 'busy',
-  failed: 'bad',
-  assigned: 'idle',
-  waiting: 'idle',
-}
-
-export const stateTone = (state: string): Tone => TONES[state] ?? 'idle'
+import styles from './delivery.module.css'
 
 /** Shades tell states of one tone apart in the bar; the words below say which is which. */
-const OPACITY: Readonly<Record<string, number>> = { downloading: 0.45, verifying: 0.7, waiting: 0.5 }
-const ORDER = ['active', 'ready', 'verifying', 'downloading', 'assigned', 'waiting', 'failed']
+const STATES: Readonly<Record<string, readonly [tone: Tone, opacity: number]>> = {
+  active: ['good', 1],
+  ready: ['busy', 1],
+  verifying: ['busy', 0.7],
+  downloading: ['busy', 0.45],
+  assigned: ['idle', 1],
+  waiting: ['idle', 0.5],
+  failed: ['bad', 1],
+}
+
+export const stateTone = (state: string): Tone => STATES[state]?.[0] ?? 'idle'
 
 /** How many devices are in each state, as one bar. */
 export const DeviceStates = ({ counts }: { readonly counts: Readonly<Record<string, number>> }) => {
-  const entries = ORDER.map((state) => [state, counts[state] ?? 0] as const).filter(([, devices]) => devices > 0)
-  const total = entries.reduce((sum, [, devices]) => sum + devices, 0)
-  let x = 0
+  const entries = Object.entries(STATES).flatMap(([state, [color, opacity]]) => {
+    const devices = counts[state] ?? 0
+    return devices > 0 ? [{ state, color, opacity, devices }] : []
+  })
+  const total = entries.reduce((sum, { devices }) => sum + devices, 0)
+  let to = 0
+  const bars = entries.map(({ color, opacity, devices }) => {
+    const from = to
+    to += (devices / total) * 100
+    return { from, to, color, opacity }
+  })
   return (
     <Panel title="Devices by state" aside={`${count(total)} in all`}>
       {total === 0 ? (
         <Quiet>It has reached no device yet.</Quiet>
       ) : (
         <>
-          <svg
-            className={styles.bar}
-            viewBox="0 0 100 12"
-            preserveAspectRatio="none"
-            role="img"
-            aria-label={entries.map(([state, devices]) => `${devices} ${words(state)}`).join(', ')}
-          >
-            {entries.map(([state, devices]) => {
-              const from = x
-              x += (devices / total) * 100
-              return (
-                <rect
-                  key={state}
-                  x={from}
-                  y="0"
-                  width={x - from}
-                  height="12"
-                  style={{ fill: `var(--${stateTone(state)})`, opacity: OPACITY[state] ?? 1 }}
-                />
-              )
-            })}
-          </svg>
+          <Strip
+            label={entries.map(({ state, devices }) => `${devices} ${words(state)}`).join(', ')}
+            height={12}
+            bars={bars}
+          />
           <ul className={styles.legend}>
-            {entries.map(([state, devices]) => (
+            {entries.map(({ state, color, opacity, devices }) => (
               <li key={state}>
                 <svg width="10" height="10" aria-hidden="true">
-                  <rect
-                    width="10"
-                    height="10"
-                    rx="2"
-                    style={{ fill: `var(--${stateTone(state)})`, opacity: OPACITY[state] ?? 1 }}
-                  />
+                  <rect width="10" height="10" rx="2" style={{ fill: `var(--${color})`, opacity }} />
                 </svg>
                 {words(state)} <strong>{count(devices)}</strong>
               </li>

@@ -1,6 +1,6 @@
-import { toneOf } from '../../parts/badge.tsx'
 import { Panel, Quiet } from '../../parts/layout.tsx'
 import { Timeline } from '../../parts/timeline.tsx'
+import { planTone } from './plan-badge.tsx'
 
 const SAID: Readonly<Record<string, string>> = {
   create: 'Created',
@@ -35,12 +35,12 @@ export const Events = ({ events }: { readonly events: readonly PlanEvent[] }) =>
       moments={events
         .map(({ at, event, status, percentage, reason, actor }, index) => ({
           key: `${index}`,
-          tone: event === 'fail_health' ? ('warn' as const) : status === 'active' ? ('busy' as const) : toneOf(status),
+          tone: event === 'fail_health' ? ('warn' as const) : planTone(status),
           text: (
             <>
               {SAID[event] ?? event}
               {percentage !== null && ` at ${percentage} %`}{' '}
-              <Quiet>{actor === null ? 'by itself' : 'by a person'}</Quiet>
+              <Quiet>{actor === null ? 'automatically' : 'by a person'}</Quiet>
               {reason !== null && <p>{reason}</p>}
             </>
           ),

@@ -1,16 +1,15 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { api } from '../../api/client.ts'
+import { api, write } from '../../api/client.ts'
 import { useSession } from '../../api/session.ts'
 import { useApi } from '../../api/use-api.ts'
-import { write } from '../../api/write.ts'
-import { Dialog, SendForm } from '../../parts/dialog.tsx'
-import { Fields, TextField } from '../../parts/form.tsx'
-import { Aside, Button, Empty, Filters, Loaded, PageHeader, Panel, Quiet } from '../../parts/layout.tsx'
-import { Ago } from '../../parts/now.tsx'
-import { PAGE, Pager } from '../../parts/pager.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
-import { count, plural } from '../../text/format.ts'
+import { Ago } from '../../parts/cells.tsx'
+import { DialogButton, FormDialog } from '../../parts/dialog.tsx'
+import { TextField } from '../../parts/form.tsx'
+import { Empty } from '../../parts/layout.tsx'
+import { ListPage, pageQuery } from '../../parts/list-page.tsx'
+import type { Column } from '../../parts/table.tsx'
+import { count } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import type { Group } from './types.ts'
 
@@ -30,79 +29,53 @@ const CreateGroup = ({ org, onClose }: { readonly org: string; readonly onClose:
   const [name, setName] = useState('')
   const [description, setDescription] = useState('')
   return (
-    <Dialog title="Create a group" open onClose={onClose}>
-      <SendForm
-        verb="Create"
-        tone="primary"
-        onClose={onClose}
-        act={() => write(api.POST('/api/v1/device-groups', { body: { org_id: org, name, description } }))}
-      >
-        <Fields>
-          <TextField
-            label="Name"
-            required
-            maxLength={255}
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-          />
-          <TextField
-            label="Description"
-            maxLength={1000}
-            value={description}
-            onChange={(event) => setDescription(event.target.value)}
-          />
-        </Fields>
-      </SendForm>
-    </Dialog>
+    <FormDialog
+      title="Create a group"
+      verb="Create"
+      onClose={onClose}
+      act={() => write(api.POST('/api/v1/device-groups', { body: { org_id: org, name, description } }))}
+    >
+      <TextField label="Name" required maxLength={255} value={name} onChange={setName} />
+      <TextField label="Description" maxLength={1000} value={description} onChange={setDescription} />
+    </FormDialog>
   )
 }
 
-/** Named sets of devices, for rollouts, deployments and policies to aim at. */
+/** Named sets of devices, for rollouts, deployments and policies to target. */
 export const GroupsPage = () => {
   const session = useSession()
   const [state, change] = usePageState(DEFAULTS)
-  const [creating, setCreating] = useState(false)
   const own = session.data?.org_id ?? null
   const org = own ?? state.org
-  const query = useApi(
-    '/api/v1/device-groups',
-    { query: { org_id: org, limit: PAGE, offset: (state.page - 1) * PAGE } },
-    { enabled: org !== '' },
-  )
   return (
-    <>
-      <PageHeader title="Groups">
-        <Aside>
-          <Quiet>{query.data && plural(query.data.total, 'group')}</Quiet>
-          <Button tone="primary" onClick={() => setCreating(true)}>
-            Create group
-          </Button>
-        </Aside>
-      </PageHeader>
-      <Filters>
-        {own === null && (
-          <TextField
-            label="Organization"
-            value={state.org}
-            onChange={(event) => change({ org: event.target.value, page: 1 })}
-          />
-        )}
-        <Pager page={state.page} total={query.data?.total ?? 0} onChange={(page) => change({ page })} />
-      </Filters>
-      <Loaded query={query}>
-        {({ groups }) => (
-          <Panel title="All groups" flush>
-            {groups.length === 0 ? (
-              <Empty title="No group yet" command="svc groups create canaries">
-                A rollout or a policy can be aimed at a group of devices. Create one here, or with:
-              </Empty>
-            ) : (
-              <Table label="Groups" columns={COLUMNS} rows={groups} rowKey={({ id }) => id} />
-            )}
-          </Panel>
-        )}
-      </Loaded>
-      {creating && <CreateGroup org={org} onClose={() => setCreating(false)} />}
-    </>
+    <ListPage
+      title="Groups"
+      noun="group"
+      query={useApi(
+        '/api/v1/device-groups',
+        { query: { org_id: org, ...pageQuery(state.page) } },
+        { enabled: org !== '' },
+      )}
+      actions={
+        <DialogButton tone="primary" dialog={(close) => <CreateGroup org={org} onClose={close} />}>
+          Create group
+        </DialogButton>
+      }
+      filters={
+        own === null && (
+          <TextField label="Organization" value={state.org} onChange={(typed) => change({ org: typed, page: 1 })} />
+        )
+      }
+      page={state.page}
+      onPage={(page) => change({ page })}
+      columns={COLUMNS}
+      rows={({ groups }) => groups}
+      rowKey="id"
+      empty={
+        <Empty title="No group yet" command="svc groups create canaries">
+          A rollout or a policy can target a group of devices. Create one here, or with:
+        </Empty>
+      }
+    />
   )
 }

@@ -1,21 +1,18 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { PLATFORMS } from '../../../domain/device.ts'
-import { api } from '../../api/client.ts'
-import type { AnswerOf } from '../../api/paths.ts'
-import { useApi } from '../../api/use-api.ts'
-import { write } from '../../api/write.ts'
-import { Badge, type Tone } from '../../parts/badge.tsx'
-import { Command } from '../../parts/copy.tsx'
-import { FieldRow, SelectField } from '../../parts/form.tsx'
+import { useNamedModels } from '../../api/choices.ts'
+import { api, write } from '../../api/client.ts'
+import { type AnswerOf, useApi } from '../../api/use-api.ts'
+import { Badge, Command, type Tone, useNow } from '../../parts/cells.tsx'
+import { choices, FieldRow, Fields, SelectField } from '../../parts/form.tsx'
 import { Button, PageHeader, Panel, Problem, Quiet } from '../../parts/layout.tsx'
 import { Meter } from '../../parts/meter.tsx'
-import { useNow } from '../../parts/now.tsx'
 import { QrCode } from '../../parts/qr-code.tsx'
+import { useAction } from '../../parts/use-action.ts'
 import { duration } from '../../text/format.ts'
-import { deviceHref } from '../../url/device-href.ts'
-import styles from './pairing.module.css'
-import { NAMED_ONLY } from './types.ts'
+import { deviceHref } from '../../url/hrefs.ts'
+import styles from './delivery.module.css'
 
 type Pairing = AnswerOf<'/api/v1/pairings/{pairing_id}'>
 interface Made {
@@ -67,7 +64,7 @@ const Shown = ({ made, again }: { readonly made: Made; readonly again: () => voi
         <div className={isOpen ? '' : styles.used}>
           <QrCode text={address} label={`QR code that opens ${address}`} />
         </div>
-        <div className={styles.steps}>
+        <Fields>
           <p className={styles.code}>{made.code}</p>
           {pairing && (
             <p role="status">
@@ -78,7 +75,7 @@ const Shown = ({ made, again }: { readonly made: Made; readonly again: () => voi
           {isOpen && (
             <>
               <p>Scan it with the phone’s camera, or enter the code in the app. On a computer:</p>
-              <Command>{`svc pair ${made.code}`}</Command>
+              <Command>{`svc pair ${made.code} --api-base ${window.location.origin}`}</Command>
             </>
           )}
           {isOpen && LOOPBACK.test(window.location.hostname) && (
@@ -95,7 +92,7 @@ const Shown = ({ made, again }: { readonly made: Made; readonly again: () => voi
             )}{' '}
             <Button onClick={again}>Make another code</Button>
           </p>
-        </div>
+        </Fields>
       </div>
     </Panel>
   )
@@ -103,20 +100,19 @@ const Shown = ({ made, again }: { readonly made: Made; readonly again: () => voi
 
 /** Brings one device in: by a code that a person carries from this screen to it. */
 export const PairingPage = () => {
-  const models = useApi('/api/v1/models', { query: { limit: 100, ...NAMED_ONLY } })
+  const names = useNamedModels().map(({ id, name }) => name ?? id)
   const [model, setModel] = useState('')
-  const [platform, setPlatform] = useState<(typeof PLATFORMS)[number] | ''>('')
+  const [platform, setPlatform] = useState('')
   const [made, setMade] = useState<Made | null>(null)
-  const [error, setError] = useState<Error | null>(null)
+  const { error, run } = useAction()
   const create = async (): Promise<void> => {
-    setError(null)
-    const body = { ...(model !== '' && { model_name: model }), ...(platform !== '' && { platform }) }
+    const body = {
+      ...(model !== '' && { model_name: model }),
+      ...(platform !== '' && { platform: platform as (typeof PLATFORMS)[number] }),
+    }
     const { pairing_id, code } = await write(api.POST('/api/v1/pairings', { body }))
     setMade({ id: pairing_id, code })
   }
-  const choices = (models.data?.models ?? [])
-    .filter(({ round_id }) => round_id === null)
-    .map(({ id, name }) => [name ?? id, name ?? id] as const)
   return (
     <>
       <PageHeader title="Pairing" />
@@ -125,30 +121,36 @@ export const PairingPage = () => {
       ) : (
         <Panel title="Pair a device">
           <form
-            className={styles.steps}
             onSubmit={(event) => {
               event.preventDefault()
-              create().catch(setError)
+              run(create)
             }}
           >
-            <p>
-              A code registers one device within five minutes, without a key on it, and may bring it a model at once.
-            </p>
-            <FieldRow>
-              <SelectField label="It gets" value={model} options={[['', 'No model'], ...choices]} onChange={setModel} />
-              <SelectField
-                label="Only a device of"
-                value={platform}
-                options={[['', 'Any platform'], ...PLATFORMS.map((name) => [name, name] as const)]}
-                onChange={setPlatform}
-              />
-            </FieldRow>
-            {error && <Problem error={error} />}
-            <p>
-              <Button type="submit" tone="primary">
-                Make a code
-              </Button>
-            </p>
+            <Fields>
+              <p>
+                A code registers one device within five minutes, without a key on it, and can send it a model at once.
+              </p>
+              <FieldRow>
+                <SelectField
+                  label="Model to send"
+                  value={model}
+                  options={choices('No model', names)}
+                  onChange={setModel}
+                />
+                <SelectField
+                  label="Only this platform"
+                  value={platform}
+                  options={choices('Any platform', PLATFORMS)}
+                  onChange={setPlatform}
+                />
+              </FieldRow>
+              {error && <Problem error={error} />}
+              <p>
+                <Button type="submit" tone="primary">
+                  Make a code
+                </Button>
+              </p>
+            </Fields>
           </form>
         </Panel>
       )}

@@ -1,13 +1,12 @@
-import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import type { AnswerOf } from '../../api/paths.ts'
-import { useApi } from '../../api/use-api.ts'
-import { Badge } from '../../parts/badge.tsx'
-import { Aside, Choice, Empty, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
-import { Ago } from '../../parts/now.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { useNamedModels } from '../../api/choices.ts'
+import { type AnswerOf, useApi } from '../../api/use-api.ts'
+import { Ago, Badge } from '../../parts/cells.tsx'
+import { Choice } from '../../parts/form.tsx'
+import { Empty } from '../../parts/layout.tsx'
+import { ListPage } from '../../parts/list-page.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { duration, percent } from '../../text/format.ts'
-import { NAMED_ONLY } from './types.ts'
 
 type Listed = AnswerOf<'/api/v1/policies'>['policies'][number]
 
@@ -15,14 +14,14 @@ export const PolicyBadge = ({ enabled }: { readonly enabled: boolean }) => (
   <Badge state={enabled ? 'enabled' : 'switched off'} tone={enabled ? 'good' : 'idle'} />
 )
 
+const hrefOf = (model: string): string => `/delivery/policies/${encodeURIComponent(model)}`
+
 const COLUMNS: readonly Column<Listed>[] = [
   {
     name: 'Model',
-    cell: ({ model_id, model_name }) => (
-      <Link href={`/delivery/policies/${encodeURIComponent(model_name ?? model_id)}`}>{model_name ?? model_id}</Link>
-    ),
+    cell: ({ model_id, model_name: name }) => <Link href={hrefOf(name ?? model_id)}>{name ?? model_id}</Link>,
   },
-  { name: 'Status', cell: ({ enabled }) => <PolicyBadge enabled={enabled} /> },
+  { name: 'Status', cell: PolicyBadge },
   { name: 'Canary', number: true, cell: ({ canary_percentage }) => `${canary_percentage} %` },
   { name: 'Observed for', number: true, cell: ({ observe_minutes }) => duration(observe_minutes * 60_000) },
   { name: 'Accuracy may drop', number: true, cell: ({ max_accuracy_drop }) => percent(max_accuracy_drop) },
@@ -32,46 +31,32 @@ const COLUMNS: readonly Column<Listed>[] = [
 
 const SetForModel = () => {
   const [, navigate] = useLocation()
-  const models = useApi('/api/v1/models', { query: { limit: 100, ...NAMED_ONLY } })
-  const [chosen] = useState('')
-  const names = (models.data?.models ?? [])
-    .filter(({ round_id }) => round_id === null)
-    .map(({ id, name }) => name ?? id)
-  if (names.length === 0) return null
+  const models = useNamedModels()
+  if (models.length === 0) return null
   return (
     <Choice
       label="Set a policy for a model"
-      value={chosen}
-      options={[['', 'Set a policy for…'], ...names.map((name) => [name, name] as const)]}
-      onChange={(name) => name !== '' && navigate(`/delivery/policies/${encodeURIComponent(name)}`)}
+      value=""
+      options={[['', 'Set a policy for…'], ...models.map(({ id, name }) => [name ?? id, name ?? id] as const)]}
+      onChange={(name) => name !== '' && navigate(hrefOf(name))}
     />
   )
 }
 
-/** Which models deliver what training learned by themselves, and under which conditions. */
-export const PoliciesPage = () => {
-  const query = useApi('/api/v1/policies', {})
-  return (
-    <>
-      <PageHeader title="Policies">
-        <Aside>
-          <SetForModel />
-        </Aside>
-      </PageHeader>
-      <Loaded query={query}>
-        {({ policies }) => (
-          <Panel title="All policies" flush>
-            {policies.length === 0 ? (
-              <Empty title="No policy yet" command="svc policies set my-model --enable">
-                With a policy, what a training round learned is tried on a few devices, and promoted or rolled back by
-                what they measure:
-              </Empty>
-            ) : (
-              <Table label="Policies" columns={COLUMNS} rows={policies} rowKey={({ model_id }) => model_id} />
-            )}
-          </Panel>
-        )}
-      </Loaded>
-    </>
-  )
-}
+/** Which models deliver training results automatically, and under which conditions. */
+export const PoliciesPage = () => (
+  <ListPage
+    title="Policies"
+    query={useApi('/api/v1/policies', {})}
+    actions={<SetForModel />}
+    columns={COLUMNS}
+    rows={({ policies }) => policies}
+    rowKey="model_id"
+    empty={
+      <Empty title="No policy yet" command="svc policies set my-model --enable">
+        With a policy, the result of each training round is tried on a few devices, then promoted or rolled back by what
+        they measure:
+      </Empty>
+    }
+  />
+)

@@ -1,9 +1,8 @@
 import { useState } from 'react'
-import { api } from '../../api/client.ts'
+import { api, write } from '../../api/client.ts'
 import { useApi } from '../../api/use-api.ts'
-import { write } from '../../api/write.ts'
-import { Dialog, SendForm } from '../../parts/dialog.tsx'
-import { CheckField, FieldRow, Fields, NumberField, Outcome } from '../../parts/form.tsx'
+import { FormDialog } from '../../parts/dialog.tsx'
+import { CheckField, FieldRow, NumberField, Outcome } from '../../parts/form.tsx'
 import { plural } from '../../text/format.ts'
 import type { Policy } from './types.ts'
 
@@ -43,55 +42,46 @@ export const PolicyForm = ({
     onChange: (value: number) => change({ [name]: value }),
   })
   const share = (name: 'max_accuracy_drop' | 'max_loss_increase') => ({
+    unit: '%',
+    min: 0,
+    max: 100,
+    step: 'any',
     value: toPercent(requested[name]),
     onChange: (value: number) => change({ [name]: value / 100 }),
   })
   const canary = Math.round(((fleet.data?.total ?? 0) * requested.canary_percentage) / 100)
+  const first = policy?.canary_group_id == null ? `about ${plural(canary, 'device')}` : 'the canary group'
+  const params = { path: { model_id: modelId } }
   return (
-    <Dialog title={policy === undefined ? 'Set a policy' : 'Change the policy'} open onClose={onClose}>
-      <SendForm
-        verb="Save"
-        tone="primary"
-        onClose={onClose}
-        act={() =>
-          write(
-            api.PUT('/api/v1/models/{model_id}/policy', { params: { path: { model_id: modelId } }, body: requested }),
-          )
-        }
-      >
-        <Fields>
-          <CheckField
-            label="Enabled: act on what training learns"
-            checked={requested.enabled}
-            onChange={(enabled) => change({ enabled })}
-          />
-          <FieldRow>
-            <NumberField label="Canary" unit="% of devices" min={1} max={100} {...number('canary_percentage')} />
-            <NumberField label="Observe for" unit="min" min={0.01} step="any" {...number('observe_minutes')} />
-            <NumberField label="Reports needed" min={2} {...number('min_reports')} />
-          </FieldRow>
-          <FieldRow>
-            <NumberField
-              label="Accuracy may drop"
-              unit="%"
-              min={0}
-              max={100}
-              step="any"
-              {...share('max_accuracy_drop')}
-            />
-            <NumberField label="Loss may grow" unit="%" min={0} max={100} step="any" {...share('max_loss_increase')} />
-          </FieldRow>
-          <FieldRow>
-            <NumberField label="Then steps of" unit="%" min={1} max={100} {...number('increment_step')} />
-            <NumberField label="Every" unit="min" min={0.01} step="any" {...number('step_interval_minutes')} />
-          </FieldRow>
-          <Outcome>
-            {requested.enabled
-              ? `Each finished round goes to ${policy?.canary_group_id == null ? `about ${plural(canary, 'device')} first` : 'the canary group first'}, and on to the others only if it is no worse there.`
-              : 'Nothing is delivered by itself.'}
-          </Outcome>
-        </Fields>
-      </SendForm>
-    </Dialog>
+    <FormDialog
+      title={policy === undefined ? 'Set a policy' : 'Change the policy'}
+      verb="Save"
+      onClose={onClose}
+      act={() => write(api.PUT('/api/v1/models/{model_id}/policy', { params, body: requested }))}
+    >
+      <CheckField
+        label="Enabled: act on training results"
+        checked={requested.enabled}
+        onChange={(enabled) => change({ enabled })}
+      />
+      <FieldRow>
+        <NumberField label="Canary" unit="% of devices" min={1} max={100} {...number('canary_percentage')} />
+        <NumberField label="Observe for" unit="min" min={0.01} step="any" {...number('observe_minutes')} />
+        <NumberField label="Reports needed" min={2} {...number('min_reports')} />
+      </FieldRow>
+      <FieldRow>
+        <NumberField label="Accuracy may drop" {...share('max_accuracy_drop')} />
+        <NumberField label="Loss may grow" {...share('max_loss_increase')} />
+      </FieldRow>
+      <FieldRow>
+        <NumberField label="Then steps of" unit="%" min={1} max={100} {...number('increment_step')} />
+        <NumberField label="Every" unit="min" min={0.01} step="any" {...number('step_interval_minutes')} />
+      </FieldRow>
+      <Outcome>
+        {requested.enabled
+          ? `Each finished round goes to ${first} first, and to the others only if it is no worse there.`
+          : 'Nothing is delivered automatically.'}
+      </Outcome>
+    </FormDialog>
   )
 }

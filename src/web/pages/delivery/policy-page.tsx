@@ -1,11 +1,9 @@
-import { useState } from 'react'
 import { ApiError } from '../../../client/client.ts'
-import { api } from '../../api/client.ts'
+import { api, write } from '../../api/client.ts'
 import { useApi } from '../../api/use-api.ts'
-import { write } from '../../api/write.ts'
-import { Confirm } from '../../parts/dialog.tsx'
-import { Aside, Button, Empty, Facts, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
-import { Ago } from '../../parts/now.tsx'
+import { Ago } from '../../parts/cells.tsx'
+import { Confirm, DialogButton } from '../../parts/dialog.tsx'
+import { Aside, Empty, Facts, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
 import { duration, percent } from '../../text/format.ts'
 import { Decisions } from './decisions.tsx'
 import { PolicyBadge } from './policies-page.tsx'
@@ -15,11 +13,14 @@ import type { Policy } from './types.ts'
 const Settings = ({ policy }: { readonly policy: Policy }) => (
   <Panel title="What it does">
     <p>
-      {`What a round learned goes to ${policy.canary_percentage} % of the ${policy.canary_group_id === null ? 'devices' : 'canary group'} for at most ${duration(
-        policy.observe_minutes * 60_000,
-      )}. It is promoted once it is shown, with ${percent(policy.confidence_level, 0)} confidence, to lose no more than ${percent(
-        policy.max_accuracy_drop,
-      )} accuracy and to have no more than ${percent(policy.max_loss_increase)} more loss; otherwise it is rolled back.`}
+      {`The result of a round goes to ${policy.canary_percentage} % of the ${
+        policy.canary_group_id === null ? 'devices' : 'canary group'
+      } for at most ${duration(policy.observe_minutes * 60_000)}. It is promoted once it is shown, with ${percent(
+        policy.confidence_level,
+        0,
+      )} confidence, to lose no more than ${percent(policy.max_accuracy_drop)} accuracy and to have no more than ${percent(
+        policy.max_loss_increase,
+      )} more loss; otherwise it is rolled back.`}
     </p>
     <br />
     <Facts
@@ -37,29 +38,44 @@ const isMissing = (error: Error | null): boolean => error instanceof ApiError &&
 
 /** The policy of one model, and its decision records. */
 export const PolicyPage = ({ modelId }: { readonly modelId: string }) => {
-  const query = useApi('/api/v1/models/{model_id}/policy', { path: { model_id: modelId } })
-  const [dialog, setDialog] = useState<'edit' | 'delete' | null>(null)
-  const close = (): void => setDialog(null)
+  const params = { path: { model_id: modelId } }
+  const query = useApi('/api/v1/models/{model_id}/policy', params)
   const policy = isMissing(query.error) ? undefined : query.data
   return (
     <>
       <PageHeader title={`Policy of ${modelId}`} up={{ href: '/delivery/policies', label: 'Policies' }}>
         {policy && <PolicyBadge enabled={policy.enabled} />}
         <Aside>
-          <Button tone="primary" onClick={() => setDialog('edit')}>
+          <DialogButton
+            tone="primary"
+            dialog={(close) => <PolicyForm modelId={modelId} policy={policy} onClose={close} />}
+          >
             {policy === undefined ? 'Set a policy' : 'Change'}
-          </Button>
+          </DialogButton>
           {policy && (
-            <Button tone="danger" onClick={() => setDialog('delete')}>
+            <DialogButton
+              tone="danger"
+              dialog={(close) => (
+                <Confirm
+                  title={`Delete the policy of ${modelId}?`}
+                  verb="Delete"
+                  name={modelId}
+                  onClose={close}
+                  act={() => write(api.DELETE('/api/v1/models/{model_id}/policy', { params }))}
+                >
+                  Its decisions are deleted too. A canary in progress stays as it is: no device changes its version.
+                </Confirm>
+              )}
+            >
               Delete
-            </Button>
+            </DialogButton>
           )}
         </Aside>
       </PageHeader>
       {isMissing(query.error) ? (
         <Panel title="Policy">
           <Empty title="This model has no policy">
-            Nothing of it is delivered by itself. Set one, and the next round is.
+            None of its results are delivered automatically. Set a policy, and the next round’s result is.
           </Empty>
         </Panel>
       ) : (
@@ -71,18 +87,6 @@ export const PolicyPage = ({ modelId }: { readonly modelId: string }) => {
             </>
           )}
         </Loaded>
-      )}
-      {dialog === 'edit' && <PolicyForm modelId={modelId} policy={policy} onClose={close} />}
-      {dialog === 'delete' && (
-        <Confirm
-          title={`Delete the policy of ${modelId}?`}
-          verb="Delete"
-          name={modelId}
-          onClose={close}
-          act={() => write(api.DELETE('/api/v1/models/{model_id}/policy', { params: { path: { model_id: modelId } } }))}
-        >
-          Its decisions are deleted too. A canary that is under way stays as it is: no device changes its version.
-        </Confirm>
       )}
     </>
   )

@@ -1,24 +1,22 @@
 import { Link } from 'wouter'
 import { useApi } from '../../api/use-api.ts'
-import { Badge } from '../../parts/badge.tsx'
-import { Id } from '../../parts/copy.tsx'
-import { Aside, Columns, Facts, Loaded, PageHeader, Panel, Quiet } from '../../parts/layout.tsx'
-import { Ago } from '../../parts/now.tsx'
+import { Ago, Id } from '../../parts/cells.tsx'
+import { DetailPage } from '../../parts/detail-page.tsx'
+import { Columns, Facts, Loaded, Panel, Quiet, Warnings } from '../../parts/layout.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { count, duration } from '../../text/format.ts'
+import { modelHref } from '../../url/hrefs.ts'
+import styles from './delivery.module.css'
 import { DeviceStates } from './device-states.tsx'
 import { DeviceTable } from './device-table.tsx'
 import { Events } from './events.tsx'
-import styles from './rollout.module.css'
+import { PlanBadge } from './plan-badge.tsx'
 import { RolloutActions } from './rollout-actions.tsx'
 import { Health } from './rollout-health.tsx'
 import { Headline, StageTrack } from './rollout-stages.tsx'
-import { rolloutTone } from './rollouts-page.tsx'
 import { stagesOf } from './stages.ts'
-import type { Rollout } from './types.ts'
+import { REPORTS, type Rollout } from './types.ts'
 
-/** What devices report comes on no stream: there may be thousands in a second. */
-const REPORTS = { everyMs: 3000 } as const
 const MAX_DEVICES = 500
 const MAX_EVENTS = 1000
 
@@ -27,36 +25,44 @@ const REASONS: readonly Column<Rollout['failures'][number]>[] = [
   { name: 'Devices', number: true, cell: ({ devices }) => count(devices) },
 ]
 
-const Settings = ({ rollout }: { readonly rollout: Rollout }) => (
-  <Panel title="Rollout">
-    <Facts
-      entries={[
-        [
-          'Model',
-          <Link key="model" href={`/models/${encodeURIComponent(rollout.model_name ?? rollout.model_id)}`}>
-            {rollout.model_name ?? rollout.model_id}
-          </Link>,
-        ],
-        ['Version', rollout.version],
-        [
-          'Devices',
-          rollout.group_id === null ? (
-            'every device'
-          ) : (
-            <Link key="group" href={`/delivery/groups/${rollout.group_id}`}>
-              a group
-            </Link>
-          ),
-        ],
-        ['Steps', `${rollout.increment_step} % every ${duration(rollout.step_interval_minutes * 60_000)}`],
-        ['Up to', `${rollout.target_percentage} %`],
-        ['Started', <Ago key="started" time={rollout.started_at} />],
-        ...(rollout.ended_at === null ? [] : [['Ended', <Ago key="ended" time={rollout.ended_at} />] as const]),
-        ['Rollout id', <Id key="id" id={rollout.rollout_id} />],
-      ]}
-    />
-  </Panel>
-)
+const Settings = ({ rollout }: { readonly rollout: Rollout }) => {
+  const model = rollout.model_name ?? rollout.model_id
+  return (
+    <Panel title="Rollout">
+      <Facts
+        entries={[
+          [
+            'Model',
+            <Link key="model" href={modelHref(model)}>
+              {model}
+            </Link>,
+          ],
+          ['Version', rollout.version],
+          [
+            'Devices',
+            rollout.group_id === null ? (
+              'every device'
+            ) : (
+              <Link key="group" href={`/delivery/groups/${rollout.group_id}`}>
+                a group
+              </Link>
+            ),
+          ],
+          ['Steps', `${rollout.increment_step} % every ${duration(rollout.step_interval_minutes * 60_000)}`],
+          ['Up to', `${rollout.target_percentage} %`],
+          ['Started', <Ago key="started" time={rollout.started_at} />],
+          rollout.ended_at !== null && ['Ended', <Ago key="ended" time={rollout.ended_at} />],
+          ['Rollout id', <Id key="id" id={rollout.rollout_id} />],
+        ]}
+      />
+    </Panel>
+  )
+}
+
+const useDevices = (path: { readonly model_id: string; readonly rollout_id: string }) => {
+  const params = { path, query: { limit: MAX_DEVICES } }
+  return useApi('/api/v1/models/{model_id}/rollouts/{rollout_id}/devices', params, REPORTS)
+}
 
 const Body = ({ rollout, reached }: { readonly rollout: Rollout; readonly reached: number }) => {
   const path = { model_id: rollout.model_id, rollout_id: rollout.rollout_id }
@@ -64,14 +70,7 @@ const Body = ({ rollout, reached }: { readonly rollout: Rollout; readonly reache
     path,
     query: { limit: MAX_EVENTS },
   })
-  const devices = useApi(
-    '/api/v1/models/{model_id}/rollouts/{rollout_id}/devices',
-    {
-      path,
-      query: { limit: MAX_DEVICES },
-    },
-    REPORTS,
-  )
+  const devices = useDevices(path)
   const events = history.data?.events ?? []
   const stages = stagesOf(rollout, events)
   const reports = Object.values(rollout.reports).reduce((sum, of) => sum + of, 0)
@@ -79,9 +78,7 @@ const Body = ({ rollout, reached }: { readonly rollout: Rollout; readonly reache
     <>
       {rollout.warnings.length > 0 && (
         <Panel title="Attention">
-          {rollout.warnings.map((warning) => (
-            <p key={warning}>{warning}</p>
-          ))}
+          <Warnings texts={rollout.warnings} />
         </Panel>
       )}
       <Panel title="Stages">
@@ -90,25 +87,23 @@ const Body = ({ rollout, reached }: { readonly rollout: Rollout; readonly reache
         </p>
         <StageTrack stages={stages} />
       </Panel>
-      <div className={styles.below}>
-        <Columns>
-          <Health rollout={rollout} />
-          <DeviceStates counts={{ ...rollout.reports, assigned: Math.max(0, reached - reports) }} />
-        </Columns>
-        {rollout.failures.length > 0 && (
-          <Panel title="Why devices failed" flush>
-            <Table
-              label="Reasons of failure"
-              columns={REASONS}
-              rows={rollout.failures}
-              rowKey={({ reason }) => reason ?? ''}
-            />
-          </Panel>
-        )}
-        <Loaded query={devices}>{(data) => <DeviceTable devices={data.devices} total={data.total} />}</Loaded>
-        <Events events={events} />
-        <Settings rollout={rollout} />
-      </div>
+      <Columns>
+        <Health rollout={rollout} />
+        <DeviceStates counts={{ ...rollout.reports, assigned: Math.max(0, reached - reports) }} />
+      </Columns>
+      {rollout.failures.length > 0 && (
+        <Panel title="Why devices failed" flush>
+          <Table
+            label="Reasons of failure"
+            columns={REASONS}
+            rows={rollout.failures}
+            rowKey={({ reason }) => reason ?? ''}
+          />
+        </Panel>
+      )}
+      <Loaded query={devices}>{(data) => <DeviceTable devices={data.devices} total={data.total} />}</Loaded>
+      <Events events={events} />
+      <Settings rollout={rollout} />
     </>
   )
 }
@@ -116,27 +111,17 @@ const Body = ({ rollout, reached }: { readonly rollout: Rollout; readonly reache
 /** One rollout: where it is, what is next, whether its devices are well, and what can be done. */
 export const RolloutPage = ({ modelId, rolloutId }: { readonly modelId: string; readonly rolloutId: string }) => {
   const path = { model_id: modelId, rollout_id: rolloutId }
-  const query = useApi('/api/v1/models/{model_id}/rollouts/{rollout_id}', { path }, REPORTS)
-  const devices = useApi(
-    '/api/v1/models/{model_id}/rollouts/{rollout_id}/devices',
-    {
-      path,
-      query: { limit: MAX_DEVICES },
-    },
-    REPORTS,
-  )
-  const rollout = query.data
-  const reached = devices.data?.total ?? 0
+  const reached = useDevices(path).data?.total ?? 0
   return (
-    <>
-      <PageHeader
-        title={rollout ? `${rollout.model_name ?? 'Model'} ${rollout.version}` : 'Rollout'}
-        up={{ href: '/delivery', label: 'Rollouts' }}
-      >
-        {rollout && <Badge state={rollout.status} tone={rolloutTone(rollout.status)} />}
-        <Aside>{rollout && <RolloutActions rollout={rollout} devices={reached} />}</Aside>
-      </PageHeader>
-      <Loaded query={query}>{(loaded) => <Body rollout={loaded} reached={reached} />}</Loaded>
-    </>
+    <DetailPage
+      query={useApi('/api/v1/models/{model_id}/rollouts/{rollout_id}', { path }, REPORTS)}
+      title={({ model_name, version }) => `${model_name ?? 'Model'} ${version}`}
+      loading="Rollout"
+      up={['/delivery', 'Rollouts']}
+      badge={PlanBadge}
+      actions={(rollout) => <RolloutActions rollout={rollout} devices={reached} />}
+    >
+      {(rollout) => <Body rollout={rollout} reached={reached} />}
+    </DetailPage>
   )
 }

@@ -1,7 +1,7 @@
 import { Fragment } from 'react'
-import { Ago, useNow } from '../../parts/now.tsx'
+import { Ago, useNow } from '../../parts/cells.tsx'
 import { duration, percent, plural, relative } from '../../text/format.ts'
-import styles from './rollout.module.css'
+import styles from './delivery.module.css'
 import { type Stage, visibleStages } from './stages.ts'
 import type { Rollout } from './types.ts'
 
@@ -42,7 +42,7 @@ export const Headline = ({ rollout, next }: { readonly rollout: Rollout; readonl
   if (status === 'rolled_back') {
     return (
       <>
-        <strong>{`Rolled back at ${percentage} %.`}</strong> {reason ?? 'Its devices get what they had before.'}
+        <strong>{`Rolled back at ${percentage} %.`}</strong> {reason ?? 'Its devices return to their previous version.'}
       </>
     )
   }

@@ -1,35 +1,29 @@
 import { Link } from 'wouter'
 import { useApi } from '../../api/use-api.ts'
-import { Badge, type Tone, toneOf } from '../../parts/badge.tsx'
-import { Aside, Choice, Empty, Filters, Loaded, PageHeader, Panel, Quiet } from '../../parts/layout.tsx'
+import { Ago } from '../../parts/cells.tsx'
+import { Choice, choices } from '../../parts/form.tsx'
+import { Empty, Quiet } from '../../parts/layout.tsx'
+import { ListPage, pageQuery } from '../../parts/list-page.tsx'
 import { Meter } from '../../parts/meter.tsx'
-import { Ago } from '../../parts/now.tsx'
-import { PAGE, Pager } from '../../parts/pager.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
-import { plural, words } from '../../text/format.ts'
+import type { Column } from '../../parts/table.tsx'
 import { usePageState } from '../../url/use-page-state.ts'
+import { PlanBadge, planTone } from './plan-badge.tsx'
 import type { ListedRollout } from './types.ts'
 
 const DEFAULTS = { status: '', page: 1 }
 
-const STATUSES = [
-  ['', 'Any status'],
-  ...(['active', 'paused', 'pending', 'completed', 'rolled_back'] as const).map((name) => [name, words(name)] as const),
-] as const
-
-/** A rollout that is active is at work, where an active device is well. */
-export const rolloutTone = (status: string): Tone => (status === 'active' ? 'busy' : toneOf(status))
+const STATUSES = choices('Any status', ['active', 'paused', 'pending', 'completed', 'rolled_back'])
 
 const COLUMNS: readonly Column<ListedRollout>[] = [
   {
     name: 'Rollout',
     cell: ({ model_id, rollout_id, model_name, version }) => (
-      <Link
-        href={`/delivery/rollouts/${model_id}/${rollout_id}`}
-      >{`${model_name ?? model_id.slice(0, 8)} ${version}`}</Link>
+      <Link href={`/delivery/rollouts/${model_id}/${rollout_id}`}>
+        {`${model_name ?? model_id.slice(0, 8)} ${version}`}
+      </Link>
     ),
   },
-  { name: 'Status', cell: ({ status }) => <Badge state={status} tone={rolloutTone(status)} /> },
+  { name: 'Status', cell: PlanBadge },
   {
     name: 'Devices',
     cell: ({ percentage, target_percentage, status }) => (
@@ -38,7 +32,7 @@ const COLUMNS: readonly Column<ListedRollout>[] = [
         value={percentage}
         max={Math.max(1, target_percentage)}
         text={`${percentage} % of ${target_percentage} %`}
-        tone={rolloutTone(status)}
+        tone={planTone(status)}
       />
     ),
   },
@@ -54,46 +48,34 @@ const COLUMNS: readonly Column<ListedRollout>[] = [
 
 export const RolloutsPage = () => {
   const [{ status, page }, change] = usePageState(DEFAULTS)
-  const query = useApi('/api/v1/rollouts', {
-    query: {
-      limit: PAGE,
-      offset: (page - 1) * PAGE,
-      ...(status !== '' && { status: status as ListedRollout['status'] }),
-    },
-  })
+  const query = { ...pageQuery(page), status: status as ListedRollout['status'] }
   return (
-    <>
-      <PageHeader title="Rollouts">
-        <Aside>
-          <Quiet>{query.data && plural(query.data.total, 'rollout')}</Quiet>
-        </Aside>
-      </PageHeader>
-      <Filters>
+    <ListPage
+      title="Rollouts"
+      noun="rollout"
+      query={useApi('/api/v1/rollouts', { query })}
+      filters={
         <Choice
           label="Status"
-          value={status as (typeof STATUSES)[number][0]}
+          value={status}
           options={STATUSES}
           onChange={(value) => change({ status: value, page: 1 })}
         />
-        <Pager page={page} total={query.data?.total ?? 0} onChange={(next) => change({ page: next })} />
-      </Filters>
-      <Loaded query={query}>
-        {({ rollouts }) => (
-          <Panel title="All rollouts" flush>
-            {rollouts.length === 0 ? (
-              <Empty
-                title={status === '' ? 'No rollout yet' : 'No rollout has this status'}
-                command="svc deploy my-model --rollout 10"
-              >
-                A rollout brings a version to a growing part of the fleet, for as long as health holds. Start one from a
-                model’s page, or with:
-              </Empty>
-            ) : (
-              <Table label="Rollouts" columns={COLUMNS} rows={rollouts} rowKey={({ rollout_id }) => rollout_id} />
-            )}
-          </Panel>
-        )}
-      </Loaded>
-    </>
+      }
+      page={page}
+      onPage={(next) => change({ page: next })}
+      columns={COLUMNS}
+      rows={({ rollouts }) => rollouts}
+      rowKey="rollout_id"
+      empty={
+        <Empty
+          title={status === '' ? 'No rollout yet' : 'No rollout has this status'}
+          command="svc deploy my-model --rollout 10"
+        >
+          A rollout brings a version to a growing share of the fleet while it stays healthy. Start one from a model’s
+          page, or with:
+        </Empty>
+      }
+    />
   )
 }

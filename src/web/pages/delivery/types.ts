@@ -1,4 +1,4 @@
-import type { AnswerOf } from '../../api/paths.ts'
+import type { AnswerOf } from '../../api/use-api.ts'
 
 export type ListedRollout = AnswerOf<'/api/v1/rollouts'>['rollouts'][number]
 export type Rollout = AnswerOf<'/api/v1/models/{model_id}/rollouts/{rollout_id}'>
@@ -8,5 +8,5 @@ export type Policy = AnswerOf<'/api/v1/models/{model_id}/policy'>
 export type Decision = AnswerOf<'/api/v1/models/{model_id}/policy/decisions'>['decisions'][number]
 export type Group = AnswerOf<'/api/v1/device-groups'>['groups'][number]
 
-/** What single rounds have made is left out, by the service where it can. */
-export const NAMED_ONLY = { round_models: false }
+/** What devices report comes on no stream: there may be thousands in a second. */
+export const REPORTS = { everyMs: 3000 } as const

@@ -1,9 +1,9 @@
 import { useMemo } from 'react'
-import type { AnswerOf } from '../../api/paths.ts'
-import { useApi } from '../../api/use-api.ts'
+import { type AnswerOf, useApi } from '../../api/use-api.ts'
 import { Curve } from '../../parts/curve.tsx'
 import { Loaded, Panel } from '../../parts/layout.tsx'
 import { count } from '../../text/format.ts'
+import { type DeviceName, deviceParams } from './use-device-rounds.ts'
 
 type History = AnswerOf<'/api/v1/devices/{device_id}/heartbeats'>
 
@@ -16,18 +16,10 @@ const ByTime = ({ from, slot_seconds, counts }: History) => {
 }
 
 /** When its heartbeats came: 0 is a time of silence. */
-export const DeviceHeartbeats = ({
-  device,
-}: {
-  readonly device: { readonly device_id: string; readonly org_id: string | null }
-}) => {
-  const history = useApi(
-    '/api/v1/devices/{device_id}/heartbeats',
-    { path: { device_id: device.device_id }, query: { ...(device.org_id !== null && { org_id: device.org_id }) } },
-    { everyMs: 60_000 },
-  )
+export const DeviceHeartbeats = ({ device }: { readonly device: DeviceName }) => {
+  const history = useApi('/api/v1/devices/{device_id}/heartbeats', deviceParams(device), { everyMs: 60_000 })
   return (
-    <Panel title="Heartbeats" aside="in each quarter of an hour of the last day">
+    <Panel title="Heartbeats" aside="per 15 minutes of the last day">
       <Loaded query={history}>{(data) => <ByTime {...data} />}</Loaded>
     </Panel>
   )

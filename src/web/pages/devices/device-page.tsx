@@ -1,21 +1,18 @@
 import { Link } from 'wouter'
 import { ApiError } from '../../../client/client.ts'
-import type { AnswerOf } from '../../api/paths.ts'
-import { useApi } from '../../api/use-api.ts'
-import { Badge } from '../../parts/badge.tsx'
-import { Id } from '../../parts/copy.tsx'
+import { type AnswerOf, useApi } from '../../api/use-api.ts'
+import { Ago, Badge, Id } from '../../parts/cells.tsx'
 import { Columns, Empty, Facts, Loaded, PageHeader, Panel, Quiet } from '../../parts/layout.tsx'
-import { Ago } from '../../parts/now.tsx'
 import { Timeline } from '../../parts/timeline.tsx'
 import { measure } from '../../text/format.ts'
-import { deviceHref } from '../../url/device-href.ts'
+import { deviceHref } from '../../url/hrefs.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import { DeviceGroups } from './device-groups.tsx'
 import { DeviceHeartbeats } from './device-heartbeats.tsx'
 import { DeviceRounds } from './device-rounds.tsx'
 import { DeviceVersions } from './device-versions.tsx'
 import { momentsOf } from './moments.ts'
-import { useDeviceRounds } from './use-device-rounds.ts'
+import { deviceParams, useDeviceRounds } from './use-device-rounds.ts'
 
 type Device = AnswerOf<'/api/v1/fleet/devices'>['devices'][number]
 
@@ -40,10 +37,7 @@ const Values = ({ title, values, none }: { title: string; values: Record<string,
 }
 
 const Assignments = ({ device }: { readonly device: Device }) => {
-  const assignments = useApi('/api/v1/devices/{device_id}/assignments', {
-    path: { device_id: device.device_id },
-    query: { ...(device.org_id !== null && { org_id: device.org_id }) },
-  })
+  const assignments = useApi('/api/v1/devices/{device_id}/assignments', deviceParams(device))
   return (
     <Panel title="Assigned versions">
       <Loaded query={assignments}>
@@ -73,14 +67,8 @@ const REPORTS = { everyMs: 5000 } as const
 
 /** What it did: the versions it ran, the rounds it took part in, and all of that by time. */
 const Past = ({ device }: { readonly device: Device }) => {
-  const reports = useApi(
-    '/api/v1/devices/{device_id}/reports',
-    {
-      path: { device_id: device.device_id },
-      query: { ...(device.org_id !== null && { org_id: device.org_id }), limit: 100 },
-    },
-    REPORTS,
-  )
+  const { path, query } = deviceParams(device)
+  const reports = useApi('/api/v1/devices/{device_id}/reports', { path, query: { ...query, limit: 100 } }, REPORTS)
   const rounds = useDeviceRounds(device)
   return (
     <Loaded query={reports}>
@@ -122,7 +110,7 @@ export const DevicePage = ({ deviceId }: { readonly deviceId: string }) => {
   const [{ org }] = usePageState(DEFAULTS)
   const query = useApi('/api/v1/devices/{device_id}', {
     path: { device_id: deviceId },
-    query: { ...(org !== '' && { org_id: org }) },
+    query: { org_id: org },
   })
   const isAmbiguous = query.error instanceof ApiError && query.error.status === 409
   return (
@@ -149,8 +137,8 @@ export const DevicePage = ({ deviceId }: { readonly deviceId: string }) => {
                 />
               </Panel>
               <Columns>
-                <Values title="Metrics" values={device.metrics} none="Its heartbeats have reported none." />
-                <Values title="Capabilities" values={device.capabilities} none="It has described none." />
+                <Values title="Metrics" values={device.metrics} none="Its heartbeats report none." />
+                <Values title="Capabilities" values={device.capabilities} none="It reports none." />
               </Columns>
               <DeviceHeartbeats device={device} />
               <Assignments device={device} />

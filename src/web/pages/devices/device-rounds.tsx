@@ -1,7 +1,6 @@
 import { Link } from 'wouter'
-import { Badge } from '../../parts/badge.tsx'
+import { Ago, Badge } from '../../parts/cells.tsx'
 import { Empty, Loaded, Panel, Quiet } from '../../parts/layout.tsx'
-import { Ago } from '../../parts/now.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import type { RoundOfDevice, useDeviceRounds } from './use-device-rounds.ts'
 
@@ -21,7 +20,7 @@ const COLUMNS: readonly Column<RoundOfDevice>[] = [
 
 /** The latest rounds of the device's organization: whether it took part, and why or why not. */
 export const DeviceRounds = ({ rounds }: { readonly rounds: ReturnType<typeof useDeviceRounds> }) => (
-  <Panel title="Part in the latest rounds" flush>
+  <Panel title="Participation in the latest rounds" flush>
     <Loaded query={rounds.query}>
       {() =>
         rounds.rows.length === 0 ? (

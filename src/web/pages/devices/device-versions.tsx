@@ -1,10 +1,11 @@
 import { Link } from 'wouter'
-import type { AnswerOf } from '../../api/paths.ts'
-import { Badge, type Tone } from '../../parts/badge.tsx'
-import { Empty, Panel } from '../../parts/layout.tsx'
-import { Ago } from '../../parts/now.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import type { AnswerOf } from '../../api/use-api.ts'
+import { Ago, Badge, type Tone } from '../../parts/cells.tsx'
+import { Empty } from '../../parts/layout.tsx'
+import { TablePanel } from '../../parts/list-page.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { measure, shortId } from '../../text/format.ts'
+import { modelHref } from '../../url/hrefs.ts'
 
 export type DeviceReport = AnswerOf<'/api/v1/devices/{device_id}/reports'>['reports'][number]
 
@@ -32,7 +33,7 @@ const COLUMNS: readonly Column<DeviceReport>[] = [
       report.model_id === null ? (
         versionName(report)
       ) : (
-        <Link href={`/models/${encodeURIComponent(report.model_name ?? report.model_id)}`}>{versionName(report)}</Link>
+        <Link href={modelHref(report.model_name ?? report.model_id)}>{versionName(report)}</Link>
       ),
   },
   { name: 'State', cell: ({ state }) => <Badge state={state} tone={reportTone(state)} /> },
@@ -44,13 +45,16 @@ const COLUMNS: readonly Column<DeviceReport>[] = [
 
 /** The versions that the device was given and what it said of each, newest first. */
 export const DeviceVersions = ({ reports }: { readonly reports: readonly DeviceReport[] }) => (
-  <Panel title="Versions it ran" flush>
-    {reports.length === 0 ? (
-      <Empty title="It has reported no version yet" command="svc deploy my-model">
-        A device reports how far it is with each version that it is given:
+  <TablePanel
+    title="Versions it ran"
+    label="Versions"
+    columns={COLUMNS}
+    rows={reports}
+    rowKey="plan_id"
+    empty={
+      <Empty title="No version reported yet" command="svc deploy my-model">
+        A device reports its progress with each version it is given:
       </Empty>
-    ) : (
-      <Table label="Versions" columns={COLUMNS} rows={reports} rowKey={({ plan_id }) => plan_id} />
-    )}
-  </Panel>
+    }
+  />
 )

@@ -1,13 +1,13 @@
 import { useDeferredValue } from 'react'
 import { Link } from 'wouter'
-import type { AnswerOf } from '../../api/paths.ts'
-import { useApiPages } from '../../api/use-api.ts'
-import { Badge } from '../../parts/badge.tsx'
-import { Aside, Choice, Empty, Filters, Loaded, PageHeader, Panel, Quiet, SearchField } from '../../parts/layout.tsx'
-import { Ago } from '../../parts/now.tsx'
+import { PLATFORMS } from '../../../domain/device.ts'
+import { type AnswerOf, useApiPages } from '../../api/use-api.ts'
+import { Ago, Badge } from '../../parts/cells.tsx'
+import { Choice, choices, SearchField } from '../../parts/form.tsx'
+import { Aside, Empty, Filters, Loaded, PageHeader, Panel, Quiet } from '../../parts/layout.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { count, plural } from '../../text/format.ts'
-import { deviceHref } from '../../url/device-href.ts'
+import { deviceHref } from '../../url/hrefs.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 
 type Device = AnswerOf<'/api/v1/fleet/devices'>['devices'][number]
@@ -25,12 +25,7 @@ const STATUSES = [
   ['inactive', 'Silent'],
 ] as const
 
-const PLATFORMS = [
-  ['', 'Any platform'],
-  ...['ios', 'android', 'macos', 'linux', 'windows', 'browser', 'python', 'unknown'].map(
-    (name) => [name, name] as const,
-  ),
-] as const
+const PLATFORM_CHOICES = choices('Any platform', PLATFORMS)
 
 const COLUMNS: readonly Column<Device>[] = [
   {
@@ -58,8 +53,8 @@ const NoDevices = ({ filtered }: { readonly filtered: boolean }) =>
   filtered ? (
     <Empty title="No device matches">Change the search or the filters.</Empty>
   ) : (
-    <Empty title="No device is registered" command={`svc agent --join ${window.location.origin}`}>
-      On the machine that should take part:
+    <Empty title="No device is registered" command="svc devices invite">
+      Where svc is signed in, print the command that enrolls a device:
     </Empty>
   )
 
@@ -72,8 +67,8 @@ export const DevicesPage = () => {
     sort: sort as 'device_id',
     order: desc ? ('desc' as const) : ('asc' as const),
     limit: PAGE,
-    ...(status !== '' && { status: status as 'active' }),
-    ...(platform !== '' && { platform: platform as Device['platform'] }),
+    status: status as 'active',
+    platform: platform as Device['platform'],
   }
   const pages = useApiPages('/api/v1/fleet/devices', { query })
   const more = pages.hasNextPage && !pages.isFetchingNextPage ? pages.fetchNextPage : undefined
@@ -85,12 +80,12 @@ export const DevicesPage = () => {
         </Aside>
       </PageHeader>
       <Filters>
-        <SearchField label="Search devices" value={state.q} onChange={(event) => change({ q: event.target.value })} />
+        <SearchField label="Search devices" value={state.q} onChange={(typed) => change({ q: typed })} />
         <Choice label="Status" value={status} options={STATUSES} onChange={(value) => change({ status: value })} />
         <Choice
           label="Platform"
           value={platform}
-          options={PLATFORMS}
+          options={PLATFORM_CHOICES}
           onChange={(value) => change({ platform: value })}
         />
       </Filters>
@@ -104,7 +99,7 @@ export const DevicesPage = () => {
                 label="Devices"
                 columns={COLUMNS}
                 rows={rows}
-                rowKey={({ id }) => id}
+                rowKey="id"
                 sorting={{
                   by: sort,
                   descending: desc,

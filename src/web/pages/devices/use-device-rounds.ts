@@ -1,6 +1,4 @@
-import { useQueries } from '@tanstack/react-query'
-import type { AnswerOf } from '../../api/paths.ts'
-import { read, useApi } from '../../api/use-api.ts'
+import { type AnswerOf, useApi, useApiAll } from '../../api/use-api.ts'
 
 type Round = AnswerOf<'/api/v1/training/rounds'>['rounds'][number]
 type Selection = AnswerOf<'/api/v1/training/rounds/{round_id}/selection'>
@@ -13,24 +11,25 @@ export interface RoundOfDevice {
 
 const LATEST = 10
 
-/** The latest rounds of the device's organization: whether it took part, and why or why not. */
-export const useDeviceRounds = (device: {
+export interface DeviceName {
   readonly device_id: string
   readonly org_id: string | null
-  readonly trains: boolean
-}) => {
+}
+
+/** A device as parameters of the API. */
+export const deviceParams = ({ device_id, org_id }: DeviceName) => ({
+  path: { device_id },
+  query: { ...(org_id !== null && { org_id }) },
+})
+
+/** The latest rounds of the device's organization: whether it took part, and why or why not. */
+export const useDeviceRounds = (device: DeviceName & { readonly trains: boolean }) => {
   const query = useApi('/api/v1/training/rounds', { query: { limit: 100 } }, { enabled: device.trains })
   const rounds = (query.data?.rounds ?? []).filter(({ org_id }) => org_id === device.org_id).slice(0, LATEST)
-  const selections = useQueries({
-    queries: rounds.map(({ id }) => {
-      const params = { path: { round_id: id }, query: { device_id: device.device_id } }
-      return {
-        queryKey: ['/api/v1/training/rounds/{round_id}/selection', params],
-        queryFn: ({ signal }: { signal: AbortSignal }) =>
-          read('/api/v1/training/rounds/{round_id}/selection', params, signal),
-      }
-    }),
-  })
-  const rows: RoundOfDevice[] = rounds.map((round, index) => ({ round, selection: selections[index]?.data ?? null }))
+  const selections = useApiAll(
+    '/api/v1/training/rounds/{round_id}/selection',
+    rounds.map(({ id }) => ({ path: { round_id: id }, query: { device_id: device.device_id } })),
+  )
+  const rows: RoundOfDevice[] = rounds.map((round, index) => ({ round, selection: selections[index] ?? null }))
   return { query, rows }
 }

@@ -1,4 +1,4 @@
-import { Badge } from '../../parts/badge.tsx'
+import { Badge } from '../../parts/cells.tsx'
 import { Panel } from '../../parts/layout.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { measure, percent } from '../../text/format.ts'

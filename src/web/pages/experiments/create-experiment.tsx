@@ -1,14 +1,11 @@
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { api } from '../../api/client.ts'
-import { useApi } from '../../api/use-api.ts'
-import { useGroupOptions } from '../../api/use-groups.ts'
-import { write } from '../../api/write.ts'
-import { Dialog, SendForm } from '../../parts/dialog.tsx'
-import { FieldRow, Fields, NumberField, Outcome, SelectField, TextField } from '../../parts/form.tsx'
+import { useGroupOptions, useNamedModels, useReach } from '../../api/choices.ts'
+import { api, write } from '../../api/client.ts'
+import { FormDialog } from '../../parts/dialog.tsx'
+import { FieldRow, NumberField, Outcome, SelectField, TextField } from '../../parts/form.tsx'
 import { Button } from '../../parts/layout.tsx'
 import { count, plural } from '../../text/format.ts'
-import { useReach } from './reach.ts'
 
 interface Variant {
   readonly name: string
@@ -41,7 +38,7 @@ const VariantFields = ({
       required
       maxLength={128}
       value={variant.name}
-      onChange={(event) => onChange({ name: event.target.value })}
+      onChange={(name) => onChange({ name })}
     />
     <SelectField
       label={`Model ${number}`}
@@ -54,7 +51,7 @@ const VariantFields = ({
       maxLength={200}
       placeholder="highest"
       value={variant.version}
-      onChange={(event) => onChange({ version: event.target.value })}
+      onChange={(version) => onChange({ version })}
     />
     <NumberField
       label={`Share ${number}`}
@@ -82,8 +79,7 @@ export const CreateExperiment = ({ onClose }: { readonly onClose: () => void }) 
   const [group, setGroup] = useState('')
   const [variants, setVariants] = useState<readonly Variant[]>(FIRST)
   const groups = useGroupOptions()
-  const found = useApi('/api/v1/models', { query: { limit: 100, round_models: false } })
-  const models = (found.data?.models ?? []).map((model) => [model.id, model.name ?? model.id] as const)
+  const models = useNamedModels().map((model) => [model.id, model.name ?? model.id] as const)
   const first = models[0]?.[0] ?? ''
   const groupIds = group === '' ? [] : [group]
   const reach = useReach(groupIds)
@@ -108,69 +104,59 @@ export const CreateExperiment = ({ onClose }: { readonly onClose: () => void }) 
     navigate(`/experiments/${id}`)
   }
   return (
-    <Dialog title="Create an experiment" open onClose={onClose}>
-      <SendForm verb="Create draft" tone="primary" act={create} onClose={onClose} disabled={models.length === 0}>
-        <Fields>
-          <TextField
-            label="Name"
-            required
-            maxLength={128}
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-          />
-          <FieldRow>
-            <TextField
-              label="Metric"
-              required
-              maxLength={100}
-              value={metric}
-              onChange={(event) => setMetric(event.target.value)}
-            />
-            <NumberField
-              label="Confidence"
-              unit="%"
-              min={50}
-              max={99.9}
-              step="any"
-              value={confidence}
-              onChange={setConfidence}
-            />
-            <SelectField label="Devices" value={group} options={groups} onChange={setGroup} />
-          </FieldRow>
-          {variants.map((variant, index) => (
-            <VariantFields
-              // biome-ignore lint/suspicious/noArrayIndexKey: a variant is its place while it has no name
-              key={index}
-              variant={variant}
-              models={models}
-              number={index + 1}
-              onChange={(changed) =>
-                setVariants(variants.map((other, place) => (place === index ? { ...other, ...changed } : other)))
-              }
-            />
-          ))}
-          <div>
-            <Button
-              disabled={variants.length >= MAX_VARIANTS}
-              onClick={() => setVariants([...variants, { name: '', model: '', version: '', share: 0 }])}
-            >
-              Add variant
-            </Button>{' '}
-            {variants.length > 2 && (
-              <Button onClick={() => setVariants(variants.slice(0, -1))}>{`Remove variant ${variants.length}`}</Button>
-            )}
-          </div>
-          <Outcome>
-            {models.length === 0
-              ? 'There is no model to compare yet. Push one first.'
-              : Math.abs(sum - 100) > 1e-6
-                ? `The shares sum to ${Number(sum.toPrecision(6))} %; they must sum to 100 %.`
-                : reach === null
-                  ? 'No device gets a variant before the experiment is started.'
-                  : `Of ${plural(reach, 'device')}: ${split(reach, variants)}. None gets a variant before the experiment is started.`}
-          </Outcome>
-        </Fields>
-      </SendForm>
-    </Dialog>
+    <FormDialog
+      title="Create an experiment"
+      verb="Create draft"
+      act={create}
+      onClose={onClose}
+      disabled={models.length === 0}
+    >
+      <TextField label="Name" required maxLength={128} value={name} onChange={setName} />
+      <FieldRow>
+        <TextField label="Metric" required maxLength={100} value={metric} onChange={setMetric} />
+        <NumberField
+          label="Confidence"
+          unit="%"
+          min={50}
+          max={99.9}
+          step="any"
+          value={confidence}
+          onChange={setConfidence}
+        />
+        <SelectField label="Devices" value={group} options={groups} onChange={setGroup} />
+      </FieldRow>
+      {variants.map((variant, index) => (
+        <VariantFields
+          // biome-ignore lint/suspicious/noArrayIndexKey: a variant is its place while it has no name
+          key={index}
+          variant={variant}
+          models={models}
+          number={index + 1}
+          onChange={(changed) =>
+            setVariants(variants.map((other, place) => (place === index ? { ...other, ...changed } : other)))
+          }
+        />
+      ))}
+      <div>
+        <Button
+          disabled={variants.length >= MAX_VARIANTS}
+          onClick={() => setVariants([...variants, { name: '', model: '', version: '', share: 0 }])}
+        >
+          Add variant
+        </Button>{' '}
+        {variants.length > 2 && (
+          <Button onClick={() => setVariants(variants.slice(0, -1))}>{`Remove variant ${variants.length}`}</Button>
+        )}
+      </div>
+      <Outcome>
+        {models.length === 0
+          ? 'There is no model to compare yet. Upload one with svc push.'
+          : Math.abs(sum - 100) > 1e-6
+            ? `The shares sum to ${Number(sum.toPrecision(6))} %; they must sum to 100 %.`
+            : reach === null
+              ? 'No device gets a variant until the experiment is started.'
+              : `Of ${plural(reach, 'device')}: ${split(reach, variants)}. None gets a variant until the experiment is started.`}
+      </Outcome>
+    </FormDialog>
   )
 }

@@ -1,11 +1,9 @@
 import { useState } from 'react'
-import { api } from '../../api/client.ts'
-import { write } from '../../api/write.ts'
-import { Confirm } from '../../parts/dialog.tsx'
+import { useReach } from '../../api/choices.ts'
+import { api, write } from '../../api/client.ts'
+import { Confirm, DialogButton } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/form.tsx'
-import { Button } from '../../parts/layout.tsx'
 import { count, percent, plural } from '../../text/format.ts'
-import { useReach } from './reach.ts'
 import type { Experiment } from './types.ts'
 
 type Action = 'start' | 'pause' | 'resume' | 'complete' | 'cancel'
@@ -29,18 +27,9 @@ const VERB: Readonly<Record<Action, string>> = {
 const act = (action: Action, { id }: Experiment, reason: string): Promise<unknown> => {
   const params = { params: { path: { experiment_id: id } } }
   const body = reason === '' ? {} : { reason }
-  switch (action) {
-    case 'start':
-      return write(api.POST('/api/v1/experiments/{experiment_id}/start', params))
-    case 'pause':
-      return write(api.POST('/api/v1/experiments/{experiment_id}/pause', { ...params, body }))
-    case 'resume':
-      return write(api.POST('/api/v1/experiments/{experiment_id}/resume', { ...params, body }))
-    case 'complete':
-      return write(api.POST('/api/v1/experiments/{experiment_id}/complete', { ...params, body }))
-    case 'cancel':
-      return write(api.POST('/api/v1/experiments/{experiment_id}/cancel', { ...params, body }))
-  }
+  return action === 'start'
+    ? write(api.POST('/api/v1/experiments/{experiment_id}/start', params))
+    : write(api.POST(`/api/v1/experiments/{experiment_id}/${action}`, { ...params, body }))
 }
 
 /** What will happen, to about how many devices. */
@@ -54,58 +43,52 @@ const consequence = (action: Action, { variants, status }: Experiment, reach: nu
     case 'resume':
       return `${devices} get their variant with their next heartbeat: ${shares.join(', ')}.`
     case 'pause':
-      return `${devices} go back to what they have without the experiment, and nothing is measured until it is resumed. Each keeps its variant.`
+      return `${devices} return to the version they have without the experiment, and nothing is measured until it is resumed. Each keeps its variant.`
     case 'complete':
-      return `${devices} go back to what they have without the experiment. Its figures are final; deploy the version that you choose.`
+      return `${devices} return to the version they have without the experiment. The results are final; deploy the version that you choose.`
     case 'cancel':
       return status === 'draft'
-        ? 'No device has been given a variant. A cancelled experiment cannot be started.'
-        : `${devices} go back to what they have without the experiment. It cannot be resumed.`
+        ? 'No device has a variant yet. A cancelled experiment cannot be started.'
+        : `${devices} return to the version they have without the experiment. It cannot be resumed.`
   }
 }
 
-/** What can be done with an experiment as it is. */
-export const ExperimentActions = ({ experiment }: { readonly experiment: Experiment }) => {
-  const [asking, setAsking] = useState<Action | null>(null)
+const Ask = (props: { readonly action: Action; readonly experiment: Experiment; readonly onClose: () => void }) => {
+  const { action, experiment, onClose } = props
   const [reason, setReason] = useState('')
   const reach = useReach(experiment.target_groups)
-  const isFinal = asking === 'complete' || asking === 'cancel'
+  const isFinal = action === 'complete' || action === 'cancel'
   return (
-    <>
-      {ALLOWED[experiment.status].map((action) => (
-        <Button
-          key={action}
-          onClick={() => {
-            setReason('')
-            setAsking(action)
-          }}
-          {...(action === 'cancel' && { tone: 'danger' as const })}
-          {...((action === 'start' || action === 'resume') && { tone: 'primary' as const })}
-        >
-          {VERB[action]}
-        </Button>
-      ))}
-      {asking !== null && (
-        <Confirm
-          title={`${asking === 'cancel' ? 'Cancel' : VERB[asking]} ${experiment.name}?`}
-          verb={VERB[asking]}
-          tone={isFinal ? 'danger' : 'primary'}
-          {...(isFinal && { name: experiment.name })}
-          act={() => act(asking, experiment, reason)}
-          onClose={() => setAsking(null)}
-        >
-          <p>{consequence(asking, experiment, reach)}</p>
-          {asking !== 'start' && (
-            <TextField
-              label="Reason"
-              hint="Kept with the experiment"
-              maxLength={1000}
-              value={reason}
-              onChange={(event) => setReason(event.target.value)}
-            />
-          )}
-        </Confirm>
+    <Confirm
+      title={`${action === 'cancel' ? 'Cancel' : VERB[action]} ${experiment.name}?`}
+      verb={VERB[action]}
+      tone={isFinal ? 'danger' : 'primary'}
+      {...(isFinal && { name: experiment.name })}
+      act={() => act(action, experiment, reason)}
+      onClose={onClose}
+    >
+      <p>{consequence(action, experiment, reach)}</p>
+      {action !== 'start' && (
+        <TextField
+          label="Reason"
+          hint="Stored with the experiment"
+          maxLength={1000}
+          value={reason}
+          onChange={setReason}
+        />
       )}
-    </>
+    </Confirm>
   )
 }
+
+/** What can be done with an experiment as it is. */
+export const ExperimentActions = ({ experiment }: { readonly experiment: Experiment }) =>
+  ALLOWED[experiment.status].map((action) => (
+    <DialogButton
+      key={action}
+      tone={action === 'cancel' ? 'danger' : action === 'start' || action === 'resume' ? 'primary' : undefined}
+      dialog={(close) => <Ask action={action} experiment={experiment} onClose={close} />}
+    >
+      {VERB[action]}
+    </DialogButton>
+  ))

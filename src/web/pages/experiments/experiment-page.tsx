@@ -1,10 +1,9 @@
 import { Link } from 'wouter'
+import { useGroupOptions, useReach } from '../../api/choices.ts'
 import { useApi } from '../../api/use-api.ts'
-import { useGroupOptions } from '../../api/use-groups.ts'
-import { Badge } from '../../parts/badge.tsx'
-import { Id } from '../../parts/copy.tsx'
-import { Aside, Empty, Facts, Figures, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
-import { Ago } from '../../parts/now.tsx'
+import { Ago, Badge, Id } from '../../parts/cells.tsx'
+import { DetailPage } from '../../parts/detail-page.tsx'
+import { Empty, Facts, Figures, Loaded, Note, Panel, Warnings } from '../../parts/layout.tsx'
 import { count, measure, percent } from '../../text/format.ts'
 import { shellWord } from '../../text/shell-word.ts'
 import { ComparisonsTable } from './comparisons-table.tsx'
@@ -12,7 +11,6 @@ import { decide } from './decision.ts'
 import { EstimateCurves } from './estimate-curves.tsx'
 import { ExperimentActions } from './experiment-actions.tsx'
 import styles from './experiments.module.css'
-import { useReach } from './reach.ts'
 import type { Analytics, Experiment } from './types.ts'
 import { VariantsTable } from './variants-table.tsx'
 
@@ -21,19 +19,14 @@ const REPORTS = { everyMs: 3000 } as const
 
 const DecisionPanel = ({ analytics }: { readonly analytics: Analytics }) => {
   const { tone, title, reasons } = decide(analytics)
-  const told = analytics.warnings.filter((warning) => !reasons.some((reason) => reason === warning))
   return (
     <Panel title="Decision" aside={<Badge state={title} tone={tone} />}>
       <ul className={styles.reasons}>
         {reasons.map((reason) => (
           <li key={reason}>{reason}</li>
         ))}
-        {told.map((warning) => (
-          <li key={warning} className={styles.warning}>
-            {warning}
-          </li>
-        ))}
       </ul>
+      <Warnings texts={analytics.warnings.filter((warning) => !reasons.includes(warning))} />
     </Panel>
   )
 }
@@ -49,7 +42,7 @@ const KeyFigures = ({ experiment, analytics }: { experiment: Experiment; analyti
   return (
     <Figures
       entries={[
-        [experiment.ended_at === null ? 'Devices it is for' : 'Devices it was for', reach === null ? '' : count(reach)],
+        ['Target devices', reach === null ? '' : count(reach)],
         ['Devices that reported', count(reported)],
         [
           'Sample ratio',
@@ -99,16 +92,8 @@ const Body = ({ experiment }: { readonly experiment: Experiment }) => {
   const estimates = useApi('/api/v1/experiments/{experiment_id}/estimates', params, often)
   return (
     <>
-      {experiment.reason !== null && (
-        <Panel title={experiment.status === 'completed' ? 'How it ended' : 'Why'}>
-          <p>{experiment.reason}</p>
-        </Panel>
-      )}
-      {experiment.warnings.map((warning) => (
-        <p key={warning} className={styles.warning}>
-          {warning}
-        </p>
-      ))}
+      <Note title={experiment.status === 'completed' ? 'How it ended' : 'Why'} text={experiment.reason} />
+      <Warnings texts={experiment.warnings} />
       {experiment.status === 'draft' ? (
         <Panel title="Not started">
           <Empty title="No device has a variant yet" command={`svc experiments start ${shellWord(experiment.name)}`}>
@@ -120,34 +105,29 @@ const Body = ({ experiment }: { readonly experiment: Experiment }) => {
           {(data) => (
             <>
               <DecisionPanel analytics={data} />
-              <div className={styles.below}>
-                <KeyFigures experiment={experiment} analytics={data} />
-                <Loaded query={estimates}>{(points) => <EstimateCurves estimates={points} />}</Loaded>
-                <VariantsTable experiment={experiment} analytics={data} estimates={estimates.data} />
-                <ComparisonsTable analytics={data} />
-              </div>
+              <KeyFigures experiment={experiment} analytics={data} />
+              <Loaded query={estimates}>{(points) => <EstimateCurves estimates={points} />}</Loaded>
+              <VariantsTable experiment={experiment} analytics={data} estimates={estimates.data} />
+              <ComparisonsTable analytics={data} />
             </>
           )}
         </Loaded>
       )}
-      <div className={styles.below}>
-        <About experiment={experiment} />
-      </div>
+      <About experiment={experiment} />
     </>
   )
 }
 
 /** One experiment: what its variants measured, whether they differ, and what can be done. */
-export const ExperimentPage = ({ experimentId }: { readonly experimentId: string }) => {
-  const query = useApi('/api/v1/experiments/{experiment_id}', { path: { experiment_id: experimentId } })
-  const experiment = query.data
-  return (
-    <>
-      <PageHeader title={experiment?.name ?? 'Experiment'} up={{ href: '/experiments', label: 'Experiments' }}>
-        {experiment && <Badge state={experiment.status} />}
-        <Aside>{experiment && <ExperimentActions experiment={experiment} />}</Aside>
-      </PageHeader>
-      <Loaded query={query}>{(loaded) => <Body experiment={loaded} />}</Loaded>
-    </>
-  )
-}
+export const ExperimentPage = ({ experimentId }: { readonly experimentId: string }) => (
+  <DetailPage
+    query={useApi('/api/v1/experiments/{experiment_id}', { path: { experiment_id: experimentId } })}
+    title={({ name }) => name}
+    loading="Experiment"
+    up={['/experiments', 'Experiments']}
+    badge={({ status }) => <Badge state={status} />}
+    actions={(experiment) => <ExperimentActions experiment={experiment} />}
+  >
+    {(experiment) => <Body experiment={experiment} />}
+  </DetailPage>
+)

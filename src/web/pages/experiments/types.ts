@@ -1,4 +1,4 @@
-import type { AnswerOf } from '../../api/paths.ts'
+import type { AnswerOf } from '../../api/use-api.ts'
 
 export type ListedExperiment = AnswerOf<'/api/v1/experiments'>['experiments'][number]
 export type Experiment = AnswerOf<'/api/v1/experiments/{experiment_id}'>

@@ -4,6 +4,7 @@ import { Panel } from '../../parts/layout.tsx'
 import { Meter } from '../../parts/meter.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { count, measure, percent, shortId } from '../../text/format.ts'
+import { modelHref } from '../../url/hrefs.ts'
 import type { Analytics, Estimates, Experiment } from './types.ts'
 
 interface Row {
@@ -18,7 +19,7 @@ interface Row {
 const Version = ({ modelId, version }: { readonly modelId: string; readonly version: string }) => {
   const model = useApi('/api/v1/models/{model_id}', { path: { model_id: modelId } })
   const name = model.data?.name ?? shortId(modelId)
-  return <Link href={`/models/${encodeURIComponent(model.data?.name ?? modelId)}`}>{`${name} ${version}`}</Link>
+  return <Link href={modelHref(model.data?.name ?? modelId)}>{`${name} ${version}`}</Link>
 }
 
 const interval = (estimate: Row['estimate']): string =>

@@ -1,8 +1,8 @@
 import { useState } from 'react'
-import { api } from '../../api/client.ts'
-import { write } from '../../api/write.ts'
-import { FieldRow, SelectField, TextField } from '../../parts/form.tsx'
+import { api, write } from '../../api/client.ts'
+import { FieldRow, SelectField, Suggestions, TextField } from '../../parts/form.tsx'
 import { Button, Panel, Problem } from '../../parts/layout.tsx'
+import { useAction } from '../../parts/use-action.ts'
 import styles from './federations.module.css'
 import type { Federation } from './types.ts'
 import type { GroupNames } from './use-group-names.ts'
@@ -38,50 +38,23 @@ export const AnalyticsForm = ({
   const [second, setSecond] = useState('status')
   const [groupBy, setGroupBy] = useState<(typeof GROUPINGS)[number][0]>('federation_member')
   const [pair, setPair] = useState<readonly [string, string]>(['', ''])
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<Error | null>(null)
+  const { busy, error, run } = useAction()
   const options =
     groupBy === 'federation_member' ? names.members.map((name) => [name, name] as const) : [...names.groups]
   const [a, b] = [pair[0] || (options[0]?.[0] ?? ''), pair[1] || (options[1]?.[0] ?? '')]
   const params = { params: { path: { federation_id: federation.id } } }
   const ask = () => {
+    const grouped = { variable, group_by: groupBy }
+    const at = '/api/v1/federations/{federation_id}/analytics'
     switch (kind) {
       case 'descriptive':
-        return write(
-          api.POST('/api/v1/federations/{federation_id}/analytics/descriptive', {
-            ...params,
-            body: { variable, group_by: groupBy },
-          }),
-        )
-      case 't-test':
-        return write(
-          api.POST('/api/v1/federations/{federation_id}/analytics/t-test', {
-            ...params,
-            body: { variable, group_by: groupBy, group_a: a, group_b: b },
-          }),
-        )
       case 'anova':
-        return write(
-          api.POST('/api/v1/federations/{federation_id}/analytics/anova', {
-            ...params,
-            body: { variable, group_by: groupBy },
-          }),
-        )
+        return write(api.POST(`${at}/${kind}`, { ...params, body: grouped }))
+      case 't-test':
+        return write(api.POST(`${at}/t-test`, { ...params, body: { ...grouped, group_a: a, group_b: b } }))
       case 'chi-square':
-        return write(
-          api.POST('/api/v1/federations/{federation_id}/analytics/chi-square', {
-            ...params,
-            body: { variable_1: variable, variable_2: second },
-          }),
-        )
+        return write(api.POST(`${at}/chi-square`, { ...params, body: { variable_1: variable, variable_2: second } }))
     }
-  }
-  const run = (): void => {
-    setBusy(true)
-    setError(null)
-    ask()
-      .then(({ query_id }) => onAnswer(query_id), setError)
-      .finally(() => setBusy(false))
   }
   return (
     <Panel title="Ask" aside="over devices of active members; groups of fewer than five are withheld">
@@ -89,7 +62,7 @@ export const AnalyticsForm = ({
         className={styles.ask}
         onSubmit={(event) => {
           event.preventDefault()
-          if (!busy) run()
+          if (!busy) run(async () => onAnswer((await ask()).query_id))
         }}
       >
         <FieldRow>
@@ -100,7 +73,7 @@ export const AnalyticsForm = ({
             maxLength={200}
             list={SUGGESTED}
             value={variable}
-            onChange={(event) => setVariable(event.target.value)}
+            onChange={setVariable}
           />
           {kind === 'chi-square' ? (
             <TextField
@@ -109,7 +82,7 @@ export const AnalyticsForm = ({
               maxLength={200}
               list={SUGGESTED}
               value={second}
-              onChange={(event) => setSecond(event.target.value)}
+              onChange={setSecond}
             />
           ) : (
             <SelectField label="Groups" value={groupBy} options={GROUPINGS} onChange={setGroupBy} />
@@ -126,11 +99,7 @@ export const AnalyticsForm = ({
             </Button>
           </div>
         </FieldRow>
-        <datalist id={SUGGESTED}>
-          {VARIABLES.map((name) => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
+        <Suggestions id={SUGGESTED} values={VARIABLES} />
         {error && <Problem error={error} />}
       </form>
     </Panel>

@@ -1,8 +1,8 @@
 import { useApi } from '../../api/use-api.ts'
-import { Badge } from '../../parts/badge.tsx'
+import { Ago, Badge } from '../../parts/cells.tsx'
 import { Button, Empty, Loaded, Panel } from '../../parts/layout.tsx'
-import { Ago } from '../../parts/now.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { TablePanel } from '../../parts/list-page.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { count } from '../../text/format.ts'
 import { shellWord } from '../../text/shell-word.ts'
 import { usePageState } from '../../url/use-page-state.ts'
@@ -63,27 +63,21 @@ const Analytics = ({ federation }: { readonly federation: Federation }) => {
       {shown !== '' && <Loaded query={query}>{(data) => <AnalyticsResult query={data} names={names} />}</Loaded>}
       <Loaded query={queries}>
         {(data) => (
-          <Panel
+          <TablePanel
             title="Questions"
             aside={data.total > LATEST ? `the latest ${LATEST} of ${count(data.total)}` : 'of all members'}
-            flush
-          >
-            {data.queries.length === 0 ? (
+            columns={columnsFor(shown, (id) => change({ query: id }))}
+            rows={data.queries}
+            rowKey="id"
+            empty={
               <Empty
-                title="Nothing was asked yet"
+                title="No question asked yet"
                 command={`svc analytics describe ${shellWord(federation.name)} local_accuracy --group-by federation_member`}
               >
                 Ask here, or with:
               </Empty>
-            ) : (
-              <Table
-                label="Questions"
-                columns={columnsFor(shown, (id) => change({ query: id }))}
-                rows={data.queries}
-                rowKey={({ id }) => id}
-              />
-            )}
-          </Panel>
+            }
+          />
         )}
       </Loaded>
     </>
@@ -95,7 +89,7 @@ const OfMembers = ({ federation }: { readonly federation: Federation }) =>
     <Analytics federation={federation} />
   ) : (
     <Panel title="Analytics">
-      <Empty title="Join first">Statistics are shown to those who have joined.</Empty>
+      <Empty title="Join first">Only members see statistics.</Empty>
     </Panel>
   )
 

@@ -1,5 +1,5 @@
-import { Badge } from '../../parts/badge.tsx'
-import { Facts, Panel, Quiet } from '../../parts/layout.tsx'
+import { Badge } from '../../parts/cells.tsx'
+import { Facts, Note, Panel, Warnings } from '../../parts/layout.tsx'
 import { RangePlot } from '../../parts/range-plot.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { count, measure, percent } from '../../text/format.ts'
@@ -12,7 +12,6 @@ import {
   resultOf,
   sortWarnings,
 } from './analytics-results.ts'
-import styles from './federations.module.css'
 import type { Query } from './types.ts'
 import type { GroupNames } from './use-group-names.ts'
 
@@ -26,12 +25,12 @@ const describedColumns = (nameOf: NameOf): readonly Column<Described>[] => [
   { name: 'Group', cell: ({ group_id }) => <strong>{nameOf(group_id)}</strong> },
   { name: 'Devices', number: true, cell: (group) => count(group.count) },
   { name: 'Mean', number: true, cell: ({ mean }) => measure(mean) },
-  { name: 'Std. deviation', number: true, cell: ({ std_dev }) => measure(std_dev) },
-  { name: 'Least', number: true, cell: ({ min }) => measure(min) },
-  { name: 'Quarter below', number: true, cell: ({ percentiles }) => measure(percentiles?.p25) },
+  { name: 'Std. dev.', number: true, cell: ({ std_dev }) => measure(std_dev) },
+  { name: 'Min', number: true, cell: ({ min }) => measure(min) },
+  { name: '25th percentile', number: true, cell: ({ percentiles }) => measure(percentiles?.p25) },
   { name: 'Median', number: true, cell: ({ median }) => measure(median) },
-  { name: 'Quarter above', number: true, cell: ({ percentiles }) => measure(percentiles?.p75) },
-  { name: 'Most', number: true, cell: ({ max }) => measure(max) },
+  { name: '75th percentile', number: true, cell: ({ percentiles }) => measure(percentiles?.p75) },
+  { name: 'Max', number: true, cell: ({ max }) => measure(max) },
 ]
 
 const pairColumns = (nameOf: NameOf): readonly Column<Pair>[] => [
@@ -49,7 +48,7 @@ const Descriptive = ({ result, nameOf }: { readonly result: Of<'descriptive'>; r
   const histograms = quartileRows(result.groups, nameOf)
   return (
     <>
-      <Panel title="Box plots" aside="from least to most; the box is the middle half, ○ the mean">
+      <Panel title="Box plots" aside="from minimum to maximum; the box is the middle half, ○ the mean">
         <RangePlot label="Box plots" axis={result.variable} rows={boxRows(result.groups, nameOf)} />
       </Panel>
       {histograms.length > 0 && (
@@ -58,12 +57,7 @@ const Descriptive = ({ result, nameOf }: { readonly result: Of<'descriptive'>; r
         </Panel>
       )}
       <Panel title="Groups" flush>
-        <Table
-          label="Groups"
-          columns={describedColumns(nameOf)}
-          rows={result.groups}
-          rowKey={({ group_id }) => group_id}
-        />
+        <Table label="Groups" columns={describedColumns(nameOf)} rows={result.groups} rowKey="group_id" />
       </Panel>
     </>
   )
@@ -163,11 +157,7 @@ const ChiSquare = ({ result }: { readonly result: Of<'chi-square'> }) => (
 
 const Shown = ({ result, nameOf }: { readonly result: Result; readonly nameOf: NameOf }) => {
   if (result.kind !== 'chi-square' && result.groups.length === 0) {
-    return (
-      <Panel title="Groups">
-        <Quiet>No group can be shown.</Quiet>
-      </Panel>
-    )
+    return <Note title="Groups" text="No group can be shown." />
   }
   switch (result.kind) {
     case 'descriptive':
@@ -184,25 +174,13 @@ const Shown = ({ result, nameOf }: { readonly result: Result; readonly nameOf: N
 /** A question's answer as plots and tables. What is withheld is said first. */
 export const AnalyticsResult = ({ query, names }: { readonly query: Query; readonly names: GroupNames }) => {
   const result = resultOf(query)
-  if (result === null) {
-    return (
-      <Panel title="No answer">
-        <p>{query.reason ?? 'The query failed.'}</p>
-      </Panel>
-    )
-  }
+  if (result === null) return <Note title="No answer" text={query.reason ?? 'The query failed.'} />
   const { withheld, others } = sortWarnings(result.warnings, names.groups)
   return (
     <>
       {withheld.length + others.length > 0 && (
-        <Panel title={withheld.length > 0 ? 'Withheld' : 'To be noted'}>
-          <ul className={styles.withheld}>
-            {[...withheld, ...others].map((warning) => (
-              <li key={warning} className={styles.warning}>
-                {warning}
-              </li>
-            ))}
-          </ul>
+        <Panel title={withheld.length > 0 ? 'Withheld' : 'Note'}>
+          <Warnings texts={[...withheld, ...others]} />
         </Panel>
       )}
       <Shown result={result} nameOf={(id) => names.groups.get(id) ?? id} />

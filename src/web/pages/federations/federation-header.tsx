@@ -1,10 +1,9 @@
 import { useState } from 'react'
-import { api } from '../../api/client.ts'
-import { write } from '../../api/write.ts'
-import { Badge } from '../../parts/badge.tsx'
-import { Dialog, SendForm } from '../../parts/dialog.tsx'
-import { Fields, Outcome, TextField } from '../../parts/form.tsx'
-import { Aside, Button, PageHeader } from '../../parts/layout.tsx'
+import { api, write } from '../../api/client.ts'
+import { Badge } from '../../parts/cells.tsx'
+import { DialogButton, FormDialog } from '../../parts/dialog.tsx'
+import { Outcome, TextField } from '../../parts/form.tsx'
+import { Aside, PageHeader } from '../../parts/layout.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { plural } from '../../text/format.ts'
 import { useRole } from './role.ts'
@@ -17,37 +16,27 @@ const Invite = ({ federation, onClose }: { readonly federation: Federation; read
   const [text, setText] = useState('')
   const names = namesIn(text)
   return (
-    <Dialog title={`Invite to ${federation.name}`} open onClose={onClose}>
-      <SendForm
-        verb={`Invite ${plural(names.length, 'organization')}`}
-        tone="primary"
-        disabled={names.length === 0}
-        onClose={onClose}
-        act={() =>
-          write(
-            api.POST('/api/v1/federations/{federation_id}/invite', {
-              params: { path: { federation_id: federation.id } },
-              body: { org_ids: names },
-            }),
-          )
-        }
-      >
-        <Fields>
-          <TextField
-            label="Organizations"
-            hint="Ids, separated by commas"
-            required
-            value={text}
-            onChange={(event) => setText(event.target.value)}
-          />
-          <Outcome>
-            {names.length === 0
-              ? 'Whom you invite sees this federation, and may join it.'
-              : `${names.join(', ')} will see this federation, and may join it. Nothing of theirs is shared before.`}
-          </Outcome>
-        </Fields>
-      </SendForm>
-    </Dialog>
+    <FormDialog
+      title={`Invite to ${federation.name}`}
+      verb={`Invite ${plural(names.length, 'organization')}`}
+      disabled={names.length === 0}
+      onClose={onClose}
+      act={() =>
+        write(
+          api.POST('/api/v1/federations/{federation_id}/invite', {
+            params: { path: { federation_id: federation.id } },
+            body: { org_ids: names },
+          }),
+        )
+      }
+    >
+      <TextField label="Organizations" hint="Ids, separated by commas" required value={text} onChange={setText} />
+      <Outcome>
+        {names.length === 0
+          ? 'The organizations you invite see this federation and may join it.'
+          : `${names.join(', ')} will see this federation and may join it. They share nothing before they join.`}
+      </Outcome>
+    </FormDialog>
   )
 }
 
@@ -62,55 +51,43 @@ const Join = ({
 }) => {
   const [org, setOrg] = useState(own ?? '')
   return (
-    <Dialog title={`Join ${federation.name}`} open onClose={onClose}>
-      <SendForm
-        verb="Join"
-        tone="primary"
-        onClose={onClose}
-        act={() =>
-          write(
-            api.POST('/api/v1/federations/{federation_id}/join', {
-              params: { path: { federation_id: federation.id } },
-              body: { org_id: org },
-            }),
-          )
-        }
-      >
-        <Fields>
-          {own === null && (
-            <TextField
-              label="Organization"
-              required
-              maxLength={128}
-              value={org}
-              onChange={(event) => setOrg(event.target.value)}
-            />
-          )}
-          <Outcome>
-            {`Devices of ${org === '' ? 'the organization' : org} may be drawn for the federation’s rounds, its members see statistics over them, never of fewer than five devices, and it may read the shared models.`}
-          </Outcome>
-        </Fields>
-      </SendForm>
-    </Dialog>
+    <FormDialog
+      title={`Join ${federation.name}`}
+      verb="Join"
+      onClose={onClose}
+      act={() =>
+        write(
+          api.POST('/api/v1/federations/{federation_id}/join', {
+            params: { path: { federation_id: federation.id } },
+            body: { org_id: org },
+          }),
+        )
+      }
+    >
+      {own === null && <TextField label="Organization" required maxLength={128} value={org} onChange={setOrg} />}
+      <Outcome>
+        {`Devices of ${org === '' ? 'the organization' : org} may be drawn for the federation’s rounds, its members see statistics over them, never of fewer than five devices, and it may read the shared models.`}
+      </Outcome>
+    </FormDialog>
   )
 }
 
 /** The head of a federation's pages: what this organization is in it, and what it can do about that. */
 export const FederationHeader = ({ federation }: { readonly federation: Federation }) => {
   const { own, isOwner, isInvited } = useRole(federation)
-  const [asking, setAsking] = useState<'invite' | 'join' | null>(null)
   const { id, name, membership } = federation
-  const close = (): void => setAsking(null)
   return (
     <>
       <PageHeader title={name} up={{ href: '/federations', label: 'Federations' }}>
         {membership && <Badge state={isInvited ? 'invited' : membership.role} tone={isInvited ? 'warn' : 'good'} />}
         <Aside>
-          {isOwner && <Button onClick={() => setAsking('invite')}>Invite</Button>}
+          {isOwner && (
+            <DialogButton dialog={(close) => <Invite federation={federation} onClose={close} />}>Invite</DialogButton>
+          )}
           {(isInvited || own === null) && (
-            <Button tone="primary" onClick={() => setAsking('join')}>
+            <DialogButton tone="primary" dialog={(close) => <Join federation={federation} own={own} onClose={close} />}>
               Join
-            </Button>
+            </DialogButton>
           )}
         </Aside>
       </PageHeader>
@@ -121,8 +98,6 @@ export const FederationHeader = ({ federation }: { readonly federation: Federati
           [`/federations/${id}/analytics`, 'Analytics'],
         ]}
       />
-      {asking === 'invite' && <Invite federation={federation} onClose={close} />}
-      {asking === 'join' && <Join federation={federation} own={own} onClose={close} />}
     </>
   )
 }

@@ -1,7 +1,6 @@
 import { useApi } from '../../api/use-api.ts'
-import { Id } from '../../parts/copy.tsx'
+import { Ago, Id } from '../../parts/cells.tsx'
 import { Empty, Facts, Loaded, Panel } from '../../parts/layout.tsx'
-import { Ago } from '../../parts/now.tsx'
 import { FederationHeader } from './federation-header.tsx'
 import { Members } from './members.tsx'
 import { PrivacyPanel } from './privacy-panel.tsx'
@@ -22,7 +21,7 @@ const Body = ({ federation }: { readonly federation: Federation }) => {
       ) : (
         <Panel title="Invitation">
           <Empty title={`${federation.org_id} invites you`}>
-            Members, models, privacy and analytics are shown to those who have joined.
+            Only members see the members, models, privacy budget and analytics.
           </Empty>
         </Panel>
       )}
@@ -30,7 +29,7 @@ const Body = ({ federation }: { readonly federation: Federation }) => {
         <Facts
           entries={[
             ['Owner', federation.org_id],
-            ['Description', federation.description === '' ? 'none' : federation.description],
+            ['Description', federation.description || 'none'],
             ['Created', <Ago key="created" time={federation.created_at} />],
             ['Federation id', <Id key="id" id={federation.id} />],
           ]}

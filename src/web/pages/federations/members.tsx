@@ -1,13 +1,10 @@
-import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { api } from '../../api/client.ts'
+import { api, write } from '../../api/client.ts'
 import { useApi } from '../../api/use-api.ts'
-import { write } from '../../api/write.ts'
-import { Badge } from '../../parts/badge.tsx'
-import { Confirm } from '../../parts/dialog.tsx'
-import { Button, Loaded, Panel } from '../../parts/layout.tsx'
+import { Ago, Badge } from '../../parts/cells.tsx'
+import { Confirm, DialogButton } from '../../parts/dialog.tsx'
+import { Loaded, Panel } from '../../parts/layout.tsx'
 import { Meter } from '../../parts/meter.tsx'
-import { Ago } from '../../parts/now.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { count, measure, percent, plural } from '../../text/format.ts'
 import { useRole } from './role.ts'
@@ -30,13 +27,40 @@ const endingOf = (
 const consequence = ({ org_id, status, rounds_contributed }: Member): string =>
   status === 'invited'
     ? `The invitation of ${org_id} ends; it no longer sees this federation.`
-    : `Devices of ${org_id} are drawn no more, and it no longer reads the shared models. What it contributed to ${plural(rounds_contributed, 'round')} stays in their models.`
+    : `Devices of ${org_id} are no longer drawn, and it no longer reads the shared models. What it contributed to ${plural(rounds_contributed, 'round')} stays in their models.`
 
-const columnsFor = (
-  samples: number,
-  ending: (member: Member) => ReturnType<typeof endingOf>,
-  onEnd: (member: Member) => void,
-): readonly Column<Member>[] => [
+const End = ({ federation, member }: { readonly federation: Federation; readonly member: Member }) => {
+  const [, navigate] = useLocation()
+  const { own, isOwner } = useRole(federation)
+  const verb = endingOf(member, own, isOwner)
+  const { org_id, status } = member
+  if (verb === null) return null
+  const end = async (): Promise<void> => {
+    const params = { path: { federation_id: federation.id, org_id } }
+    await write(api.DELETE('/api/v1/federations/{federation_id}/members/{org_id}', { params }))
+    if (org_id === own) navigate('/federations')
+  }
+  return (
+    <DialogButton
+      aria-label={`${verb} ${org_id}`}
+      dialog={(close) => (
+        <Confirm
+          title={`${verb} ${org_id}?`}
+          verb={verb}
+          {...(status === 'active' && { name: org_id })}
+          onClose={close}
+          act={end}
+        >
+          {consequence(member)}
+        </Confirm>
+      )}
+    >
+      {verb}
+    </DialogButton>
+  )
+}
+
+const columnsFor = (federation: Federation, samples: number): readonly Column<Member>[] => [
   { name: 'Organization', cell: ({ org_id }) => <strong>{org_id}</strong> },
   { name: 'Role', cell: ({ role }) => role },
   { name: 'Status', cell: ({ status }) => <Badge state={status} tone={status === 'invited' ? 'warn' : 'good'} /> },
@@ -58,39 +82,21 @@ const columnsFor = (
   { name: 'Joined', number: true, cell: ({ joined_at }) => <Ago time={joined_at} /> },
   {
     name: 'Action',
-    cell: (member) => {
-      const verb = ending(member)
-      return (
-        verb && (
-          <Button onClick={() => onEnd(member)} aria-label={`${verb} ${member.org_id}`}>
-            {verb}
-          </Button>
-        )
-      )
-    },
+    cell: (member) => <End federation={federation} member={member} />,
   },
 ]
 
 /** Who takes part, and what its devices contributed to completed rounds. */
 export const Members = ({ federation }: { readonly federation: Federation }) => {
-  const [, navigate] = useLocation()
-  const [ending, setEnding] = useState<Member | null>(null)
-  const { own, isOwner } = useRole(federation)
   const query = useApi(
     '/api/v1/federations/{federation_id}/members',
     { path: { federation_id: federation.id }, query: { limit: MOST } },
     OTHERS,
   )
-  const end = async (org_id: string): Promise<void> => {
-    const params = { path: { federation_id: federation.id, org_id } }
-    await write(api.DELETE('/api/v1/federations/{federation_id}/members/{org_id}', { params }))
-    if (org_id === own) navigate('/federations')
-  }
-  const verb = ending && endingOf(ending, own, isOwner)
   return (
     <Panel
       title="Members"
-      aside="contributions to rounds without privacy; private rounds tell nothing of single members"
+      aside="contributions to rounds without privacy; private rounds reveal nothing about single members"
       flush
     >
       <Loaded query={query}>
@@ -98,26 +104,14 @@ export const Members = ({ federation }: { readonly federation: Federation }) => 
           <Table
             label="Members"
             columns={columnsFor(
+              federation,
               members.reduce((sum, { total_samples }) => sum + total_samples, 0),
-              (member) => endingOf(member, own, isOwner),
-              setEnding,
             )}
             rows={members}
-            rowKey={({ org_id }) => org_id}
+            rowKey="org_id"
           />
         )}
       </Loaded>
-      {ending && verb && (
-        <Confirm
-          title={`${verb} ${ending.org_id}?`}
-          verb={verb}
-          {...(ending.status === 'active' && { name: ending.org_id })}
-          onClose={() => setEnding(null)}
-          act={() => end(ending.org_id)}
-        >
-          {consequence(ending)}
-        </Confirm>
-      )}
     </Panel>
   )
 }

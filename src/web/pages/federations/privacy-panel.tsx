@@ -1,12 +1,10 @@
-import { useQueries } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
-import { api } from '../../api/client.ts'
-import { read, useApi } from '../../api/use-api.ts'
-import { write } from '../../api/write.ts'
+import { api, write } from '../../api/client.ts'
+import { useApi, useApiAll } from '../../api/use-api.ts'
 import { Curve } from '../../parts/curve.tsx'
-import { Dialog, SendForm } from '../../parts/dialog.tsx'
-import { FieldRow, Fields, NumberField, Outcome } from '../../parts/form.tsx'
-import { Button, Empty, Facts, Loaded, Panel, Problem } from '../../parts/layout.tsx'
+import { DialogButton, FormDialog } from '../../parts/dialog.tsx'
+import { FieldRow, NumberField, Outcome } from '../../parts/form.tsx'
+import { Empty, Facts, Loaded, Panel, Problem } from '../../parts/layout.tsx'
 import { Meter } from '../../parts/meter.tsx'
 import { count, measure, plural } from '../../text/format.ts'
 import { shellWord } from '../../text/shell-word.ts'
@@ -29,34 +27,25 @@ const SetBudget = ({
 }) => {
   const [epsilon, setEpsilon] = useState(budget.is_set ? budget.total_epsilon_budget : 3)
   const [delta, setDelta] = useState(budget.total_delta_budget)
+  const params = { path: { federation_id: federation.id } }
+  const body = { total_epsilon_budget: epsilon, total_delta_budget: delta }
   return (
-    <Dialog title="Set the privacy budget" open onClose={onClose}>
-      <SendForm
-        verb="Set budget"
-        tone="primary"
-        onClose={onClose}
-        act={() =>
-          write(
-            api.PUT('/api/v1/federations/{federation_id}/privacy/budget', {
-              params: { path: { federation_id: federation.id } },
-              body: { total_epsilon_budget: epsilon, total_delta_budget: delta },
-            }),
-          )
-        }
-      >
-        <Fields>
-          <FieldRow>
-            <NumberField label="Epsilon" min={0} step="any" value={epsilon} onChange={setEpsilon} />
-            <NumberField label="Delta" min={0} max={1} step="any" value={delta} onChange={setDelta} />
-          </FieldRow>
-          <Outcome>
-            {epsilon < budget.epsilon_committed
-              ? `${measure(budget.epsilon_committed)} are spent or reserved already: no further private round can start.`
-              : `All private rounds of ${plural(federation.member_count, 'member')} together may spend so much. What is spent stays spent.`}
-          </Outcome>
-        </Fields>
-      </SendForm>
-    </Dialog>
+    <FormDialog
+      title="Set the privacy budget"
+      verb="Set budget"
+      onClose={onClose}
+      act={() => write(api.PUT('/api/v1/federations/{federation_id}/privacy/budget', { params, body }))}
+    >
+      <FieldRow>
+        <NumberField label="Epsilon" min={0} step="any" value={epsilon} onChange={setEpsilon} />
+        <NumberField label="Delta" min={0} max={1} step="any" value={delta} onChange={setDelta} />
+      </FieldRow>
+      <Outcome>
+        {epsilon < budget.epsilon_committed
+          ? `${measure(budget.epsilon_committed)} are already spent or reserved: no more private rounds can start.`
+          : `All private rounds of ${plural(federation.member_count, 'member')} together may spend this much. What is spent stays spent.`}
+      </Outcome>
+    </FormDialog>
   )
 }
 
@@ -71,21 +60,14 @@ const useForecast = (federationId: string, noise: number, rate: number, isSet: b
     { enabled: isSet && isValid },
   )
   const steps = isSet && isValid ? forecastSteps(left.data?.rounds_left ?? 0) : []
-  const estimates = useQueries({
-    queries: steps.map((num_steps) => {
-      const params = { path, query: { ...round, num_steps } }
-      return {
-        queryKey: ['/api/v1/federations/{federation_id}/privacy/estimate', params],
-        queryFn: ({ signal }: { signal: AbortSignal }) =>
-          read('/api/v1/federations/{federation_id}/privacy/estimate', params, signal),
-      }
-    }),
-  })
-  const epsilons = estimates.map(({ data }) => data?.projected_epsilon ?? null)
+  const estimates = useApiAll(
+    '/api/v1/federations/{federation_id}/privacy/estimate',
+    steps.map((num_steps) => ({ path, query: { ...round, num_steps } })),
+  )
   return {
     roundsLeft: left.data?.rounds_left ?? null,
     error: isValid ? left.error : null,
-    projections: steps.map((rounds, index) => ({ rounds, epsilon: epsilons[index] ?? null })),
+    projections: steps.map((rounds, index) => ({ rounds, epsilon: estimates[index]?.projected_epsilon ?? null })),
   }
 }
 
@@ -121,7 +103,7 @@ const BurnDown = ({
           {roundsLeft === null
             ? ''
             : roundsLeft === 0
-              ? 'No such round fits the budget any more.'
+              ? 'The budget has no room for such a round.'
               : `${plural(roundsLeft, 'more round')} like this ${roundsLeft === 1 ? 'fits' : 'fit'} the budget.`}
         </p>
       </div>
@@ -154,20 +136,27 @@ const Spent = ({ budget }: { readonly budget: Budget }) => (
 /** The budget that all private rounds spend, as it burns down, and how long it will last. */
 export const PrivacyPanel = ({ federation }: { readonly federation: Federation }) => {
   const { isOwner } = useRole(federation)
-  const [setting, setSetting] = useState(false)
   const path = { federation_id: federation.id }
   const budget = useApi('/api/v1/federations/{federation_id}/privacy', { path }, OTHERS)
-  const rounds = budget.data?.rounds_tracked ?? 0
+  const current = budget.data
+  const rounds = current?.rounds_tracked ?? 0
   const offset = Math.max(0, rounds - MOST)
   const history = useApi(
     '/api/v1/federations/{federation_id}/privacy/history',
     { path, query: { limit: MOST, offset } },
-    { enabled: budget.data !== undefined },
+    { enabled: current !== undefined },
   )
   return (
     <Panel
       title="Privacy budget"
-      aside={isOwner && budget.data && <Button onClick={() => setSetting(true)}>Set budget</Button>}
+      aside={
+        isOwner &&
+        current && (
+          <DialogButton dialog={(close) => <SetBudget federation={federation} budget={current} onClose={close} />}>
+            Set budget
+          </DialogButton>
+        )
+      }
     >
       <Loaded query={budget}>
         {(data) =>
@@ -180,14 +169,11 @@ export const PrivacyPanel = ({ federation }: { readonly federation: Federation }
             </div>
           ) : (
             <Empty title="No budget is set" command={`svc federation budget ${shellWord(federation.name)} --epsilon 3`}>
-              Private rounds need one; the owner sets it here, or with:
+              Private rounds need one. The owner sets it here, or with:
             </Empty>
           )
         }
       </Loaded>
-      {setting && budget.data && (
-        <SetBudget federation={federation} budget={budget.data} onClose={() => setSetting(false)} />
-      )}
     </Panel>
   )
 }

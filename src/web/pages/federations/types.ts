@@ -1,4 +1,4 @@
-import type { AnswerOf } from '../../api/paths.ts'
+import type { AnswerOf } from '../../api/use-api.ts'
 
 export type Federation = AnswerOf<'/api/v1/federations/{federation_id}'>
 export type Member = AnswerOf<'/api/v1/federations/{federation_id}/members'>['members'][number]

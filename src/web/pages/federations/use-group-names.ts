@@ -1,5 +1,4 @@
-import { useQueries } from '@tanstack/react-query'
-import { read, useApi } from '../../api/use-api.ts'
+import { useApi, useApiAll } from '../../api/use-api.ts'
 import { useRole } from './role.ts'
 import type { Federation } from './types.ts'
 
@@ -19,17 +18,12 @@ export const useGroupNames = (federation: Federation): GroupNames => {
     query: { limit: 1000 },
   })
   const members = (found.data?.members ?? []).filter(({ status }) => status === 'active').map(({ org_id }) => org_id)
-  const answers = useQueries({
-    queries: (own === null ? members.slice(0, MAX_MEMBERS) : [own]).map((org_id) => {
-      const params = { query: { org_id, limit: 1000 } }
-      return {
-        queryKey: ['/api/v1/device-groups', params],
-        queryFn: ({ signal }: { signal: AbortSignal }) => read('/api/v1/device-groups', params, signal),
-      }
-    }),
-  })
+  const answers = useApiAll(
+    '/api/v1/device-groups',
+    (own === null ? members.slice(0, MAX_MEMBERS) : [own]).map((org_id) => ({ query: { org_id, limit: 1000 } })),
+  )
   const several = answers.length > 1
-  const groups = answers.flatMap(({ data }) =>
+  const groups = answers.flatMap((data) =>
     (data?.groups ?? []).map(({ id, name, org_id }) => [id, several ? `${name} of ${org_id}` : name] as const),
   )
   return { members, groups: new Map(groups) }

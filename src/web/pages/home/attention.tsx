@@ -1,13 +1,10 @@
-import { useQueries } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import { read, useApi } from '../../api/use-api.ts'
-import { Badge } from '../../parts/badge.tsx'
+import { useApi, useApiAll } from '../../api/use-api.ts'
+import { Ago, Badge } from '../../parts/cells.tsx'
 import { Empty, Loaded, Panel, Quiet } from '../../parts/layout.tsx'
-import { Ago } from '../../parts/now.tsx'
 import { measure } from '../../text/format.ts'
 import styles from './home.module.css'
-import { APPROVALS, FEDERATIONS, JOBS, PAUSED_ROLLOUTS, ROUNDS } from './reads.ts'
-import type { Seen } from './seen.ts'
+import { APPROVALS, FEDERATIONS, JOBS, PAUSED_ROLLOUTS, ROUNDS, type Seen } from './reads.ts'
 
 interface Item {
   readonly key: string
@@ -26,18 +23,12 @@ const isRecent = (time: string | null): boolean => time !== null && Date.now() -
 const useSpentBudgets = (enabled: boolean): readonly Item[] => {
   const query = useApi(...FEDERATIONS, { enabled })
   const federations = query.data?.federations ?? []
-  const budgets = useQueries({
-    queries: federations.map(({ id }) => {
-      const params = { path: { federation_id: id } }
-      return {
-        queryKey: ['/api/v1/federations/{federation_id}/privacy', params],
-        queryFn: ({ signal }: { signal: AbortSignal }) =>
-          read('/api/v1/federations/{federation_id}/privacy', params, signal),
-      }
-    }),
-  })
+  const budgets = useApiAll(
+    '/api/v1/federations/{federation_id}/privacy',
+    federations.map(({ id }) => ({ path: { federation_id: id } })),
+  )
   return federations.flatMap(({ id, name }, index) => {
-    const budget = budgets[index]?.data
+    const budget = budgets[index]
     if (budget === undefined || !budget.is_set || !budget.is_exhausted) return []
     const reason = `Its privacy budget of ε ${measure(budget.total_epsilon_budget)} is spent: private rounds cannot start.`
     return [{ key: id, href: null, state: 'paused', name: `Federation ${name}`, reason, time: null }]
@@ -59,7 +50,7 @@ export const Attention = ({ training, models }: Seen) => {
       href: '/organization/approvals',
       state: 'pending',
       name: approval.title,
-      reason: 'Another admin than whoever requested it approves or rejects it.',
+      reason: 'An admin other than the one who requested it approves or rejects it.',
       time: approval.requested_at,
     })),
     ...(paused.data?.rollouts ?? []).map((rollout) => ({
@@ -67,7 +58,7 @@ export const Attention = ({ training, models }: Seen) => {
       href: `/delivery/rollouts/${rollout.model_id}/${rollout.rollout_id}`,
       state: 'paused',
       name: `Rollout of ${rollout.model_name ?? 'a model'} ${rollout.version}`,
-      reason: rollout.reason ?? `Paused at ${rollout.percentage} %; it waits to be resumed.`,
+      reason: rollout.reason ?? `Paused at ${rollout.percentage} %; it is waiting to be resumed.`,
       time: rollout.updated_at,
     })),
     ...waiting.map((job) => ({
@@ -75,7 +66,7 @@ export const Attention = ({ training, models }: Seen) => {
       href: `/training/jobs/${job.id}`,
       state: 'pending',
       name: job.name ?? 'Training job',
-      reason: `Waits for devices: ${job.waiting_for}`,
+      reason: `Waiting for devices: ${job.waiting_for}`,
       time: job.started_at,
     })),
     ...(jobs.data?.jobs ?? [])

@@ -1,11 +1,10 @@
 import { Link } from 'wouter'
 import { useApi } from '../../api/use-api.ts'
-import { toneOf } from '../../parts/badge.tsx'
+import { toneOf } from '../../parts/cells.tsx'
 import { Empty, Loaded, Panel } from '../../parts/layout.tsx'
 import { type Moment, Timeline } from '../../parts/timeline.tsx'
 import { measure, words } from '../../text/format.ts'
-import { JOBS, MODELS, ROUNDS } from './reads.ts'
-import type { Seen } from './seen.ts'
+import { JOBS, MODELS, ROUNDS, type Seen } from './reads.ts'
 
 const MOST = 12
 

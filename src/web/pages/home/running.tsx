@@ -1,13 +1,11 @@
 import { Link } from 'wouter'
-import type { AnswerOf } from '../../api/paths.ts'
-import { useApi } from '../../api/use-api.ts'
-import { Badge } from '../../parts/badge.tsx'
+import { type AnswerOf, useApi } from '../../api/use-api.ts'
+import { Badge } from '../../parts/cells.tsx'
 import { Empty, Loaded, Panel, Quiet } from '../../parts/layout.tsx'
 import { Meter } from '../../parts/meter.tsx'
 import { plural } from '../../text/format.ts'
 import styles from './home.module.css'
-import { ACTIVE_ROLLOUTS, EXPERIMENTS, ROUNDS, RUNNING_JOBS } from './reads.ts'
-import type { Seen } from './seen.ts'
+import { ACTIVE_ROLLOUTS, EXPERIMENTS, ROUNDS, RUNNING_JOBS, type Seen } from './reads.ts'
 
 const Jobs = ({ jobs }: { readonly jobs: AnswerOf<'/api/v1/training/jobs'>['jobs'] }) =>
   jobs.map((job) => (

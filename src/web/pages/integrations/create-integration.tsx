@@ -1,9 +1,8 @@
 import { useState } from 'react'
 import { INTEGRATION_TYPES, type IntegrationType } from '../../../domain/integration.ts'
-import { api } from '../../api/client.ts'
-import { write } from '../../api/write.ts'
-import { Dialog, SendForm } from '../../parts/dialog.tsx'
-import { Fields, SelectField, TextField } from '../../parts/form.tsx'
+import { api, write } from '../../api/client.ts'
+import { FormDialog } from '../../parts/dialog.tsx'
+import { SelectField, TextField } from '../../parts/form.tsx'
 import { capital, words } from '../../text/format.ts'
 
 const TYPES = Object.keys(INTEGRATION_TYPES) as IntegrationType[]
@@ -41,39 +40,28 @@ export const CreateIntegration = ({
     onMade(made)
   }
   return (
-    <Dialog title="Create an integration" open onClose={onClose}>
-      <SendForm verb="Create" tone="primary" act={create} onClose={onClose}>
-        <Fields>
-          <SelectField label="Receiver" value={type} options={OPTIONS} onChange={setType} />
-          <TextField
-            label="Name"
-            maxLength={128}
-            placeholder={type}
-            value={name}
-            onChange={(event) => setName(event.target.value)}
-          />
-          <TextField
-            label="Endpoint"
-            required={usual === null}
-            maxLength={2048}
-            placeholder={usual ?? `${protocols[0]}//`}
-            value={endpoint}
-            onChange={(event) => setEndpoint(event.target.value)}
-          />
-          {fieldsOf(type).map(([field, rule]) => (
-            <TextField
-              key={field}
-              label={capital(words(field))}
-              type={rule === 'optional' ? 'text' : 'password'}
-              autoComplete="off"
-              required={rule === 'required secret'}
-              maxLength={4096}
-              value={config[field] ?? ''}
-              onChange={(event) => setConfig({ ...config, [field]: event.target.value })}
-            />
-          ))}
-        </Fields>
-      </SendForm>
-    </Dialog>
+    <FormDialog title="Create an integration" verb="Create" act={create} onClose={onClose}>
+      <SelectField label="Receiver" value={type} options={OPTIONS} onChange={setType} />
+      <TextField label="Name" maxLength={128} placeholder={type} value={name} onChange={setName} />
+      <TextField
+        label="Endpoint"
+        required={usual === null}
+        maxLength={2048}
+        placeholder={usual ?? `${protocols[0]}//`}
+        value={endpoint}
+        onChange={setEndpoint}
+      />
+      {fieldsOf(type).map(([field, rule]) => (
+        <TextField
+          key={field}
+          label={capital(words(field))}
+          type={rule === 'optional' ? 'text' : 'password'}
+          required={rule === 'required secret'}
+          maxLength={4096}
+          value={config[field] ?? ''}
+          onChange={(value) => setConfig({ ...config, [field]: value })}
+        />
+      ))}
+    </FormDialog>
   )
 }

@@ -1,14 +1,13 @@
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { api } from '../../api/client.ts'
-import type { AnswerOf } from '../../api/paths.ts'
-import { useApi } from '../../api/use-api.ts'
-import { write } from '../../api/write.ts'
-import { Confirm } from '../../parts/dialog.tsx'
+import { api, write } from '../../api/client.ts'
+import { type AnswerOf, useApi } from '../../api/use-api.ts'
+import { Ago } from '../../parts/cells.tsx'
+import { Confirm, DialogButton } from '../../parts/dialog.tsx'
 import { Outcome } from '../../parts/form.tsx'
 import { Aside, Button, Facts, Loaded, PageHeader, Panel, Problem } from '../../parts/layout.tsx'
-import { Ago } from '../../parts/now.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
+import { useAction } from '../../parts/use-action.ts'
 import { count, plural } from '../../text/format.ts'
 import { type Integration, IntegrationBadge, LOOK_EVERY_MS } from './integrations-page.tsx'
 
@@ -26,7 +25,7 @@ const paramsOf = ({ id }: Integration) => ({ params: { path: { integration_id: i
 
 const test = async (integration: Integration): Promise<string> => {
   const { ok, status, response, milliseconds } = await write(api.POST(`${AT}/test`, paramsOf(integration)))
-  return `${ok ? 'Taken' : 'Not taken'}${status === null ? '' : ` with ${status}`} after ${count(milliseconds)} ms: ${response || 'an empty answer'}`
+  return `${ok ? 'Accepted' : 'Not accepted'}${status === null ? '' : ` with ${status}`} after ${count(milliseconds)} ms: ${response || 'an empty response'}`
 }
 
 const replay = async (integration: Integration): Promise<string> => {
@@ -37,18 +36,13 @@ const replay = async (integration: Integration): Promise<string> => {
 /** Buttons, and what the last one brought. */
 const Actions = ({ integration }: { readonly integration: Integration }) => {
   const [, navigate] = useLocation()
-  const [busy, setBusy] = useState(false)
-  const [said, setSaid] = useState<string | Error | null>(null)
-  const [deleting, setDeleting] = useState(false)
-  const run = (act: (of: Integration) => Promise<string>): void => {
-    setBusy(true)
-    void act(integration)
-      .catch((failure: unknown) => (failure instanceof Error ? failure : new Error(String(failure))))
-      .then((outcome) => {
-        setSaid(outcome)
-        setBusy(false)
-      })
-  }
+  const { busy, error, run } = useAction()
+  const [said, setSaid] = useState('')
+  const say = (act: (of: Integration) => Promise<string>) => () =>
+    run(async () => {
+      setSaid('')
+      setSaid(await act(integration))
+    })
   const switchTo = (action: 'pause' | 'resume') => async () => {
     await write(api.POST(`${AT}/${action}`, paramsOf(integration)))
     return action === 'pause' ? 'Paused: events wait for 24 hours.' : 'Resumed.'
@@ -57,33 +51,35 @@ const Actions = ({ integration }: { readonly integration: Integration }) => {
   return (
     <>
       <Aside>
-        <Button disabled={busy} onClick={() => run(test)}>
+        <Button disabled={busy} onClick={say(test)}>
           Send a sample
         </Button>
-        <Button disabled={busy} onClick={() => run(switchTo(isPaused ? 'resume' : 'pause'))}>
+        <Button disabled={busy} onClick={say(switchTo(isPaused ? 'resume' : 'pause'))}>
           {isPaused ? 'Resume' : 'Pause'}
         </Button>
         {integration.dead_letters > 0 && (
-          <Button disabled={busy} onClick={() => run(replay)}>
+          <Button disabled={busy} onClick={say(replay)}>
             Replay dead letters
           </Button>
         )}
-        <Button tone="danger" onClick={() => setDeleting(true)}>
-          Delete
-        </Button>
-      </Aside>
-      {said instanceof Error ? <Problem error={said} /> : said !== null && <Outcome>{said}</Outcome>}
-      {deleting && (
-        <Confirm
-          title={`Delete ${integration.name}?`}
-          verb="Delete"
-          act={() => write(api.DELETE(AT, paramsOf(integration)), () => navigate('/integrations'))}
-          onClose={() => setDeleting(false)}
+        <DialogButton
+          tone="danger"
+          dialog={(close) => (
+            <Confirm
+              title={`Delete ${integration.name}?`}
+              verb="Delete"
+              act={() => write(api.DELETE(AT, paramsOf(integration)), () => navigate('/integrations'))}
+              onClose={close}
+            >
+              {plural(integration.pending, 'pending event')} and {plural(integration.dead_letters, 'dead letter')} are
+              deleted too.
+            </Confirm>
+          )}
         >
-          {plural(integration.pending, 'pending event')} and {plural(integration.dead_letters, 'dead letter')} go with
-          it.
-        </Confirm>
-      )}
+          Delete
+        </DialogButton>
+      </Aside>
+      {error ? <Problem error={error} /> : said !== '' && <Outcome>{said}</Outcome>}
     </>
   )
 }

@@ -1,14 +1,14 @@
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import type { AnswerOf } from '../../api/paths.ts'
-import { useApi } from '../../api/use-api.ts'
-import { Badge } from '../../parts/badge.tsx'
-import { Aside, Button, Empty, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
-import { Ago } from '../../parts/now.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { type AnswerOf, useApi } from '../../api/use-api.ts'
+import { Ago, Badge } from '../../parts/cells.tsx'
+import { DialogButton } from '../../parts/dialog.tsx'
+import { Empty } from '../../parts/layout.tsx'
+import { ListPage } from '../../parts/list-page.tsx'
+import { ShownOnce } from '../../parts/shown-once.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { count } from '../../text/format.ts'
 import { CreateIntegration } from './create-integration.tsx'
-import { WebhookSecret } from './webhook-secret.tsx'
 
 export type Integration = AnswerOf<'/api/v1/integrations'>['integrations'][number]
 
@@ -32,41 +32,46 @@ const COLUMNS: readonly Column<Integration>[] = [
 /** The receivers of this organization's events and figures. */
 export const IntegrationsPage = () => {
   const [, navigate] = useLocation()
-  const [creating, setCreating] = useState(false)
   const [made, setMade] = useState<{ readonly id: string; readonly secret: string } | null>(null)
-  const query = useApi('/api/v1/integrations', {}, { everyMs: LOOK_EVERY_MS })
   return (
     <>
-      <PageHeader title="Integrations">
-        <Aside>
-          <Button tone="primary" onClick={() => setCreating(true)}>
-            Create integration
-          </Button>
-        </Aside>
-      </PageHeader>
-      <Loaded query={query}>
-        {({ integrations }) => (
-          <Panel title="All integrations" flush>
-            {integrations.length === 0 ? (
-              <Empty
-                title="No integration yet"
-                command="svc integrations connect-otlp --endpoint http://localhost:4318"
-              >
-                Events and figures go to Prometheus, an OpenTelemetry Collector, Datadog, Splunk, a webhook and others:
-              </Empty>
-            ) : (
-              <Table label="Integrations" columns={COLUMNS} rows={integrations} rowKey={({ id }) => id} />
+      <ListPage
+        title="Integrations"
+        query={useApi('/api/v1/integrations', {}, { everyMs: LOOK_EVERY_MS })}
+        actions={
+          <DialogButton
+            tone="primary"
+            dialog={(close) => (
+              <CreateIntegration
+                onMade={({ id, secret }) =>
+                  secret === null ? navigate(`/integrations/${id}`) : setMade({ id, secret })
+                }
+                onClose={close}
+              />
             )}
-          </Panel>
-        )}
-      </Loaded>
-      {creating && (
-        <CreateIntegration
-          onMade={({ id, secret }) => (secret === null ? navigate(`/integrations/${id}`) : setMade({ id, secret }))}
-          onClose={() => setCreating(false)}
-        />
+          >
+            Create integration
+          </DialogButton>
+        }
+        columns={COLUMNS}
+        rows={({ integrations }) => integrations}
+        rowKey="id"
+        empty={
+          <Empty title="No integration yet" command="svc integrations connect-otlp --endpoint http://localhost:4318">
+            Send events and metrics to Prometheus, an OpenTelemetry Collector, Datadog, Splunk, a webhook and others:
+          </Empty>
+        }
+      />
+      {made && (
+        <ShownOnce
+          title="The webhook’s secret"
+          what="secret"
+          text={made.secret}
+          onClose={() => navigate(`/integrations/${made.id}`)}
+        >
+          The receiver checks signatures with it. It is shown only here.
+        </ShownOnce>
       )}
-      {made && <WebhookSecret secret={made.secret} onClose={() => navigate(`/integrations/${made.id}`)} />}
     </>
   )
 }

@@ -19,8 +19,8 @@ export const AliasHistory = ({ model }: { readonly model: ModelDetail }) => {
       <Loaded query={query}>
         {({ moves }) =>
           moves.length === 0 ? (
-            <Empty title="No version has a name" command={`svc models promote ${nameOf(model)} latest production`}>
-              An alias says what is in production, whatever its number:
+            <Empty title="No version has an alias" command={`svc models promote ${nameOf(model)} latest production`}>
+              An alias such as production names a version, whatever its number:
             </Empty>
           ) : (
             <Timeline

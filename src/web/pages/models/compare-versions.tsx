@@ -1,5 +1,6 @@
 import { useMemo } from 'react'
-import { Choice, Panel, Quiet } from '../../parts/layout.tsx'
+import { Choice } from '../../parts/form.tsx'
+import { Panel, Quiet } from '../../parts/layout.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { measure } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
@@ -72,7 +73,7 @@ export const CompareVersions = ({ model }: { readonly model: ModelDetail }) => {
         label="Metrics of two versions"
         columns={columns(left.version_label, right.version_label)}
         rows={rows}
-        rowKey={({ metric }) => metric}
+        rowKey="metric"
       />
     </Panel>
   )

@@ -6,8 +6,8 @@ import { RolloutForm } from './rollout-form.tsx'
 import { type ModelDetail, nameOf, newestFirst } from './types.ts'
 
 const KINDS = [
-  ['rollout', 'Rollout: a growing part of the fleet'],
-  ['deployment', 'Deployment: the devices there are now'],
+  ['rollout', 'Rollout: a growing share of the fleet'],
+  ['deployment', 'Deployment: the devices that are active now'],
 ] as const
 
 const optionsOf = (model: ModelDetail): readonly (readonly [string, string])[] => [
@@ -32,7 +32,7 @@ export const DeployDialog = ({
   const [kind, setKind] = useState<(typeof KINDS)[number][0]>('rollout')
   const Form = kind === 'rollout' ? RolloutForm : DeploymentForm
   return (
-    <Dialog title={`Deploy ${nameOf(model)}`} open onClose={onClose}>
+    <Dialog title={`Deploy ${nameOf(model)}`} onClose={onClose}>
       <Fields>
         <SelectField label="Version" value={version} options={optionsOf(model)} onChange={setVersion} />
         <SelectField label="How" value={kind} options={KINDS} onChange={setKind} />

@@ -3,14 +3,12 @@ import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { unwrap } from '../../../client/client.ts'
 import { STRATEGIES, type Strategy } from '../../../domain/deployment.ts'
-import { api } from '../../api/client.ts'
-import { useGroupOptions } from '../../api/use-groups.ts'
-import { write } from '../../api/write.ts'
+import { useGroupOptions } from '../../api/choices.ts'
+import { api, write } from '../../api/client.ts'
 import { SendForm } from '../../parts/dialog.tsx'
 import { FieldRow, Fields, NumberField, Outcome, SelectField } from '../../parts/form.tsx'
-import { Problem } from '../../parts/layout.tsx'
+import { Problem, Warnings } from '../../parts/layout.tsx'
 import { plural } from '../../text/format.ts'
-import styles from './models.module.css'
 import type { ModelDetail } from './types.ts'
 
 const MEANING: Readonly<Record<Strategy, string>> = {
@@ -53,7 +51,6 @@ export const DeploymentForm = ({
   return (
     <SendForm
       verb={targets === 0 ? 'Deploy' : `Deploy to ${plural(Math.ceil((targets * percentage) / 100) || 0, 'device')}`}
-      tone="primary"
       disabled={targets === 0}
       act={execute}
       onClose={onClose}
@@ -62,20 +59,16 @@ export const DeploymentForm = ({
         <SelectField label="Strategy" value={strategy} options={OPTIONS} onChange={setStrategy} />
         <FieldRow>
           <SelectField label="Devices" value={group} options={groups} onChange={setGroup} />
-          <NumberField label="Of them" unit="%" min={1} max={100} value={percentage} onChange={setPercentage} />
+          <NumberField label="Share of them" unit="%" min={1} max={100} value={percentage} onChange={setPercentage} />
         </FieldRow>
         {prepared.error && <Problem error={prepared.error} />}
         {prepared.data && (
           <Outcome>
             <p>
-              <strong>{`Aims at ${plural(targets, 'device')}`}</strong>
-              {group === '' && ' that were heard from in the last 5 minutes'}
+              <strong>{`Targets ${plural(targets, 'device')}`}</strong>
+              {group === '' && ' active in the last 5 minutes'}
             </p>
-            {prepared.data.warnings.map((warning) => (
-              <p key={warning} className={styles.warning}>
-                {warning}
-              </p>
-            ))}
+            <Warnings texts={prepared.data.warnings} />
           </Outcome>
         )}
       </Fields>

@@ -1,6 +1,6 @@
 import { Link } from 'wouter'
 import { useApi } from '../../api/use-api.ts'
-import { Badge, toneOf } from '../../parts/badge.tsx'
+import { Badge, toneOf } from '../../parts/cells.tsx'
 import { Loaded, Panel, Quiet } from '../../parts/layout.tsx'
 import { measure, plural, words } from '../../text/format.ts'
 import styles from './lineage.module.css'

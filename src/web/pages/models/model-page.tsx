@@ -1,9 +1,8 @@
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { useApi } from '../../api/use-api.ts'
-import { Id } from '../../parts/copy.tsx'
+import { Ago, Id } from '../../parts/cells.tsx'
 import { Aside, Button, Empty, Facts, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
-import { Ago } from '../../parts/now.tsx'
 import { AliasHistory } from './alias-history.tsx'
 import { CompareVersions } from './compare-versions.tsx'
 import { DeployDialog } from './deploy-dialog.tsx'
@@ -19,22 +18,18 @@ const About = ({ model }: { readonly model: ModelDetail }) => {
       <Facts
         entries={[
           ['Framework', [model.framework, model.framework_version].filter(Boolean).join(' ')],
-          ['Description', model.description === '' ? 'none' : model.description],
+          ['Description', model.description || 'none'],
           ['Added', <Ago key="added" time={model.created_at} />],
-          ...(model.round_id === null
-            ? []
-            : [
-                [
-                  'Made by',
-                  <Link key="round" href={`/training/rounds/${model.round_id}`}>
-                    a training round
-                  </Link>,
-                ] as const,
-              ]),
+          model.round_id !== null && [
+            'Created by',
+            <Link key="round" href={`/training/rounds/${model.round_id}`}>
+              a training round
+            </Link>,
+          ],
           [
             'Policy',
             <Link key="policy" href={`/delivery/policies/${encodeURIComponent(model.name ?? model.id)}`}>
-              {policy === undefined ? 'none: set one' : policy.enabled ? 'delivers by itself' : 'switched off'}
+              {policy === undefined ? 'none: set one' : policy.enabled ? 'delivers automatically' : 'switched off'}
             </Link>,
           ],
           ['Model id', <Id key="id" id={model.id} />],
@@ -65,7 +60,10 @@ export const ModelPage = ({ modelId }: { readonly modelId: string }) => {
           <>
             {loaded.versions.length === 0 ? (
               <Panel title="Versions">
-                <Empty title="No version yet" command={`svc push ${nameOf(loaded)} weights.onnx`}>
+                <Empty
+                  title="No version yet"
+                  command={`svc push weights.onnx --model-id ${nameOf(loaded)} --version 1.0.0`}
+                >
                   Upload its weights:
                 </Empty>
               </Panel>

@@ -1,22 +1,22 @@
 import { Link } from 'wouter'
 import { FRAMEWORKS } from '../../../domain/model.ts'
 import { useApi } from '../../api/use-api.ts'
-import { Aside, Button, Choice, Empty, Filters, Loaded, PageHeader, Panel, Quiet } from '../../parts/layout.tsx'
-import { Ago } from '../../parts/now.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
-import { bytes, plural } from '../../text/format.ts'
+import { Ago } from '../../parts/cells.tsx'
+import { Choice, choices } from '../../parts/form.tsx'
+import { Empty, Quiet } from '../../parts/layout.tsx'
+import { ListPage, pageQuery } from '../../parts/list-page.tsx'
+import type { Column } from '../../parts/table.tsx'
+import { bytes } from '../../text/format.ts'
+import { modelHref } from '../../url/hrefs.ts'
 import { usePageState } from '../../url/use-page-state.ts'
-import { type Model, nameOf, pathOf } from './types.ts'
+import { type Model, nameOf } from './types.ts'
 
 const DEFAULTS = { framework: '', page: 1 }
-const PAGE = 100
-/** What single rounds have made is left out, by the service where it can. */
-const NAMED_ONLY = { round_models: false }
 
-const CHOICES = [['', 'Any framework'], ...FRAMEWORKS.map((name) => [name, name] as const)] as const
+const CHOICES = choices('Any framework', FRAMEWORKS)
 
 const COLUMNS: readonly Column<Model>[] = [
-  { name: 'Model', cell: (model) => <Link href={pathOf(model)}>{nameOf(model)}</Link> },
+  { name: 'Model', cell: (model) => <Link href={modelHref(model.name ?? model.id)}>{nameOf(model)}</Link> },
   { name: 'Framework', cell: ({ framework }) => framework },
   {
     name: 'Size',
@@ -30,62 +30,34 @@ const COLUMNS: readonly Column<Model>[] = [
 /** The catalog: the models that people named. What single rounds have made is reached from their rounds. */
 export const ModelsPage = () => {
   const [{ framework, page }, change] = usePageState(DEFAULTS)
-  const query = useApi('/api/v1/models', {
-    query: {
-      limit: PAGE,
-      ...NAMED_ONLY,
-      offset: (page - 1) * PAGE,
-      ...(framework !== '' && { framework: framework as Model['framework'] }),
-    },
-  })
-  const pages = Math.max(1, Math.ceil((query.data?.total ?? 0) / PAGE))
+  const query = { ...pageQuery(page), round_models: false, framework: framework as Model['framework'] }
   return (
-    <>
-      <PageHeader title="Models">
-        <Aside>
-          <Quiet>{query.data && plural(query.data.total, 'model')}</Quiet>
-        </Aside>
-      </PageHeader>
-      <Filters>
+    <ListPage
+      title="Models"
+      noun="model"
+      panel="Catalog"
+      query={useApi('/api/v1/models', { query })}
+      filters={
         <Choice
           label="Framework"
-          value={framework as (typeof CHOICES)[number][0]}
+          value={framework}
           options={CHOICES}
           onChange={(value) => change({ framework: value, page: 1 })}
         />
-        {pages > 1 && (
-          <Aside>
-            <Button disabled={page <= 1} onClick={() => change({ page: page - 1 })}>
-              Newer
-            </Button>
-            <Quiet>{`Page ${page} of ${pages}`}</Quiet>
-            <Button disabled={page >= pages} onClick={() => change({ page: page + 1 })}>
-              Older
-            </Button>
-          </Aside>
-        )}
-      </Filters>
-      <Loaded query={query}>
-        {({ models }) => (
-          <Panel title="Catalog" flush>
-            {models.length === 0 ? (
-              <Empty
-                title={framework === '' ? 'No model yet' : 'No model of this framework'}
-                command="svc push my-model weights.onnx"
-              >
-                Upload a file of weights; every upload under the same name is a new version:
-              </Empty>
-            ) : (
-              <Table
-                label="Models"
-                columns={COLUMNS}
-                rows={models.filter(({ round_id }) => round_id === null)}
-                rowKey={({ id }) => id}
-              />
-            )}
-          </Panel>
-        )}
-      </Loaded>
-    </>
+      }
+      page={page}
+      onPage={(next) => change({ page: next })}
+      columns={COLUMNS}
+      rows={({ models }) => models}
+      rowKey="id"
+      empty={
+        <Empty
+          title={framework === '' ? 'No model yet' : 'No model of this framework'}
+          command="svc push weights.onnx --model-id my-model --version 1.0.0"
+        >
+          Upload a weight file; every upload under the same name becomes a new version:
+        </Empty>
+      }
+    />
   )
 }

@@ -1,13 +1,10 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { unwrap } from '../../../client/client.ts'
-import { api } from '../../api/client.ts'
-import { useGroupOptions } from '../../api/use-groups.ts'
-import { write } from '../../api/write.ts'
+import { useDryRun, useGroupOptions } from '../../api/choices.ts'
+import { api, write } from '../../api/client.ts'
 import { SendForm } from '../../parts/dialog.tsx'
 import { CheckField, FieldRow, Fields, NumberField, Outcome, SelectField } from '../../parts/form.tsx'
-import { Problem } from '../../parts/layout.tsx'
+import { Problem, Warnings } from '../../parts/layout.tsx'
 import { duration, plural } from '../../text/format.ts'
 import styles from './models.module.css'
 import type { ModelDetail } from './types.ts'
@@ -33,22 +30,7 @@ const isComplete = (requested: Requested): boolean =>
   requested.increment_step > 0 &&
   requested.step_interval_minutes > 0
 
-const usePreview = (model: ModelDetail, requested: Requested) =>
-  useQuery({
-    queryKey: ['/api/v1/models/{model_id}/rollouts/dry-run', model.id, requested],
-    queryFn: ({ signal }) =>
-      unwrap(
-        api.POST('/api/v1/models/{model_id}/rollouts/dry-run', {
-          params: { path: { model_id: model.id } },
-          body: requested,
-          signal,
-        }),
-      ),
-    enabled: isComplete(requested),
-    placeholderData: keepPreviousData,
-  })
-
-const Preview = ({ query }: { readonly query: ReturnType<typeof usePreview> }) => {
+const Preview = ({ query }: { readonly query: ReturnType<typeof useDryRun> }) => {
   if (query.error !== null) return <Problem error={query.error} />
   if (query.data === undefined) return null
   const { steps, target_devices, minutes_to_target, warnings } = query.data
@@ -67,11 +49,7 @@ const Preview = ({ query }: { readonly query: ReturnType<typeof usePreview> }) =
           </li>
         ))}
       </ol>
-      {warnings.map((warning) => (
-        <p key={warning} className={styles.warning}>
-          {warning}
-        </p>
-      ))}
+      <Warnings texts={warnings} />
     </Outcome>
   )
 }
@@ -102,7 +80,7 @@ export const RolloutForm = ({
     auto_rollback: automatic,
     ...(group !== '' && { group }),
   }
-  const preview = usePreview(model, requested)
+  const preview = useDryRun(model.id, requested, isComplete(requested))
   const start = async (): Promise<void> => {
     const { rollout_id } = await write(
       api.POST('/api/v1/models/{model_id}/rollouts', { params: { path: { model_id: model.id } }, body: requested }),
@@ -113,7 +91,6 @@ export const RolloutForm = ({
   return (
     <SendForm
       verb={begin === undefined ? 'Start rollout' : `Start with ${plural(begin, 'device')}`}
-      tone="primary"
       act={start}
       onClose={onClose}
     >
@@ -126,7 +103,7 @@ export const RolloutForm = ({
           <NumberField label="Up to" unit="%" min={0} max={100} value={target} onChange={setTarget} />
         </FieldRow>
         <CheckField
-          label="Roll back by itself when too many devices fail, instead of pausing"
+          label="Roll back automatically when too many devices fail, instead of pausing"
           checked={automatic}
           onChange={setAutomatic}
         />

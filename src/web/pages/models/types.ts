@@ -1,4 +1,4 @@
-import type { AnswerOf } from '../../api/paths.ts'
+import type { AnswerOf } from '../../api/use-api.ts'
 
 export type Model = AnswerOf<'/api/v1/models'>['models'][number]
 export type ModelDetail = AnswerOf<'/api/v1/models/{model_id}'>
@@ -6,12 +6,8 @@ export type Version = ModelDetail['versions'][number]
 export type VersionLineage = AnswerOf<'/api/v1/models/{model_id}/versions/{version}'>
 export type Rollout = AnswerOf<'/api/v1/models/{model_id}/rollouts'>['rollouts'][number]
 export type Deployment = AnswerOf<'/api/v1/deployments'>['deployments'][number]
-export type Group = AnswerOf<'/api/v1/device-groups'>['groups'][number]
 
 export const nameOf = (model: Pick<Model, 'id' | 'name'>): string => model.name ?? model.id.slice(0, 8)
-
-export const pathOf = (model: Pick<Model, 'id' | 'name'>): string =>
-  `/models/${encodeURIComponent(model.name ?? model.id)}`
 
 /** The API has the oldest first; the last one is `latest`. */
 export const newestFirst = ({ versions }: ModelDetail): readonly Version[] => [...versions].reverse()

@@ -1,7 +1,6 @@
 import { useState } from 'react'
-import { Id } from '../../parts/copy.tsx'
+import { Ago, Id } from '../../parts/cells.tsx'
 import { Button, Panel, Quiet } from '../../parts/layout.tsx'
-import { Ago } from '../../parts/now.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { bytes, plural } from '../../text/format.ts'
 import styles from './models.module.css'

@@ -1,15 +1,14 @@
 import { useState } from 'react'
 import { unwrap } from '../../../client/client.ts'
-import { api } from '../../api/client.ts'
-import type { AnswerOf } from '../../api/paths.ts'
+import { api, writeWithoutAnswer } from '../../api/client.ts'
 import { askToConfirm } from '../../api/session.ts'
-import { useApi } from '../../api/use-api.ts'
-import { writeWithoutAnswer } from '../../api/write.ts'
-import { Dialog, SendForm } from '../../parts/dialog.tsx'
-import { CheckField, Fields, TextField } from '../../parts/form.tsx'
+import { type AnswerOf, useApi } from '../../api/use-api.ts'
+import { Ago } from '../../parts/cells.tsx'
+import { DialogButton, FormDialog } from '../../parts/dialog.tsx'
+import { CheckField, TextField } from '../../parts/form.tsx'
 import { Button, Facts, Loaded, Panel, Problem, Quiet } from '../../parts/layout.tsx'
-import { Ago } from '../../parts/now.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
+import { useAction } from '../../parts/use-action.ts'
 import { RecoveryCodeList, TotpSetup } from '../../shell/totp-setup.tsx'
 import { OrganizationHeader } from './organization-header.tsx'
 import { Passkeys } from './passkeys.tsx'
@@ -23,50 +22,42 @@ const ChangePassword = ({ onClose }: { readonly onClose: () => void }) => {
   const [revoke, setRevoke] = useState(false)
   const body = { old_password: before, new_password: after, revoke_keys: revoke }
   return (
-    <Dialog title="Change password" open onClose={onClose}>
-      <SendForm
-        verb="Change"
-        tone="primary"
-        act={() => writeWithoutAnswer(api.PUT('/api/v1/account/password', { body }))}
-        onClose={onClose}
-      >
-        <Fields>
-          <TextField
-            label="Password now"
-            type="password"
-            required
-            autoComplete="current-password"
-            value={before}
-            onChange={(event) => setBefore(event.target.value)}
-          />
-          <TextField
-            label="New password"
-            hint="At least 12 characters. Your other sessions end."
-            type="password"
-            required
-            minLength={12}
-            autoComplete="new-password"
-            value={after}
-            onChange={(event) => setAfter(event.target.value)}
-          />
-          <CheckField
-            label="Revoke my personal keys too; svc has to sign in again"
-            checked={revoke}
-            onChange={setRevoke}
-          />
-        </Fields>
-      </SendForm>
-    </Dialog>
+    <FormDialog
+      title="Change password"
+      verb="Change"
+      act={() => writeWithoutAnswer(api.PUT('/api/v1/account/password', { body }))}
+      onClose={onClose}
+    >
+      <TextField
+        label="Current password"
+        type="password"
+        required
+        autoComplete="current-password"
+        value={before}
+        onChange={setBefore}
+      />
+      <TextField
+        label="New password"
+        hint="At least 12 characters. Your other sessions end."
+        type="password"
+        required
+        minLength={12}
+        autoComplete="new-password"
+        value={after}
+        onChange={setAfter}
+      />
+      <CheckField
+        label="Also revoke my personal keys; svc has to sign in again"
+        checked={revoke}
+        onChange={setRevoke}
+      />
+    </FormDialog>
   )
 }
 
 const Factors = ({ account, onDone }: { readonly account: Account; readonly onDone: () => void }) => {
   const [codes, setCodes] = useState<readonly string[] | null>(null)
-  const [error, setError] = useState<Error | null>(null)
-  const run = (work: Promise<unknown>): void => {
-    setError(null)
-    work.catch((failure: unknown) => setError(failure instanceof Error ? failure : new Error(String(failure))))
-  }
+  const { error, run } = useAction()
   const renew = async (): Promise<void> => {
     const { recovery_codes } = await unwrap(await api.POST('/api/v1/account/recovery-codes'))
     setCodes(recovery_codes)
@@ -83,8 +74,8 @@ const Factors = ({ account, onDone }: { readonly account: Account; readonly onDo
     <>
       <p>An authenticator app is set up; {account.recovery_codes_left} recovery codes are left.</p>
       {error && <Problem error={error} />}
-      <Button onClick={() => run(renew())}>Make new recovery codes</Button>{' '}
-      <Button tone="danger" onClick={() => run(writeWithoutAnswer(api.DELETE('/api/v1/account/totp')))}>
+      <Button onClick={() => run(renew)}>Make new recovery codes</Button>{' '}
+      <Button tone="danger" onClick={() => run(() => writeWithoutAnswer(api.DELETE('/api/v1/account/totp')))}>
         Remove the app
       </Button>
     </>
@@ -106,15 +97,13 @@ const Sessions = () => {
   const query = useApi('/api/v1/account/sessions', {})
   const end = ({ id }: OwnSession): void => {
     const params = { path: { session_id: id } }
-    void writeWithoutAnswer(api.DELETE('/api/v1/account/sessions/{session_id}', { params })).catch(() =>
-      query.refetch(),
-    )
+    void writeWithoutAnswer(api.DELETE('/api/v1/account/sessions/{session_id}', { params })).catch(query.refetch)
   }
   return (
     <Loaded query={query}>
       {({ sessions }) => (
         <Panel title="My sessions" flush>
-          <Table label="My sessions" columns={columnsOf(end)} rows={sessions} rowKey={({ id }) => id} />
+          <Table label="My sessions" columns={columnsOf(end)} rows={sessions} rowKey="id" />
         </Panel>
       )}
     </Loaded>
@@ -124,10 +113,9 @@ const Sessions = () => {
 /** What the person who is signed in signs in with. */
 export const AccountPage = () => {
   const query = useApi('/api/v1/account', {})
-  const [changing, setChanging] = useState(false)
   return (
     <>
-      <OrganizationHeader>{null}</OrganizationHeader>
+      <OrganizationHeader />
       <Loaded query={query}>
         {(account) => (
           <>
@@ -139,7 +127,9 @@ export const AccountPage = () => {
                   ['Role', account.role],
                 ]}
               />
-              {account.password && <Button onClick={() => setChanging(true)}>Change password</Button>}
+              {account.password && (
+                <DialogButton dialog={(close) => <ChangePassword onClose={close} />}>Change password</DialogButton>
+              )}
             </Panel>
             {account.must_confirm ? (
               <Panel title="Second factor">
@@ -157,7 +147,6 @@ export const AccountPage = () => {
           </>
         )}
       </Loaded>
-      {changing && <ChangePassword onClose={() => setChanging(false)} />}
     </>
   )
 }

@@ -1,20 +1,19 @@
 import { useState } from 'react'
-import { api } from '../../api/client.ts'
-import type { AnswerOf } from '../../api/paths.ts'
-import { useApiPages } from '../../api/use-api.ts'
-import { write } from '../../api/write.ts'
-import { Badge, type Tone } from '../../parts/badge.tsx'
-import { Confirm } from '../../parts/dialog.tsx'
-import { TextField } from '../../parts/form.tsx'
-import { Button, Choice, Empty, Filters, Loaded, Panel } from '../../parts/layout.tsx'
-import { Ago } from '../../parts/now.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { api, write } from '../../api/client.ts'
+import { useSession } from '../../api/session.ts'
+import { type AnswerOf, useApiPages } from '../../api/use-api.ts'
+import { Ago, Badge, type Tone } from '../../parts/cells.tsx'
+import { Confirm, DialogButton } from '../../parts/dialog.tsx'
+import { Choice, TextField } from '../../parts/form.tsx'
+import { Empty, Filters, Loaded } from '../../parts/layout.tsx'
+import { TablePanel } from '../../parts/list-page.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { shortId } from '../../text/format.ts'
+import { shellWord } from '../../text/shell-word.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import { OrganizationHeader } from './organization-header.tsx'
 
 type Approval = AnswerOf<'/api/v1/approvals'>['approvals'][number]
-type Decision = 'approve' | 'reject' | 'cancel'
 
 const STATUSES = [
   ['pending', 'Waiting'],
@@ -41,29 +40,41 @@ const Reject = ({ approval, onClose }: { readonly approval: Approval; readonly o
         required
         maxLength={1000}
         value={reason}
-        onChange={(event) => setReason(event.target.value)}
+        onChange={setReason}
       />
     </Confirm>
   )
 }
 
-const Decide = ({ approval, what, onClose }: { approval: Approval; what: Decision; onClose: () => void }) => {
-  if (what === 'reject') return <Reject approval={approval} onClose={onClose} />
-  const approves = what === 'approve'
+/** What ends a request without a reason. */
+const ENDS = {
+  approve: { verb: 'Approve', tone: 'primary', says: 'it is done at once, as requested.' },
+  cancel: { verb: 'Withdraw', tone: 'danger', says: 'nobody can approve it any more.' },
+} as const
+
+const End = ({ approval, by }: { readonly approval: Approval; readonly by: keyof typeof ENDS }) => {
+  const { verb, tone, says } = ENDS[by]
   return (
-    <Confirm
-      title={approves ? 'Approve the request' : 'Withdraw the request'}
-      verb={approves ? 'Approve' : 'Withdraw'}
-      tone={approves ? 'primary' : 'danger'}
-      act={() => write(api.POST(`/api/v1/approvals/{approval_id}/${what}`, at(approval)))}
-      onClose={onClose}
+    <DialogButton
+      aria-label={`${verb}: ${approval.title}`}
+      dialog={(close) => (
+        <Confirm
+          title={`${verb} the request`}
+          verb={verb}
+          tone={tone}
+          act={() => write(api.POST(`/api/v1/approvals/{approval_id}/${by}`, at(approval)))}
+          onClose={close}
+        >
+          {approval.title}: {says}
+        </Confirm>
+      )}
     >
-      {approval.title}: {approves ? 'this is done at once, as it was requested.' : 'nobody can approve it any more.'}
-    </Confirm>
+      {verb}
+    </DialogButton>
   )
 }
 
-const columnsOf = (decide: (approval: Approval, what: Decision) => void): readonly Column<Approval>[] => [
+const COLUMNS: readonly Column<Approval>[] = [
   { name: 'What', cell: ({ title }) => title },
   { name: 'Status', cell: ({ status }) => <Badge state={status} tone={TONES[status] ?? 'idle'} /> },
   { name: 'Requested by', cell: (row) => row.requested_by_name ?? <code>{shortId(row.requested_by)}</code> },
@@ -79,15 +90,14 @@ const columnsOf = (decide: (approval: Approval, what: Decision) => void): readon
     cell: (row) =>
       row.status === 'pending' && (
         <>
-          <Button aria-label={`Approve: ${row.title}`} onClick={() => decide(row, 'approve')}>
-            Approve
-          </Button>{' '}
-          <Button aria-label={`Reject: ${row.title}`} onClick={() => decide(row, 'reject')}>
+          <End approval={row} by="approve" />{' '}
+          <DialogButton
+            aria-label={`Reject: ${row.title}`}
+            dialog={(close) => <Reject approval={row} onClose={close} />}
+          >
             Reject
-          </Button>{' '}
-          <Button aria-label={`Withdraw: ${row.title}`} onClick={() => decide(row, 'cancel')}>
-            Withdraw
-          </Button>
+          </DialogButton>{' '}
+          <End approval={row} by="cancel" />
         </>
       ),
   },
@@ -96,8 +106,8 @@ const columnsOf = (decide: (approval: Approval, what: Decision) => void): readon
 /** What waits for another admin than whoever requested it, and what became of such requests. */
 export const ApprovalsPage = () => {
   const [page, change] = usePageState(DEFAULTS)
+  const org = useSession().data?.org_id ?? 'my-org'
   const status = page.status === 'all' ? 'all' : 'pending'
-  const [deciding, setDeciding] = useState<readonly [Approval, Decision] | null>(null)
   const query = useApiPages('/api/v1/approvals', { query: status === 'all' ? {} : { status } })
   return (
     <>
@@ -106,28 +116,24 @@ export const ApprovalsPage = () => {
         <Choice label="Status" value={status} options={STATUSES} onChange={(next) => change({ status: next })} />
       </Filters>
       <Loaded query={query}>
-        {({ pages }) => {
-          const approvals = pages.flatMap((each) => each.approvals)
-          return (
-            <Panel title="Approvals" flush>
-              {approvals.length === 0 ? (
-                <Empty title="Nothing waits for approval" command="svc org set --require-approval true">
-                  Organizations can require a second admin for moves of aliases and for what reaches most devices:
-                </Empty>
-              ) : (
-                <Table
-                  label="Approvals"
-                  columns={columnsOf((approval, what) => setDeciding([approval, what]))}
-                  rows={approvals}
-                  rowKey={({ id }) => id}
-                  onEnd={query.hasNextPage ? query.fetchNextPage : undefined}
-                />
-              )}
-            </Panel>
-          )
-        }}
+        {({ pages }) => (
+          <TablePanel
+            title="Approvals"
+            columns={COLUMNS}
+            rows={pages.flatMap(({ approvals }) => approvals)}
+            rowKey="id"
+            onEnd={query.hasNextPage ? query.fetchNextPage : undefined}
+            empty={
+              <Empty
+                title="Nothing waits for approval"
+                command={`svc org set ${shellWord(org)} --require-approval true`}
+              >
+                Organizations can require a second admin for moving aliases and for changes that reach most devices:
+              </Empty>
+            }
+          />
+        )}
       </Loaded>
-      {deciding && <Decide approval={deciding[0]} what={deciding[1]} onClose={() => setDeciding(null)} />}
     </>
   )
 }

@@ -1,12 +1,11 @@
-import { type ReactNode, useState } from 'react'
-import type { AuditResult } from '../../../domain/audit.ts'
-import { AUDIT_RESULTS } from '../../../domain/audit.ts'
-import type { AnswerOf } from '../../api/paths.ts'
-import { useApiPages } from '../../api/use-api.ts'
-import { Badge, type Tone } from '../../parts/badge.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
-import { Aside, Button, Choice, Empty, Facts, Filters, Loaded, Panel, SearchField } from '../../parts/layout.tsx'
-import { Ago } from '../../parts/now.tsx'
+import type { ReactNode } from 'react'
+import { AUDIT_RESULTS, type AuditResult } from '../../../domain/audit.ts'
+import { type AnswerOf, useApiPages } from '../../api/use-api.ts'
+import { Ago, Badge, type Tone } from '../../parts/cells.tsx'
+import { Dialog, DialogButton } from '../../parts/dialog.tsx'
+import { Choice, choices, SearchField } from '../../parts/form.tsx'
+import { Aside, Button, Empty, Facts, Filters, Loaded } from '../../parts/layout.tsx'
+import { TablePanel } from '../../parts/list-page.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { exact, shortId } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
@@ -16,9 +15,8 @@ import { VerifyAudit } from './verify-audit.tsx'
 type Entry = AnswerOf<'/api/v1/audit'>['entries'][number]
 type FieldChange = Entry['changes'][number]
 
-const DEFAULTS: { readonly actor: string; readonly action: string; readonly object: string; readonly result: string } =
-  { actor: '', action: '', object: '', result: '' }
-const RESULTS = [['', 'Any result'], ...AUDIT_RESULTS.map((result) => [result, result] as const)] as const
+const DEFAULTS = { actor: '', action: '', object: '', result: '' }
+const RESULTS = choices('Any result', AUDIT_RESULTS)
 const TONES: Readonly<Record<AuditResult, Tone>> = { ok: 'good', refused: 'warn', failed: 'bad' }
 
 const actorOf = ({ actor_kind, actor_name, actor_id }: Entry): string =>
@@ -26,7 +24,7 @@ const actorOf = ({ actor_kind, actor_name, actor_id }: Entry): string =>
 const objectOf = ({ object_kind, object_name, object_id }: Entry): string =>
   object_kind === null ? '' : `${object_kind} ${object_name ?? shortId(object_id ?? '')}`
 
-const columnsOf = (onShow: (entry: Entry) => void): readonly Column<Entry>[] => [
+const COLUMNS: readonly Column<Entry>[] = [
   { name: 'Number', number: true, cell: ({ seq }) => seq },
   { name: 'When', number: true, cell: ({ at }) => <Ago time={at} /> },
   { name: 'Who', cell: actorOf },
@@ -36,9 +34,12 @@ const columnsOf = (onShow: (entry: Entry) => void): readonly Column<Entry>[] => 
   {
     name: 'Details',
     cell: (entry) => (
-      <Button aria-label={`Show entry ${entry.seq}`} onClick={() => onShow(entry)}>
+      <DialogButton
+        aria-label={`Show entry ${entry.seq}`}
+        dialog={(close) => <Details entry={entry} onClose={close} />}
+      >
         Show
-      </Button>
+      </DialogButton>
     ),
   },
 ]
@@ -53,7 +54,7 @@ const present = (entries: readonly (readonly [string, ReactNode])[]) =>
   entries.filter(([, value]) => value !== null && value !== '')
 
 const Details = ({ entry, onClose }: { readonly entry: Entry; readonly onClose: () => void }) => (
-  <Dialog title={`Entry ${entry.seq}`} open onClose={onClose}>
+  <Dialog title={`Entry ${entry.seq}`} onClose={onClose}>
     <Facts
       entries={present([
         ['When', exact(new Date(entry.at))],
@@ -66,9 +67,7 @@ const Details = ({ entry, onClose }: { readonly entry: Entry; readonly onClose: 
         ['Request', entry.request_id],
       ])}
     />
-    {entry.changes.length > 0 && (
-      <Table label="Changes" columns={CHANGES} rows={entry.changes} rowKey={({ field }) => field} />
-    )}
+    {entry.changes.length > 0 && <Table label="Changes" columns={CHANGES} rows={entry.changes} rowKey="field" />}
     <Button onClick={onClose}>Close</Button>
   </Dialog>
 )
@@ -76,7 +75,6 @@ const Details = ({ entry, onClose }: { readonly entry: Entry; readonly onClose: 
 /** Who did what, newest first. */
 export const AuditPage = () => {
   const [{ actor, action, object, result }, change] = usePageState(DEFAULTS)
-  const [shown, setShown] = useState<Entry | null>(null)
   const isResult = (AUDIT_RESULTS as readonly string[]).includes(result)
   const filters = {
     ...(actor !== '' && { actor }),
@@ -88,12 +86,7 @@ export const AuditPage = () => {
   const exported = (format: string): string =>
     `/api/v1/audit/export?${new URLSearchParams({ ...filters, format }).toString()}`
   const field = (label: string, name: 'actor' | 'action' | 'object', value: string) => (
-    <SearchField
-      label={label}
-      maxLength={255}
-      value={value}
-      onChange={(event) => change({ [name]: event.target.value })}
-    />
+    <SearchField label={label} maxLength={255} value={value} onChange={(typed) => change({ [name]: typed })} />
   )
   return (
     <>
@@ -114,34 +107,27 @@ export const AuditPage = () => {
         {field('Object', 'object', object)}
         <Choice
           label="Result"
-          value={isResult ? (result as AuditResult) : ''}
+          value={isResult ? result : ''}
           options={RESULTS}
           onChange={(next) => change({ result: next })}
         />
       </Filters>
       <Loaded query={query}>
-        {({ pages }) => {
-          const entries = pages.flatMap((each) => each.entries)
-          return (
-            <Panel title="Audit log" flush>
-              {entries.length === 0 ? (
-                <Empty title="No entry fits">
-                  Names and ids are compared as a whole, actions by their operation id.
-                </Empty>
-              ) : (
-                <Table
-                  label="Audit log"
-                  columns={columnsOf(setShown)}
-                  rows={entries}
-                  rowKey={({ id }) => String(id)}
-                  onEnd={query.hasNextPage ? query.fetchNextPage : undefined}
-                />
-              )}
-            </Panel>
-          )
-        }}
+        {({ pages }) => (
+          <TablePanel
+            title="Audit log"
+            columns={COLUMNS}
+            rows={pages.flatMap(({ entries }) => entries)}
+            rowKey="id"
+            onEnd={query.hasNextPage ? query.fetchNextPage : undefined}
+            empty={
+              <Empty title="No entry matches">
+                Names and ids must match exactly; actions are matched by operation id.
+              </Empty>
+            }
+          />
+        )}
       </Loaded>
-      {shown && <Details entry={shown} onClose={() => setShown(null)} />}
     </>
   )
 }

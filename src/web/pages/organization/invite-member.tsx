@@ -1,9 +1,8 @@
 import { useState } from 'react'
 import { ROLES, type Role } from '../../../domain/roles.ts'
-import { api } from '../../api/client.ts'
-import { write } from '../../api/write.ts'
-import { Dialog, SendForm } from '../../parts/dialog.tsx'
-import { Fields, SelectField, TextField } from '../../parts/form.tsx'
+import { api, write } from '../../api/client.ts'
+import { FormDialog } from '../../parts/dialog.tsx'
+import { SelectField, TextField } from '../../parts/form.tsx'
 import { capital } from '../../text/format.ts'
 
 export const ROLE_OPTIONS = ROLES.map((role) => [role, capital(role)] as const)
@@ -20,21 +19,9 @@ export const InviteMember = ({
   const invite = async (): Promise<void> =>
     onMade((await write(api.POST('/api/v1/team', { body: { email, role } }))).link)
   return (
-    <Dialog title="Invite somebody" open onClose={onClose}>
-      <SendForm verb="Invite" tone="primary" act={invite} onClose={onClose}>
-        <Fields>
-          <TextField
-            label="Email"
-            inputMode="email"
-            autoComplete="off"
-            required
-            maxLength={254}
-            value={email}
-            onChange={(event) => setEmail(event.target.value)}
-          />
-          <SelectField label="Role" value={role} options={ROLE_OPTIONS} onChange={setRole} />
-        </Fields>
-      </SendForm>
-    </Dialog>
+    <FormDialog title="Invite a person" verb="Invite" act={invite} onClose={onClose}>
+      <TextField label="Email" inputMode="email" required maxLength={254} value={email} onChange={setEmail} />
+      <SelectField label="Role" value={role} options={ROLE_OPTIONS} onChange={setRole} />
+    </FormDialog>
   )
 }

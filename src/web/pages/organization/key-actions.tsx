@@ -1,7 +1,6 @@
 import { useState } from 'react'
-import { api } from '../../api/client.ts'
-import type { AnswerOf } from '../../api/paths.ts'
-import { write } from '../../api/write.ts'
+import { api, write } from '../../api/client.ts'
+import type { AnswerOf } from '../../api/use-api.ts'
 import { Confirm } from '../../parts/dialog.tsx'
 import { NumberField } from '../../parts/form.tsx'
 
@@ -19,7 +18,7 @@ export const RevokeKey = ({ apiKey: { id, name }, onClose }: Action) => (
     onClose={onClose}
     act={() => write(api.DELETE('/api/v1/keys/{key_id}', { params: { path: { key_id: id } } }))}
   >
-    It stops working at once, and with it what was signed in with it.
+    It stops working at once, and so does everything that signed in with it.
   </Confirm>
 )
 
@@ -38,7 +37,9 @@ export const RotateKey = ({
   }
   return (
     <Confirm title={`Rotate ${name}`} verb="Rotate" tone="primary" act={rotate} onClose={onClose}>
-      <p>A new key takes its place. The old one, and what was signed in with it, works until the overlap is over.</p>
+      <p>
+        A new key takes its place. The old one, and everything that signed in with it, works until the overlap ends.
+      </p>
       <NumberField label="Overlap" unit="hours" min={0} max={720} value={hours} onChange={setHours} />
     </Confirm>
   )

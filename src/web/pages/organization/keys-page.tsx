@@ -1,14 +1,16 @@
 import { useState } from 'react'
 import { useApi } from '../../api/use-api.ts'
-import { Badge } from '../../parts/badge.tsx'
-import { Aside, Button, Choice, Empty, Filters, Loaded, Panel } from '../../parts/layout.tsx'
-import { Ago, useNow } from '../../parts/now.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { Ago, Badge, useNow } from '../../parts/cells.tsx'
+import { DialogButton } from '../../parts/dialog.tsx'
+import { Choice } from '../../parts/form.tsx'
+import { Aside, Empty, Filters, Loaded } from '../../parts/layout.tsx'
+import { TablePanel } from '../../parts/list-page.tsx'
+import { ShownOnce } from '../../parts/shown-once.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { usePageState } from '../../url/use-page-state.ts'
 import { CreateKey } from './create-key.tsx'
 import { type Key, RevokeKey, RotateKey } from './key-actions.tsx'
 import { OrganizationHeader } from './organization-header.tsx'
-import { ShownOnce } from './shown-once.tsx'
 
 const KINDS = [
   ['service', 'Service keys'],
@@ -24,7 +26,7 @@ const stateOf = (key: Key, now: Date): string => {
   return key.replaced_by === null ? 'active' : 'replaced'
 }
 
-const columnsOf = (now: Date, onRotate: (key: Key) => void, onRevoke: (key: Key) => void): readonly Column<Key>[] => [
+const columnsOf = (now: Date, onMade: (secret: string) => void): readonly Column<Key>[] => [
   { name: 'Name', cell: ({ name }) => name },
   { name: 'Key', cell: ({ prefix }) => <code>{prefix}…</code> },
   { name: 'State', cell: (key) => <Badge state={stateOf(key, now)} /> },
@@ -44,13 +46,19 @@ const columnsOf = (now: Date, onRotate: (key: Key) => void, onRevoke: (key: Key)
       ['active', 'replaced'].includes(stateOf(key, now)) && (
         <>
           {key.kind !== 'device' && key.replaced_by === null && (
-            <Button aria-label={`Rotate ${key.name}`} onClick={() => onRotate(key)}>
+            <DialogButton
+              aria-label={`Rotate ${key.name}`}
+              dialog={(close) => <RotateKey apiKey={key} onMade={onMade} onClose={close} />}
+            >
               Rotate
-            </Button>
+            </DialogButton>
           )}{' '}
-          <Button aria-label={`Revoke ${key.name}`} onClick={() => onRevoke(key)}>
+          <DialogButton
+            aria-label={`Revoke ${key.name}`}
+            dialog={(close) => <RevokeKey apiKey={key} onClose={close} />}
+          >
             Revoke
-          </Button>
+          </DialogButton>
         </>
       ),
   },
@@ -61,18 +69,15 @@ export const KeysPage = () => {
   const now = useNow()
   const [page, change] = usePageState(DEFAULTS)
   const kind: Kind = KINDS.find(([each]) => each === page.kind)?.[0] ?? 'service'
-  const [creating, setCreating] = useState(false)
-  const [rotating, setRotating] = useState<Key | null>(null)
-  const [revoking, setRevoking] = useState<Key | null>(null)
   const [secret, setSecret] = useState<string | null>(null)
   const query = useApi('/api/v1/keys', { query: { kind } })
   return (
     <>
       <OrganizationHeader>
         <Aside>
-          <Button tone="primary" onClick={() => setCreating(true)}>
+          <DialogButton tone="primary" dialog={(close) => <CreateKey onMade={setSecret} onClose={close} />}>
             Create service key
-          </Button>
+          </DialogButton>
         </Aside>
       </OrganizationHeader>
       <Filters>
@@ -80,25 +85,19 @@ export const KeysPage = () => {
       </Filters>
       <Loaded query={query}>
         {({ keys }) => (
-          <Panel title="Keys" flush>
-            {keys.length === 0 ? (
+          <TablePanel
+            title="Keys"
+            columns={columnsOf(now, setSecret)}
+            rows={keys}
+            rowKey="id"
+            empty={
               <Empty title="No key of this kind yet" command="svc keys create ci --scope models:read">
-                Programs have service keys; what a person approves for svc login is their personal key:
+                Programs use service keys; approving svc login creates a personal key:
               </Empty>
-            ) : (
-              <Table
-                label="Keys"
-                columns={columnsOf(now, setRotating, setRevoking)}
-                rows={keys}
-                rowKey={({ id }) => id}
-              />
-            )}
-          </Panel>
+            }
+          />
         )}
       </Loaded>
-      {creating && <CreateKey onMade={setSecret} onClose={() => setCreating(false)} />}
-      {rotating && <RotateKey apiKey={rotating} onMade={setSecret} onClose={() => setRotating(null)} />}
-      {revoking && <RevokeKey apiKey={revoking} onClose={() => setRevoking(null)} />}
       {secret !== null && (
         <ShownOnce title="The new key" what="key" text={secret} onClose={() => setSecret(null)}>
           Save it now: it is shown only here.

@@ -1,11 +1,9 @@
 import { useState } from 'react'
-import { api } from '../../api/client.ts'
-import type { AnswerOf } from '../../api/paths.ts'
-import { useApi } from '../../api/use-api.ts'
-import { write } from '../../api/write.ts'
-import { Dialog, SendForm } from '../../parts/dialog.tsx'
-import { Fields, NumberField, SelectField } from '../../parts/form.tsx'
-import { Button, Facts, Loaded, Panel } from '../../parts/layout.tsx'
+import { api, write } from '../../api/client.ts'
+import { type AnswerOf, useApi } from '../../api/use-api.ts'
+import { DialogButton, FormDialog } from '../../parts/dialog.tsx'
+import { NumberField, SelectField } from '../../parts/form.tsx'
+import { Facts, Loaded, Panel } from '../../parts/layout.tsx'
 
 type Policy = AnswerOf<'/api/v1/team/policy'>
 
@@ -22,35 +20,30 @@ const ChangePolicy = ({ policy, onClose }: { readonly policy: Policy; readonly o
   const reauthenticate_minutes = minutes === 0 ? null : minutes
   const body = { org_id: policy.org_id, require_mfa: mfa, session_hours: hours, reauthenticate_minutes }
   return (
-    <Dialog title="Sign-in policy" open onClose={onClose}>
-      <SendForm
-        verb="Change"
-        tone="primary"
-        act={() => write(api.PATCH('/api/v1/team/policy', { body }))}
-        onClose={onClose}
-      >
-        <p>It holds at once, for open sessions too.</p>
-        <Fields>
-          <SelectField label="Must have a second factor" value={mfa} options={WHO} onChange={setMfa} />
-          <NumberField label="Sessions end after" unit="hours" value={hours} min={1} max={8760} onChange={setHours} />
-          <NumberField
-            label="Without use, ask again after (0: never)"
-            unit="minutes"
-            value={minutes}
-            min={0}
-            max={525600}
-            onChange={setMinutes}
-          />
-        </Fields>
-      </SendForm>
-    </Dialog>
+    <FormDialog
+      title="Sign-in policy"
+      verb="Change"
+      act={() => write(api.PATCH('/api/v1/team/policy', { body }))}
+      onClose={onClose}
+    >
+      <p>It applies at once, to open sessions too.</p>
+      <SelectField label="Must have a second factor" value={mfa} options={WHO} onChange={setMfa} />
+      <NumberField label="Sessions end after" unit="hours" value={hours} min={1} max={8760} onChange={setHours} />
+      <NumberField
+        label="Ask again after inactivity (0: never)"
+        unit="minutes"
+        value={minutes}
+        min={0}
+        max={525600}
+        onChange={setMinutes}
+      />
+    </FormDialog>
   )
 }
 
 /** How the people of the organization sign in. */
 export const SignInPolicy = () => {
   const query = useApi('/api/v1/team/policy', {})
-  const [changing, setChanging] = useState(false)
   return (
     <Loaded query={query}>
       {(policy) => (
@@ -61,12 +54,13 @@ export const SignInPolicy = () => {
               ['Sessions end after', `${policy.session_hours} h`],
               [
                 'Ask again after',
-                policy.reauthenticate_minutes ? `${policy.reauthenticate_minutes} min without use` : 'never',
+                policy.reauthenticate_minutes ? `${policy.reauthenticate_minutes} min of inactivity` : 'never',
               ],
             ]}
           />
-          <Button onClick={() => setChanging(true)}>Change sign-in policy</Button>
-          {changing && <ChangePolicy policy={policy} onClose={() => setChanging(false)} />}
+          <DialogButton dialog={(close) => <ChangePolicy policy={policy} onClose={close} />}>
+            Change sign-in policy
+          </DialogButton>
         </Panel>
       )}
     </Loaded>

@@ -13,7 +13,7 @@ type Chain = Verification['chains'][number]
 const COLUMNS: readonly Column<Chain>[] = [
   { name: 'Organization', cell: ({ org_id }) => org_id ?? 'none' },
   { name: 'Entries', number: true, cell: ({ entries }) => count(entries) },
-  { name: 'Found', cell: ({ valid, fault, fault_seq }) => (valid ? 'whole' : `entry ${fault_seq}: ${fault}`) },
+  { name: 'Found', cell: ({ valid, fault, fault_seq }) => (valid ? 'intact' : `entry ${fault_seq}: ${fault}`) },
 ]
 
 /** Recomputes the hash chains. A tail that was cut is seen only with heads that were kept elsewhere: `svc audit verify --heads`. */
@@ -32,7 +32,7 @@ export const VerifyAudit = () => {
         Verify
       </Button>
       {found !== null && (
-        <Dialog title="The audit log" open onClose={close}>
+        <Dialog title="The audit log" onClose={close}>
           {found instanceof Error ? (
             <Problem error={found} />
           ) : (

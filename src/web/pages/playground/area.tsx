@@ -1,7 +1,7 @@
 import { Route, Switch } from 'wouter'
 import { useSession } from '../../api/session.ts'
 import { useApi } from '../../api/use-api.ts'
-import { Command } from '../../parts/copy.tsx'
+import { Command } from '../../parts/cells.tsx'
 import { Empty, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { ChatPage } from './chat-page.tsx'

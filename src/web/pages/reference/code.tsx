@@ -1,4 +1,4 @@
-import { CopyButton } from '../../parts/copy.tsx'
+import { CopyButton } from '../../parts/cells.tsx'
 import styles from './reference.module.css'
 
 /** Text of a program or an answer, to read and to copy. */

@@ -1,6 +1,7 @@
 import { useDeferredValue, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { Quiet, SearchField } from '../../parts/layout.tsx'
+import { SearchField } from '../../parts/form.tsx'
+import { Quiet } from '../../parts/layout.tsx'
 import { type Group, type Operation, search } from './document.ts'
 import styles from './reference.module.css'
 
@@ -26,7 +27,7 @@ export const OperationList = ({
     .filter((group) => group.operations.length > 0)
   return (
     <nav className={styles.list} aria-label="Operations">
-      <SearchField label="Search the API" value={query} onChange={(event) => setQuery(event.target.value)} />
+      <SearchField label="Search the API" value={query} onChange={setQuery} />
       <div role="status" className="visually-hidden">
         {query !== '' && `${found.size} operations found`}
       </div>

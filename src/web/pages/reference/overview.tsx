@@ -1,5 +1,5 @@
 import { Link } from 'wouter'
-import { Command } from '../../parts/copy.tsx'
+import { Command } from '../../parts/cells.tsx'
 import { PageHeader, Panel, Quiet } from '../../parts/layout.tsx'
 import { plural } from '../../text/format.ts'
 import type { ApiDocument, Group } from './document.ts'

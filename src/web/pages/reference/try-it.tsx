@@ -1,5 +1,5 @@
 import { type FormEvent, useEffect, useRef, useState } from 'react'
-import { Badge } from '../../parts/badge.tsx'
+import { Badge } from '../../parts/cells.tsx'
 import { Fields, SelectField, TextField } from '../../parts/form.tsx'
 import { Button, Panel, Problem, Quiet } from '../../parts/layout.tsx'
 import { duration } from '../../text/format.ts'
@@ -36,7 +36,7 @@ const ParameterField = ({
         onChange={onChange}
       />
     )
-  return <TextField label={name} value={value} required={required} onChange={(event) => onChange(event.target.value)} />
+  return <TextField label={name} value={value} required={required} onChange={onChange} />
 }
 
 const AnswerView = ({ answer }: { readonly answer: Answer }) => {

@@ -1,10 +1,8 @@
 import { useState } from 'react'
-import { api } from '../../api/client.ts'
-import { write } from '../../api/write.ts'
-import { Confirm } from '../../parts/dialog.tsx'
-import { Fields, NumberField, Outcome } from '../../parts/form.tsx'
-import { Button } from '../../parts/layout.tsx'
-import { plural } from '../../text/format.ts'
+import { api, write } from '../../api/client.ts'
+import { Confirm, DialogButton, FormDialog } from '../../parts/dialog.tsx'
+import { NumberField, Outcome } from '../../parts/form.tsx'
+import { capital, plural } from '../../text/format.ts'
 import type { JobDetail } from './types.ts'
 
 const MAX_ROUNDS = 10_000
@@ -22,7 +20,7 @@ const Stop = ({ job, onClose }: ActionProps) => (
     onClose={onClose}
     act={() => write(api.POST('/api/v1/training/jobs/{job_id}/stop', { params: { path: { job_id: job.id } } }))}
   >
-    {`${plural(job.rounds_completed, 'round')} of ${job.rounds} are done; their models stay in the catalog. A round that runs now is lost. The job can be resumed.`}
+    {`${plural(job.rounds_completed, 'round')} of ${job.rounds} are done; their models stay in the catalog. A round in progress is lost. The job can be resumed.`}
   </Confirm>
 )
 
@@ -36,64 +34,51 @@ const STATE: Readonly<Record<JobDetail['optimizer_state'], string>> = {
 /** Resumes a stopped or failed job, or extends a completed one, by so many rounds. */
 const GoOn = ({ job, onClose, verb }: ActionProps & { readonly verb: 'resume' | 'extend' }) => {
   const [rounds, setRounds] = useState(verb === 'resume' ? Math.max(1, job.rounds - job.rounds_completed) : EXTENSION)
+  const title = capital(verb)
   const params = { path: { job_id: job.id } }
-  const body = { rounds }
-  const title = verb === 'resume' ? 'Resume this job' : 'Extend this job'
   return (
-    <Confirm
-      title={title}
-      verb={verb === 'resume' ? 'Resume job' : 'Extend job'}
-      tone="primary"
+    <FormDialog
+      title={`${title} this job`}
+      verb={`${title} job`}
       onClose={onClose}
-      act={() =>
-        write(
-          verb === 'resume'
-            ? api.POST('/api/v1/training/jobs/{job_id}/resume', { params, body })
-            : api.POST('/api/v1/training/jobs/{job_id}/extend', { params, body }),
-        )
-      }
+      act={() => write(api.POST(`/api/v1/training/jobs/{job_id}/${verb}`, { params, body: { rounds } }))}
     >
-      <Fields>
-        <NumberField
-          label="More rounds"
-          value={rounds}
-          min={1}
-          max={MAX_ROUNDS - job.rounds_completed}
-          onChange={setRounds}
-        />
-        <Outcome>
-          <p>
-            {job.rounds_completed === 0
-              ? 'The job begins with its first round again'
-              : `The job goes on from the model of its last completed round, after ${plural(job.rounds_completed, 'round')}`}
-            {Number.isNaN(rounds) ? '.' : `, until ${plural(job.rounds_completed + rounds, 'round')} are completed.`}
-          </p>
-          <p>{STATE[job.optimizer_state]}</p>
-          {job.privacy !== null && (
-            <p>
-              Every round spends privacy. The job is refused where its budget, or its federation’s, does not allow that.
-            </p>
-          )}
-          {job.publish !== 'none' && <p>Its result becomes a new version of the model.</p>}
-        </Outcome>
-      </Fields>
-    </Confirm>
+      <NumberField
+        label="More rounds"
+        value={rounds}
+        min={1}
+        max={MAX_ROUNDS - job.rounds_completed}
+        onChange={setRounds}
+      />
+      <Outcome>
+        <p>
+          {job.rounds_completed === 0
+            ? 'The job starts over with its first round'
+            : `The job continues from the model of its last completed round, after ${plural(job.rounds_completed, 'round')}`}
+          {Number.isNaN(rounds) ? '.' : `, until ${plural(job.rounds_completed + rounds, 'round')} are completed.`}
+        </p>
+        <p>{STATE[job.optimizer_state]}</p>
+        {job.privacy !== null && (
+          <p>Every round spends privacy. The job is refused if its budget, or its federation’s, does not allow that.</p>
+        )}
+        {job.publish !== 'none' && <p>Its result becomes a new version of the model.</p>}
+      </Outcome>
+    </FormDialog>
   )
 }
 
 /** What can be done with a job as it stands, each asked before it is done. */
 export const JobActions = ({ job }: { readonly job: JobDetail }) => {
-  const [asking, setAsking] = useState<'stop' | 'resume' | 'extend' | null>(null)
-  const onClose = () => setAsking(null)
   const action =
     job.status === 'completed' ? 'extend' : job.status === 'failed' || job.status === 'stopped' ? 'resume' : 'stop'
   return (
-    <>
-      <Button tone={action === 'stop' ? 'danger' : 'primary'} onClick={() => setAsking(action)}>
-        {action === 'stop' ? 'Stop job' : action === 'resume' ? 'Resume job' : 'Extend job'}
-      </Button>
-      {asking === 'stop' && <Stop job={job} onClose={onClose} />}
-      {(asking === 'resume' || asking === 'extend') && <GoOn job={job} verb={asking} onClose={onClose} />}
-    </>
+    <DialogButton
+      tone={action === 'stop' ? 'danger' : 'primary'}
+      dialog={(close) =>
+        action === 'stop' ? <Stop job={job} onClose={close} /> : <GoOn job={job} verb={action} onClose={close} />
+      }
+    >
+      {`${capital(action)} job`}
+    </DialogButton>
   )
 }

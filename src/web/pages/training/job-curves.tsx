@@ -1,6 +1,5 @@
-import { useQueries } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { read, useApi } from '../../api/use-api.ts'
+import { useApi, useApiAll } from '../../api/use-api.ts'
 import { Curve } from '../../parts/curve.tsx'
 import type { Series } from '../../parts/curve-data.ts'
 import { Columns, Empty, Panel } from '../../parts/layout.tsx'
@@ -23,19 +22,6 @@ const seriesOf = (name: string, rounds: readonly Round[], readFrom: (round: Roun
     .sort((a, b) => a.round_number - b.round_number)
     .map((round, index) => [index + 1, readFrom(round)] as const),
 })
-
-const useOthers = (ids: readonly string[]): readonly (readonly Round[])[] => {
-  const answers = useQueries({
-    queries: ids.map((job_id) => {
-      const params = { path: { job_id }, query: { limit: 1000 } }
-      return {
-        queryKey: ['/api/v1/training/jobs/{job_id}/rounds', params],
-        queryFn: ({ signal }: { signal: AbortSignal }) => read('/api/v1/training/jobs/{job_id}/rounds', params, signal),
-      }
-    }),
-  })
-  return answers.map(({ data }) => data?.rounds ?? [])
-}
 
 const Compare = ({
   job,
@@ -74,7 +60,10 @@ const Compare = ({
 /** Loss, accuracy and all other metrics by round, of this job and of others beside it. */
 export const JobCurves = ({ job, rounds }: { readonly job: JobDetail; readonly rounds: readonly Round[] }) => {
   const [state, change] = usePageState(DEFAULTS)
-  const others = useOthers(state.with)
+  const others = useApiAll(
+    '/api/v1/training/jobs/{job_id}/rounds',
+    state.with.map((job_id) => ({ path: { job_id }, query: { limit: 1000 } })),
+  ).map((answer) => answer?.rounds ?? [])
   const list = useApi('/api/v1/training/jobs', {
     query: { limit: 20, ...(job.model_id !== null && { model: job.model_id }) },
   })

@@ -1,12 +1,10 @@
 import { useMemo } from 'react'
 import { Link } from 'wouter'
 import { useApi } from '../../api/use-api.ts'
-import { Badge, toneOf } from '../../parts/badge.tsx'
-import { Id } from '../../parts/copy.tsx'
+import { Ago, Badge, Id, toneOf, useNow } from '../../parts/cells.tsx'
 import { Aside, Empty, Facts, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
+import { TablePanel } from '../../parts/list-page.tsx'
 import { Meter } from '../../parts/meter.tsx'
-import { Ago, useNow } from '../../parts/now.tsx'
-import { Table } from '../../parts/table.tsx'
 import { duration, elapsed, measure, plural, words } from '../../text/format.ts'
 import { JobActions } from './job-actions.tsx'
 import { JobCurves } from './job-curves.tsx'
@@ -37,15 +35,14 @@ const Overview = ({ job }: { readonly job: JobDetail }) => {
           ['Devices a round', `${job.target_devices} wanted, ${job.min_devices} needed`],
           ['Time', duration(elapsed(job.started_at, job.ended_at, now))],
           ['Started', <Ago key="started" time={job.started_at} />],
-          ...(job.resumed_at === null ? [] : [['Went on', <Ago key="resumed" time={job.resumed_at} />] as const]),
-          ...(job.ended_by === null ? [] : [['Ended by', words(job.ended_by)] as const]),
-          ...(spent === undefined
-            ? []
-            : [['Privacy spent', `ε ${measure(spent.epsilon)} at δ ${spent.target_delta.toExponential(0)}`] as const]),
-          ...(job.model_id === null ? [] : [['Began from model', <Id key="model" id={job.model_id} />] as const]),
-          ...(job.latest_model_id === null
-            ? []
-            : [['Latest model', <Id key="latest" id={job.latest_model_id} />] as const]),
+          job.resumed_at !== null && ['Resumed', <Ago key="resumed" time={job.resumed_at} />],
+          job.ended_by !== null && ['Ended by', words(job.ended_by)],
+          spent !== undefined && [
+            'Privacy spent',
+            `ε ${measure(spent.epsilon)} at δ ${spent.target_delta.toExponential(0)}`,
+          ],
+          job.model_id !== null && ['Started from model', <Id key="model" id={job.model_id} />],
+          job.latest_model_id !== null && ['Latest model', <Id key="latest" id={job.latest_model_id} />],
           ['Job id', <Id key="id" id={job.id} />],
         ]}
       />
@@ -54,13 +51,15 @@ const Overview = ({ job }: { readonly job: JobDetail }) => {
 }
 
 const Rounds = ({ rounds }: { readonly rounds: readonly Round[] }) => (
-  <Panel title="Rounds" aside={plural(rounds.length, 'round')} flush>
-    {rounds.length === 0 ? (
-      <Empty title="No round has started yet">The first one starts when enough devices are active.</Empty>
-    ) : (
-      <Table label="Rounds of this job" columns={ROUND_COLUMNS} rows={rounds} rowKey={({ id }) => id} />
-    )}
-  </Panel>
+  <TablePanel
+    title="Rounds"
+    label="Rounds of this job"
+    aside={plural(rounds.length, 'round')}
+    columns={ROUND_COLUMNS}
+    rows={rounds}
+    rowKey="id"
+    empty={<Empty title="No round has started yet">The first one starts when enough devices are active.</Empty>}
+  />
 )
 
 /** One job: how it learns, round by round, and what each round took. */
@@ -83,7 +82,7 @@ export const JobPage = ({ jobId }: { readonly jobId: string }) => {
         {(loaded) => (
           <>
             {(loaded.reason ?? loaded.waiting_for) !== null && (
-              <Panel title={loaded.reason === null ? 'Waits for devices' : 'Why it ended'}>
+              <Panel title={loaded.reason === null ? 'Waiting for devices' : 'Why it ended'}>
                 <p>{loaded.reason ?? loaded.waiting_for}</p>
                 {loaded.status === 'failed' && newestFirst[0] && (
                   <p>

@@ -1,24 +1,19 @@
 import { Link } from 'wouter'
 import { useApi } from '../../api/use-api.ts'
-import { Badge, toneOf } from '../../parts/badge.tsx'
-import { Aside, Button, Choice, Empty, Filters, Loaded, PageHeader, Panel, Quiet } from '../../parts/layout.tsx'
+import { Ago, Badge, toneOf } from '../../parts/cells.tsx'
+import { Choice, choices } from '../../parts/form.tsx'
+import { Aside, Empty, Filters, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
+import { Pager, pageQuery, TablePanel } from '../../parts/list-page.tsx'
 import { Meter } from '../../parts/meter.tsx'
-import { Ago } from '../../parts/now.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
-import { count, plural, words } from '../../text/format.ts'
+import { plural, words } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import { ROUND_COLUMNS } from './round-columns.tsx'
 import { StartTraining } from './start-training.tsx'
-import styles from './training.module.css'
 import type { Job } from './types.ts'
 
 const DEFAULTS = { status: '', page: 1 }
-const PAGE = 100
-
-const STATUSES = [
-  ['', 'Any status'],
-  ...(['running', 'completed', 'failed', 'stopped'] as const).map((status) => [status, words(status)] as const),
-] as const
+const STATUSES = choices('Any status', ['running', 'completed', 'failed', 'stopped'])
 
 const nameOf = (job: Job): string => job.name ?? `Job ${job.id.slice(0, 8)}`
 
@@ -52,7 +47,7 @@ const Rounds = () => {
       {({ rounds, total }) =>
         rounds.length > 0 && (
           <Panel title="Latest rounds" aside={plural(total, 'round')} flush>
-            <Table label="Rounds" columns={ROUND_COLUMNS} rows={rounds} rowKey={({ id }) => id} />
+            <Table label="Rounds" columns={ROUND_COLUMNS} rows={rounds} rowKey="id" />
           </Panel>
         )
       }
@@ -60,15 +55,11 @@ const Rounds = () => {
   )
 }
 
-/** Training jobs, and the latest rounds, of jobs and of none. */
+/** Training jobs, and the latest rounds, also those of no job. */
 export const JobsPage = () => {
   const [{ status, page }, change] = usePageState(DEFAULTS)
   const query = useApi('/api/v1/training/jobs', {
-    query: {
-      limit: PAGE,
-      offset: (Math.max(1, Math.trunc(page)) - 1) * PAGE,
-      ...(status !== '' && { status: status as Job['status'] }),
-    },
+    query: { ...pageQuery(page), status: status as Job['status'] },
   })
   return (
     <>
@@ -84,32 +75,26 @@ export const JobsPage = () => {
           options={STATUSES}
           onChange={(value) => change({ status: value, page: 1 })}
         />
+        <Pager page={page} total={query.data?.total ?? 0} onPage={(next) => change({ page: next })} />
       </Filters>
       <Loaded query={query}>
         {({ jobs, total }) => (
-          <Panel title="Jobs" aside={<Quiet>{plural(total, 'job')}</Quiet>} flush>
-            {jobs.length === 0 ? (
+          <TablePanel
+            title="Jobs"
+            label="Training jobs"
+            aside={plural(total, 'job')}
+            columns={JOBS}
+            rows={jobs}
+            rowKey="id"
+            empty={
               <Empty
                 title={status === '' ? 'No training job yet' : 'No job has this status'}
                 command="svc train start my-model --rounds 10"
               >
-                A job runs rounds one after another from a model:
+                A job trains a model in rounds, one after another:
               </Empty>
-            ) : (
-              <Table label="Training jobs" columns={JOBS} rows={jobs} rowKey={({ id }) => id} />
-            )}
-            {total > PAGE && (
-              <nav className={styles.pages} aria-label="Pages of jobs">
-                <Button disabled={page <= 1} onClick={() => change({ page: page - 1 })}>
-                  Newer
-                </Button>
-                <Quiet>{`page ${count(page)} of ${count(Math.ceil(total / PAGE))}`}</Quiet>
-                <Button disabled={page * PAGE >= total} onClick={() => change({ page: page + 1 })}>
-                  Older
-                </Button>
-              </nav>
-            )}
-          </Panel>
+            }
+          />
         )}
       </Loaded>
       <Rounds />

@@ -1,9 +1,9 @@
 import { Link } from 'wouter'
-import { Badge, toneOf } from '../../parts/badge.tsx'
+import { Badge, toneOf } from '../../parts/cells.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Span, type Stretch } from '../../parts/timeline.tsx'
 import { bytes, count, duration, measure, percent } from '../../text/format.ts'
-import { deviceHref } from '../../url/device-href.ts'
+import { deviceHref } from '../../url/hrefs.ts'
 import styles from './training.module.css'
 import type { Participant, Update } from './types.ts'
 

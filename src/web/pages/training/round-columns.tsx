@@ -1,6 +1,5 @@
 import { Link } from 'wouter'
-import { Badge } from '../../parts/badge.tsx'
-import { Ago } from '../../parts/now.tsx'
+import { Ago, Badge } from '../../parts/cells.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { duration, elapsed, measure, percent } from '../../text/format.ts'
 import type { Round } from './types.ts'

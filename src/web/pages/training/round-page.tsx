@@ -1,12 +1,11 @@
-import { useMemo, useState } from 'react'
-import { unwrap } from '../../../client/client.ts'
-import { api, queries } from '../../api/client.ts'
+import { useMemo } from 'react'
+import { api, write } from '../../api/client.ts'
 import { useApi } from '../../api/use-api.ts'
-import { Id } from '../../parts/copy.tsx'
-import { Confirm } from '../../parts/dialog.tsx'
-import { Aside, Button, Empty, Facts, Figures, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
-import { Ago, useNow } from '../../parts/now.tsx'
-import { Table } from '../../parts/table.tsx'
+import { Ago, Id, useNow } from '../../parts/cells.tsx'
+import { DetailPage } from '../../parts/detail-page.tsx'
+import { Confirm, DialogButton } from '../../parts/dialog.tsx'
+import { Empty, Facts, Figures, Loaded, Note, Panel } from '../../parts/layout.tsx'
+import { TablePanel } from '../../parts/list-page.tsx'
 import { bytes, count, duration, elapsed, measure, percent, plural } from '../../text/format.ts'
 import { outliers } from './outliers.ts'
 import { participantColumns, type Row } from './participant-columns.tsx'
@@ -18,31 +17,27 @@ import type { Round } from './types.ts'
 const MOST = 1000
 
 const Cancel = ({ round }: { readonly round: Round }) => {
-  const [asking, setAsking] = useState(false)
   if (round.status !== 'active' && round.status !== 'pending') return null
+  const params = { path: { round_id: round.id } }
+  const one = round.completed_devices === 1
   return (
-    <>
-      <Button tone="danger" onClick={() => setAsking(true)}>
-        Cancel round
-      </Button>
-      {asking && (
+    <DialogButton
+      tone="danger"
+      dialog={(close) => (
         <Confirm
           title={`Cancel round ${round.round_number}?`}
           verb="Cancel round"
-          onClose={() => setAsking(false)}
-          act={async () => {
-            await unwrap(
-              api.POST('/api/v1/training/rounds/{round_id}/cancel', { params: { path: { round_id: round.id } } }),
-            )
-            await queries.invalidateQueries()
-          }}
+          onClose={close}
+          act={() => write(api.POST('/api/v1/training/rounds/{round_id}/cancel', { params }))}
         >
-          {`${plural(round.completed_devices, 'update')} that ${round.completed_devices === 1 ? 'is' : 'are'} in will not be aggregated. ${
-            round.job_id === undefined ? '' : 'Its job goes on with another round.'
+          {`The ${plural(round.completed_devices, 'update')} received so far ${one ? 'is' : 'are'} not aggregated. ${
+            round.job_id === undefined ? '' : 'Its job continues with another round.'
           }`}
         </Confirm>
       )}
-    </>
+    >
+      Cancel round
+    </DialogButton>
   )
 }
 
@@ -70,18 +65,13 @@ const Summary = ({ round }: { readonly round: Round }) => {
             ['Strategy', round.strategy ?? 'fedavg'],
             ['Updates needed', count(round.min_devices)],
             ['Started', <Ago key="started" time={round.started_at} />],
-            round.completed_at === null
-              ? ['Ends at the latest', <Ago key="timeout" time={round.timeout_at} />]
-              : ['Ended', <Ago key="ended" time={round.completed_at} />],
-            ...(round.privacy?.epsilon === undefined
-              ? []
-              : [['Privacy spent', `ε ${measure(round.privacy.epsilon)}`] as const]),
-            ...(round.global_model_id === null
-              ? []
-              : [['From model', <Id key="from" id={round.global_model_id} />] as const]),
-            ...(round.aggregated_model_id === null
-              ? []
-              : [['Aggregated model', <Id key="to" id={round.aggregated_model_id} />] as const]),
+            [
+              round.completed_at === null ? 'Times out' : 'Ended',
+              <Ago key="end" time={round.completed_at ?? round.timeout_at} />,
+            ],
+            round.privacy?.epsilon !== undefined && ['Privacy spent', `ε ${measure(round.privacy.epsilon)}`],
+            round.global_model_id !== null && ['From model', <Id key="from" id={round.global_model_id} />],
+            round.aggregated_model_id !== null && ['Aggregated model', <Id key="to" id={round.aggregated_model_id} />],
             ['Round id', <Id key="id" id={round.id} />],
           ]}
         />
@@ -143,22 +133,16 @@ const Participants = ({ round }: { readonly round: Round }) => {
   return (
     <Loaded query={participants}>
       {() => (
-        <Panel
+        <TablePanel
           title="Participants"
           aside={total > MOST ? `the first ${MOST} of ${count(total)}` : plural(total, 'device')}
-          flush
-        >
-          {rows.length === 0 ? (
-            <Empty title="No device takes part yet">Devices are drawn when they are active and may train.</Empty>
-          ) : (
-            <Table
-              label="Participants"
-              columns={columns}
-              rows={rows}
-              rowKey={({ participant }) => participant.device_id}
-            />
-          )}
-        </Panel>
+          columns={columns}
+          rows={rows}
+          rowKey={({ participant }) => participant.device_id}
+          empty={
+            <Empty title="No device takes part yet">Devices are drawn from those that are active and train.</Empty>
+          }
+        />
       )}
     </Loaded>
   )
@@ -167,32 +151,25 @@ const Participants = ({ round }: { readonly round: Round }) => {
 /** One round: how it went, and what each device did in it. */
 export const RoundPage = ({ roundId }: { readonly roundId: string }) => {
   const query = useApi('/api/v1/training/rounds/{round_id}/status', { path: { round_id: roundId } })
-  const round = query.data
-  const up =
-    round?.job_id === undefined
-      ? { href: '/training', label: 'Training' }
-      : { href: `/training/jobs/${round.job_id}`, label: 'Its job' }
+  const job = query.data?.job_id
   return (
-    <>
-      <PageHeader title={round ? `Round ${round.round_number}` : 'Round'} up={up}>
-        {round && <RoundBadge status={round.status} />}
-        <Aside>{round && <Cancel round={round} />}</Aside>
-      </PageHeader>
-      <Loaded query={query}>
-        {(loaded) => (
-          <>
-            {loaded.failure_reason !== null && (
-              <Panel title="Why it failed">
-                <p>{loaded.failure_reason}</p>
-              </Panel>
-            )}
-            <Summary round={loaded} />
-            <RoundMetrics round={loaded} />
-            <Phases round={loaded} />
-            <Participants round={loaded} />
-          </>
-        )}
-      </Loaded>
-    </>
+    <DetailPage
+      query={query}
+      title={({ round_number }) => `Round ${round_number}`}
+      loading="Round"
+      up={job === undefined ? ['/training', 'Training'] : [`/training/jobs/${job}`, 'Its job']}
+      badge={RoundBadge}
+      actions={(round) => <Cancel round={round} />}
+    >
+      {(round) => (
+        <>
+          <Note title="Why it failed" text={round.failure_reason} />
+          <Summary round={round} />
+          <RoundMetrics round={round} />
+          <Phases round={round} />
+          <Participants round={round} />
+        </>
+      )}
+    </DetailPage>
   )
 }

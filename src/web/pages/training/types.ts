@@ -1,4 +1,4 @@
-import type { AnswerOf } from '../../api/paths.ts'
+import type { AnswerOf } from '../../api/use-api.ts'
 
 export type Job = AnswerOf<'/api/v1/training/jobs'>['jobs'][number]
 export type JobDetail = AnswerOf<'/api/v1/training/jobs/{job_id}'>

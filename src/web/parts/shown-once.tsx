@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
-import { CopyButton } from '../../parts/copy.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
-import { Button } from '../../parts/layout.tsx'
+import { CopyButton } from './cells.tsx'
+import { Dialog } from './dialog.tsx'
+import { Button } from './layout.tsx'
 
 /** A secret that nothing shows again. */
 export const ShownOnce = ({
@@ -17,7 +17,7 @@ export const ShownOnce = ({
   readonly children: ReactNode
   readonly onClose: () => void
 }) => (
-  <Dialog title={title} open onClose={onClose}>
+  <Dialog title={title} onClose={onClose}>
     <p>{children}</p>
     <p>
       <code>{text}</code> <CopyButton text={text} what={what} />

@@ -1,0 +1,124 @@
+import { useEffect, useState } from 'react'
+import { exact, NONE, relative, shortId, words } from '../text/format.ts'
+import styles from './cells.module.css'
+
+export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'idle'
+
+/** The tone of every state that the API has a word for. */
+const TONES: Readonly<Record<string, Tone>> = {
+  active: 'good',
+  completed: 'good',
+  delivered: 'good',
+  running: 'busy',
+  aggregating: 'busy',
+  selected: 'busy',
+  pending: 'idle',
+  inactive: 'idle',
+  stopped: 'idle',
+  absent: 'warn',
+  paused: 'warn',
+  failed: 'bad',
+  cancelled: 'idle',
+  rolled_back: 'bad',
+  draft: 'idle',
+}
+
+/** A shape for each tone: nothing is told by color alone. */
+const SHAPES: Readonly<Record<Tone, string>> = {
+  good: 'M1 4.5 3.2 7 7 1.5',
+  busy: 'M4 .8a3.2 3.2 0 1 1-3.2 3.2',
+  warn: 'M4 1v3.6M4 6.6v.6',
+  bad: 'M1.2 1.2l5.6 5.6M6.8 1.2 1.2 6.8',
+  idle: 'M1.2 4h5.6',
+}
+
+export const toneOf = (state: string): Tone => TONES[state] ?? 'idle'
+
+/** A state as a word with a shape and a color. `tone` where the word means something else here than elsewhere. */
+export const Badge = ({ state, tone = toneOf(state) }: { readonly state: string; readonly tone?: Tone }) => (
+  <span className={styles.badge} style={{ background: `var(--${tone}-soft)`, color: `var(--${tone})` }}>
+    <svg width="8" height="8" viewBox="0 0 8 8" aria-hidden="true">
+      <path d={SHAPES[tone]} fill="none" stroke="currentColor" strokeWidth="1.6" strokeLinecap="round" />
+    </svg>
+    {words(state)}
+  </span>
+)
+
+/** The time, so often. */
+export const useNow = (everyMs = 5000): Date => {
+  const [now, setNow] = useState(() => new Date())
+  useEffect(() => {
+    const timer = setInterval(() => setNow(new Date()), everyMs)
+    return () => clearInterval(timer)
+  }, [everyMs])
+  return now
+}
+
+/** `2 min ago`, with the exact time on hover. */
+export const Ago = ({ time }: { readonly time: string | null }) => {
+  const now = useNow()
+  if (time === null) return NONE
+  const date = new Date(time)
+  return (
+    <time dateTime={time} title={exact(date)}>
+      {relative(date, now)}
+    </time>
+  )
+}
+
+/** `navigator.clipboard` is only there where the browser trusts the connection. */
+const copyText = async (text: string): Promise<void> => {
+  if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text)
+  const field = document.createElement('textarea')
+  field.value = text
+  document.body.append(field)
+  field.select()
+  document.execCommand('copy')
+  field.remove()
+}
+
+export const CopyButton = ({ text, what }: { readonly text: string; readonly what: string }) => {
+  const [copied, setCopied] = useState(false)
+  useEffect(() => {
+    if (!copied) return
+    const timer = setTimeout(() => setCopied(false), 1500)
+    return () => clearTimeout(timer)
+  }, [copied])
+  const label = copied ? `Copied ${what}` : `Copy ${what}`
+  return (
+    <button
+      type="button"
+      className={styles.copy}
+      title={label}
+      aria-label={label}
+      onClick={() => void copyText(text).then(() => setCopied(true))}
+    >
+      <svg
+        width="14"
+        height="14"
+        viewBox="0 0 14 14"
+        fill="none"
+        stroke="currentColor"
+        strokeWidth="1.4"
+        aria-hidden="true"
+      >
+        {copied ? <path d="M2.5 7.5 5.5 10.5 11.5 3.5" /> : <path d="M4.5 4.5v-2h7v7h-2M2.5 4.5h7v7h-7z" />}
+      </svg>
+    </button>
+  )
+}
+
+/** An id, shortened, with the whole one on hover and to copy. */
+export const Id = ({ id }: { readonly id: string }) => (
+  <span className={styles.id}>
+    <span title={id}>{shortId(id)}</span>
+    <CopyButton text={id} what={`id ${shortId(id)}`} />
+  </span>
+)
+
+export const Command = ({ children }: { readonly children: string }) => (
+  <div className={styles.command}>
+    <code>{children}</code>
+    <CopyButton text={children} what="command" />
+  </div>
+)

@@ -1,0 +1,33 @@
+import type { ReactNode } from 'react'
+import { Aside, type Loadable, Loaded, PageHeader } from './layout.tsx'
+
+/** A page about one thing: its head, as far as it is known, and what `children` make of the thing once it is there. */
+export const DetailPage = <Data,>({
+  query,
+  title,
+  loading,
+  up,
+  badge,
+  actions,
+  children,
+}: {
+  readonly query: Loadable<Data>
+  readonly title: (data: Data) => string
+  /** The title before there is one. */
+  readonly loading: string
+  readonly up: readonly [href: string, label: string]
+  readonly badge?: (data: Data) => ReactNode
+  readonly actions?: (data: Data) => ReactNode
+  readonly children: (data: Data) => ReactNode
+}) => {
+  const { data } = query
+  return (
+    <>
+      <PageHeader title={data === undefined ? loading : title(data)} up={{ href: up[0], label: up[1] }}>
+        {data !== undefined && badge?.(data)}
+        <Aside>{data !== undefined && actions?.(data)}</Aside>
+      </PageHeader>
+      <Loaded query={query}>{children}</Loaded>
+    </>
+  )
+}

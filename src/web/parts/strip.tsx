@@ -1,0 +1,42 @@
+import styles from './strip.module.css'
+
+/** A bar along the strip, from 0 to 100; `color` is a token. Without `y` it fills the height. */
+export interface Bar {
+  readonly from: number
+  readonly to: number
+  readonly color: string
+  readonly y?: readonly [top: number, bottom: number]
+  readonly opacity?: number
+}
+
+/** Bars on one line as wide as there is room. `label` says in words what they show. */
+export const Strip = ({
+  label,
+  height,
+  bars,
+}: {
+  readonly label: string
+  readonly height: number
+  readonly bars: readonly Bar[]
+}) => (
+  <svg
+    className={styles.strip}
+    height={height}
+    viewBox={`0 0 100 ${height}`}
+    preserveAspectRatio="none"
+    role="img"
+    aria-label={label}
+  >
+    {bars.map(({ from, to, color, y: [top, bottom] = [0, height], opacity = 1 }, index) => (
+      <rect
+        // biome-ignore lint/suspicious/noArrayIndexKey: a bar is its place
+        key={index}
+        x={from}
+        y={top}
+        width={Math.max(0.4, to - from)}
+        height={bottom - top}
+        style={{ fill: `var(--${color})`, opacity }}
+      />
+    ))}
+  </svg>
+)

@@ -1,25 +1,64 @@
 import { afterCompletedRound, afterFailedRound, type Ending, neverReported } from '../../../domain/job-endings.ts'
-import { asLosses, DEFAULT_METRIC, type RoundValue } from '../../../domain/job-metric.ts'
+import { asLosses, DEFAULT_METRIC, isBest, isMeasuredLater } from '../../../domain/job-metric.ts'
 import { evaluationSecondsOf, nextJobStatus, waitingForEvaluations } from '../../../domain/training-job.ts'
 import type { Executor } from '../../../platform/db/open.ts'
+import type { ModelsService } from '../../catalog/models/models.service.ts'
 import type { ControlEventBus } from '../../events.ts'
 import type { EvaluationSteps } from '../rounds/evaluation-steps.service.ts'
-import type { JobPublications } from './job-publications.service.ts'
+import type { RoundsReport } from '../rounds/rounds.service.ts'
 import type { JobsStore, StoredJob } from './jobs.store.ts'
 
-/** What the end of a round means for its job, written down in the transaction that ends the round. */
-export const createJobProgress = (parts: {
+interface Parts {
   readonly store: JobsStore
   readonly events: Pick<ControlEventBus, 'inTransaction' | 'publish'>
-  /** What a job's completed rounds measured, oldest first. */
-  readonly valuesOf: (tx: Executor, jobId: string, metric: string) => Promise<readonly RoundValue[]>
-  /** The metrics that they have. */
-  readonly metricsOf: (tx: Executor, jobId: string) => Promise<readonly string[]>
-  readonly publications: JobPublications
+  /** What the rounds of jobs measured, and made. */
+  readonly report: Pick<RoundsReport, 'valuesOf' | 'metricsOf' | 'thatMade'>
+  readonly models: Pick<ModelsService, 'publish' | 'hasPublished'>
   readonly evaluations: Pick<EvaluationSteps, 'ask'>
   readonly now: () => Date
-}) => {
-  const { store, events, valuesOf, metricsOf, publications, evaluations, now } = parts
+}
+
+/** What becomes a version of the model that a job trains, in the transaction that ends the round or the job. */
+const createPublications = ({ models, report }: Parts) => {
+  const publish = async (tx: Executor, { id: jobId, modelId }: StoredJob, resultId: string | null): Promise<void> => {
+    const round = resultId === null ? null : await report.thatMade(tx, resultId)
+    if (modelId === null || resultId === null || round === null) return
+    const { id: roundId, roundNumber, metrics } = round
+    await models.publish(tx, modelId, { modelId: resultId, roundId, roundNumber, jobId, metrics })
+  }
+
+  /** The newest round whose value is known, if it is the best so far. */
+  const publishBest = async (tx: Executor, job: StoredJob, isLastMeasured: boolean): Promise<void> => {
+    const { metric = DEFAULT_METRIC } = job.settings
+    const rounds = await report.valuesOf(tx, job.id, metric)
+    const measured = isLastMeasured || !isMeasuredLater(metric) ? rounds : rounds.slice(0, -1)
+    const losses = asLosses(
+      metric,
+      measured.map(({ value }) => value),
+    )
+    if (isBest(losses)) await publish(tx, job, measured.at(-1)!.modelId)
+  }
+
+  return {
+    async roundCompleted(tx: Executor, job: StoredJob): Promise<void> {
+      if (job.settings.publish === 'every') await publish(tx, job, job.latestModelId)
+      if (job.settings.publish === 'best') await publishBest(tx, job, false)
+    },
+
+    /** However it has ended, what its rounds have made is there. Where no round told the metric, the last counts as the best. */
+    async jobEnded(tx: Executor, job: StoredJob): Promise<void> {
+      const { publish: which } = job.settings
+      if (which === 'best') await publishBest(tx, job, true)
+      const isDue = which === 'last' || (which === 'best' && !(await models.hasPublished(tx, job.id)))
+      if (isDue) await publish(tx, job, job.latestModelId)
+    },
+  }
+}
+
+/** What the end of a round means for its job, written down in the transaction that ends the round. */
+export const createJobProgress = (parts: Parts) => {
+  const { store, events, report, evaluations, now } = parts
+  const publications = createPublications(parts)
 
   /** Tells the others of the job as it is now; to be called in the transaction that has written it down. */
   const announce = (
@@ -31,8 +70,8 @@ export const createJobProgress = (parts: {
   /** The reason, and that the metric that the job went by was never reported, where that is so. */
   const reasonOf = async (tx: Executor, { id, settings: { metric }, roundsCompleted }: StoredJob, reason: string) => {
     if (metric === undefined || roundsCompleted === 0) return reason
-    const isKnown = (await valuesOf(tx, id, metric)).some(({ value }) => value !== null)
-    return isKnown ? reason : `${reason} ${neverReported(metric, await metricsOf(tx, id))}`
+    const isKnown = (await report.valuesOf(tx, id, metric)).some(({ value }) => value !== null)
+    return isKnown ? reason : `${reason} ${neverReported(metric, await report.metricsOf(tx, id))}`
   }
 
   const end = async (tx: Executor, job: StoredJob, ending: Ending): Promise<void> => {
@@ -84,7 +123,7 @@ export const createJobProgress = (parts: {
     const after: StoredJob = { ...job, roundsCompleted, latestModelId: round.modelId }
     await publications.roundCompleted(tx, after)
     const { stopWhen, metric = DEFAULT_METRIC } = job.settings
-    const values = stopWhen === null ? [] : await valuesOf(tx, job.id, metric)
+    const values = stopWhen === null ? [] : await report.valuesOf(tx, job.id, metric)
     const losses = asLosses(
       metric,
       values.map(({ value }) => value),

@@ -1,6 +1,6 @@
-import { sql } from 'kysely'
 import type { JobStatus } from '../../../domain/training-job.ts'
 import type { Executor } from '../../../platform/db/open.ts'
+import { visibleTo } from '../rounds/rounds.service.ts'
 import { fromRow, type StoredJob } from './jobs.store.ts'
 
 export interface JobFilter {
@@ -19,12 +19,7 @@ export const createJobsReport = () => ({
     page: { limit: number; offset: number },
   ): Promise<{ jobs: StoredJob[]; total: number }> {
     const { orgId, status, modelId } = filter
-    const visible =
-      orgId === null
-        ? sql<boolean>`true`
-        : sql<boolean>`(org_id = ${orgId} or federation_id in (
-            select m.federation_id from federation_members m where m.org_id = ${orgId} and m.status = 'active'))`
-    let query = db.selectFrom('training_jobs').where(visible)
+    let query = db.selectFrom('training_jobs').where(visibleTo(orgId))
     if (status !== undefined) query = query.where('status', '=', status)
     if (modelId !== undefined) query = query.where('model_id', '=', modelId)
     const rows = await query.selectAll().orderBy('ordinal', 'desc').limit(page.limit).offset(page.offset).execute()

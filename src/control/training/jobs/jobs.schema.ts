@@ -21,11 +21,19 @@ import {
   Timestamp,
   Uuid,
 } from '../../../platform/http/wire.schema.ts'
-import { RoundMetrics } from '../rounds/metrics.schema.ts'
-import { AccountantName, ClipNorm, NoiseMultiplier, TargetDelta } from '../rounds/privacy.schema.ts'
-import { ReachFields } from '../rounds/reach-body.schema.ts'
-import { RawVector, Round, RoundList } from '../rounds/rounds.schema.ts'
-import { StrategyField, StrategyName, StrategyOptionsField } from '../rounds/strategy-options.schema.ts'
+import { RoundMetrics } from '../rounds/evaluation.schema.ts'
+import {
+  AccountantName,
+  ClipNorm,
+  NoiseMultiplier,
+  RawVector,
+  ReachFields,
+  StrategyField,
+  StrategyName,
+  StrategyOptionsField,
+  TargetDelta,
+} from '../rounds/round-settings.schema.ts'
+import { Round, RoundList } from '../rounds/rounds.schema.ts'
 import { SecureAggregation } from '../secure-rounds/secure-rounds.schema.ts'
 import { examples } from '../training.examples.ts'
 

@@ -4,11 +4,9 @@ import { isUnavailable } from '../../../domain/outages.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { Combinations } from './combinations.service.ts'
 import type { LeasesStore } from './leases.store.ts'
-import type { RoundCompletions } from './round-completions.service.ts'
+import type { DeliveredUpdate, ParticipantsReport } from './participants.report.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import type { ScreenedUpdate, StoredRound } from './rounds.store.ts'
-import type { Screening } from './screening.service.ts'
-import type { DeliveredUpdate, UpdatesReport } from './updates.report.ts'
 
 const RENEW_MS = 4000
 /** A round whose aggregation was started so often and never ended has something that kills us: give up with a reason. */
@@ -20,14 +18,12 @@ const isOurs = (error: ServiceError): boolean => error.code === 'internal_error'
 export const createAggregationsService = (parts: {
   readonly database: Database
   readonly leases: LeasesStore
-  readonly updatesReport: Pick<UpdatesReport, 'of'>
+  readonly report: Pick<ParticipantsReport, 'delivered'>
   readonly combinations: Combinations
-  readonly screening: Screening
-  readonly completions: RoundCompletions
-  readonly endings: Pick<RoundEndings, 'fail'>
+  readonly endings: Pick<RoundEndings, 'complete' | 'fail'>
   readonly log: { error(fields: object, message: string): void; info(fields: object, message: string): void }
 }) => {
-  const { database, leases, updatesReport, combinations, screening, completions, endings, log } = parts
+  const { database, leases, report, combinations, endings, log } = parts
   const owner = randomUUID()
 
   const fail = (round: StoredRound, reason: string): Promise<void> =>
@@ -44,10 +40,10 @@ export const createAggregationsService = (parts: {
     }
     const renewal = setInterval(() => void renew(round.id), RENEW_MS)
     try {
-      const delivered = await updatesReport.of(database.sql, round.id)
+      const delivered = await report.delivered(database.sql, round.id)
       const screened = await screen(round, delivered)
       const combined = await combinations.combine(round, delivered)
-      const completed = await completions.complete(owner, round, { delivered, combined, screened })
+      const completed = await endings.complete(owner, round, { delivered, combined, screened })
       log.info({ round_id: round.id, updates: delivered.length, completed }, 'round aggregated')
     } catch (error) {
       if (error instanceof ServiceError && !isOurs(error)) {
@@ -65,7 +61,7 @@ export const createAggregationsService = (parts: {
 
   /** Never in the way of the round: what cannot be screened fails, if at all, when it is added up. */
   const screen = (round: StoredRound, delivered: readonly DeliveredUpdate[]): Promise<ScreenedUpdate[] | null> =>
-    screening.screen(round, delivered).catch((error: unknown) => {
+    combinations.screen(round, delivered).catch((error: unknown) => {
       if (error instanceof ServiceError && !isUnavailable(error)) return null
       throw error
     })

@@ -9,11 +9,10 @@ import type { BlobStore, PathOf, StagedBlob } from '../../../platform/blobs/blob
 import type { SumTotals } from '../../../secure-aggregation/fixed-point.ts'
 import { presentSettings as presentSecure } from '../secure-rounds/secure-rounds.schema.ts'
 import type { SecureSums } from '../secure-rounds/secure-sums.service.ts'
-import { fileOf, withKeys } from './delivered-updates.service.ts'
 import type { ModelContents } from './model-content.service.ts'
-import { presentCost, presentSampling } from './round-body.schema.ts'
-import type { StoredRound } from './rounds.store.ts'
-import type { DeliveredUpdate } from './updates.report.ts'
+import type { DeliveredUpdate } from './participants.report.ts'
+import { presentCost, presentSampling } from './round-settings.schema.ts'
+import type { ScreenedUpdate, StoredRound } from './rounds.store.ts'
 
 /** What came out of a round's updates. The staged files are the caller's to keep or discard. */
 export interface Combined {
@@ -27,10 +26,10 @@ export interface Combined {
   readonly totals: SumTotals | null
 }
 
-/** Adds a round's updates up as its plan says. The same round gives the same bytes, as often as it is asked. */
+/** What is made of a round's updates: one model, and how they compare with each other. */
 export const createCombinations = (parts: {
   readonly blobs: BlobStore
-  readonly workers: Pick<AggregationWorkers, 'aggregate'>
+  readonly workers: Pick<AggregationWorkers, 'aggregate' | 'screen'>
   readonly contents: Pick<ModelContents, 'pathOf'>
   readonly sums: SecureSums
 }) => {
@@ -38,7 +37,7 @@ export const createCombinations = (parts: {
 
   const inputsOf = (delivered: readonly DeliveredUpdate[], pathOf: PathOf) =>
     Promise.all(
-      withKeys(delivered).map(async ({ update, key, baseSha256 }) => ({
+      delivered.map(async ({ update, key, baseSha256 }) => ({
         id: key,
         path: await pathOf(fileOf(update)),
         rawVector: update.rawVector,
@@ -98,7 +97,7 @@ export const createCombinations = (parts: {
     const receipt = buildReceipt({
       strategy: round.plan.strategy,
       globalModelSha256: round.globalSha256,
-      updates: withKeys(delivered).map(({ update, key, deviceName, orgId, baseSha256 }) => ({
+      updates: delivered.map(({ update, key, deviceName, orgId, baseSha256 }) => ({
         deviceId: key,
         ...(key === deviceName ? {} : { namesake: { deviceId: deviceName, orgId } }),
         updateId: update.id,
@@ -115,15 +114,57 @@ export const createCombinations = (parts: {
     return { result, output, state, control, receipt, totals: uncovered?.totals ?? null }
   }
 
+  const compare = async (
+    round: StoredRound,
+    delivered: readonly DeliveredUpdate[],
+    pathOf: PathOf,
+  ): Promise<ScreenedUpdate[] | null> => {
+    const globalPath = await contents.pathOf(round, pathOf)
+    if (globalPath === null) return null
+    const files = delivered.map(async ({ update, key }) => ({
+      id: key,
+      path: await pathOf(fileOf(update)),
+      rawVector: update.rawVector,
+    }))
+    const screened = await workers.screen({
+      globalPath,
+      rawVector: round.plan.rawVector === true,
+      updates: await Promise.all(files),
+      scratchPath: await blobs.scratchPath(),
+    })
+    const idOf = new Map(delivered.map(({ update, key }) => [key, update.id]))
+    return screened.map(({ id, norm, cosine, nonFinite }) => ({
+      update_id: idOf.get(id)!,
+      norm,
+      cosine,
+      non_finite: nonFinite,
+    }))
+  }
+
   return {
+    /** Adds the updates up as the round's plan says. The same round gives the same bytes, as often as it is asked. */
     combine: (round: StoredRound, delivered: readonly DeliveredUpdate[]): Promise<Combined> =>
       blobs.withPaths((pathOf) => combine(round, delivered, pathOf)),
+
+    /**
+     * How every update looks beside the others; null where there is no model to measure from, or nothing to compare, and in
+     * private rounds: no budget pays for figures about single devices.
+     */
+    async screen(round: StoredRound, delivered: readonly DeliveredUpdate[]): Promise<ScreenedUpdate[] | null> {
+      if (round.plan.secure !== undefined || round.privacy !== null) return null
+      return blobs.withPaths((pathOf) => compare(round, delivered, pathOf))
+    },
   }
+}
+
+const fileOf = ({ id, sha256 }: DeliveredUpdate['update']): string => {
+  if (sha256 === null) throw conflict(`The file of update ${id} was deleted after its retention period.`)
+  return sha256
 }
 
 /** Of a secure round it is known what each update counted for only where all count for the same. */
 const weightsIn = (round: StoredRound, delivered: readonly DeliveredUpdate[]) =>
-  withKeys(delivered).map(({ key }) => ({
+  delivered.map(({ key }) => ({
     id: key,
     weight: round.plan.secure?.maxWeight === 1 ? 1 / delivered.length : null,
   }))

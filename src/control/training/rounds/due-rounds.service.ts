@@ -1,21 +1,82 @@
 import { describeFailures, dueEvent } from '../../../domain/round.ts'
-import type { Database } from '../../../platform/db/open.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
 import { unaudited } from '../../audit-note.ts'
+import type { ControlEventBus } from '../../events.ts'
+import type { SelectionStore } from '../../fleet/selection/private-draws.service.ts'
 import type { AbsentDevicesStore } from './absent-devices.store.ts'
+import { mayYetJoin } from './participants.store.ts'
 import type { RoundEndings } from './round-endings.service.ts'
-import type { RoundReviews } from './round-reviews.service.ts'
+import type { RoundReach } from './round-reach.service.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
 
-/** What the clock demands of rounds. */
-export const createDueRounds = (parts: {
+/** While a round lacks devices that may yet come, it is looked at so often. */
+const LOOK_AGAIN_MS = 2000
+const MIN_MS = 1000
+
+interface Parts {
   readonly database: Database
   readonly store: RoundsStore
-  readonly endings: RoundEndings
-  readonly reviews: RoundReviews
-  readonly absent: Pick<AbsentDevicesStore, 'failures'>
+  readonly absent: AbsentDevicesStore
+  readonly selection: Pick<SelectionStore, 'countExpected'>
+  readonly endings: Pick<RoundEndings, 'collect' | 'fail'>
+  readonly scopeOf: RoundReach['scopeOf']
+  readonly events: Pick<ControlEventBus, 'publish'>
   readonly now: () => Date
-}) => {
-  const { database, store, endings, reviews, absent, now } = parts
+}
+
+/**
+ * Looks after active rounds: gives the places of devices that do not come to others, and ends a round that can no longer
+ * reach min_devices. What a review decides on is in rows, so any process may do it, at any time, more than once. Private
+ * rounds are left alone: who takes part in them is settled by the draw.
+ */
+const createReview = ({ store, absent, selection, endings, scopeOf, events, now }: Parts) => {
+  const takesNewcomers = async (tx: Executor, round: StoredRound): Promise<boolean> =>
+    round.plan.secure === undefined || absent.isAdvertising(tx, round.id)
+
+  /** How many devices are missing that nobody can be expected to replace. */
+  const isHopeless = async (tx: Executor, round: StoredRound): Promise<boolean> => {
+    if (!(await takesNewcomers(tx, round))) return true
+    const needed = round.minDevices - round.takingPart
+    const scope = await scopeOf(tx, round)
+    const coming = await selection.countExpected(tx, scope, {
+      condition: mayYetJoin(round.id),
+      now: now(),
+      enough: needed,
+    })
+    return coming < needed
+  }
+
+  const giveUp = async (tx: Executor, round: StoredRound): Promise<void> => {
+    const failures = await absent.failures(tx, round.id)
+    const reason = describeFailures(failures)
+    const enough = failures.failed === failures.selected ? '' : `. At least ${round.minDevices} updates were needed`
+    const reported = `The round could no longer be completed: ${reason}.`
+    await endings.fail(tx, round, { event: 'fail', reason: `${reason}${enough}`, reported })
+  }
+
+  /** Looks at the locked round as it is now, and writes down what has changed besides. */
+  return async (tx: Executor, round: StoredRound): Promise<void> => {
+    if (round.status !== 'active' || round.privacy !== null) return
+    const given = await absent.giveUp(tx, round, now())
+    const reviewed = { ...round, takingPart: round.takingPart - given }
+    await store.update(tx, round.id, { taking_part: reviewed.takingPart })
+    if (dueEvent(reviewed, now()) === 'collect') {
+      return endings.collect(tx, reviewed)
+    }
+    // Devices may yet come to a round that never had enough of them.
+    const lacks = reviewed.takingPart < round.minDevices && (await absent.countLive(tx, round.id)) >= round.minDevices
+    if (lacks && (await isHopeless(tx, reviewed))) return giveUp(tx, reviewed)
+    const turnEnds = (await absent.nextTurnEnds(tx, round))?.getTime() ?? round.timeoutAt.getTime()
+    const next = Math.min(turnEnds, lacks ? now().getTime() + LOOK_AGAIN_MS : round.timeoutAt.getTime())
+    await store.update(tx, round.id, { review_at: new Date(Math.max(next, now().getTime() + MIN_MS)) })
+    if (given > 0) await events.publish(tx, 'round.places_freed', { id: round.id })
+  }
+}
+
+/** What the clock demands of rounds. */
+export const createDueRounds = (parts: Parts) => {
+  const { database, store, endings, absent, now } = parts
+  const review = createReview(parts)
 
   /** Moves every due round on. Called by a timer and before reads, so that what is read never lags the clock. */
   const tick = async (): Promise<void> => {
@@ -27,18 +88,18 @@ export const createDueRounds = (parts: {
     )
   }
 
-  const moveOn = (tx: Database['sql'], round: StoredRound): Promise<void> => {
+  const moveOn = (tx: Executor, round: StoredRound): Promise<void> => {
     switch (dueEvent(round, now())) {
       case 'collect':
         return endings.collect(tx, round)
       case 'time_out':
         return timeOut(tx, round)
       case null:
-        return reviews.review(tx, round)
+        return review(tx, round)
     }
   }
 
-  const timeOut = async (tx: Database['sql'], round: StoredRound): Promise<void> => {
+  const timeOut = async (tx: Executor, round: StoredRound): Promise<void> => {
     const failures = round.privacy === null ? await absent.failures(tx, round.id) : null
     const parts = [
       `${endedEarly(round) ? 'All devices have reported' : `Timed out after ${lasted(round)} s`}: ` +
@@ -54,7 +115,7 @@ export const createDueRounds = (parts: {
     round.status === 'active' &&
     (dueEvent(round, now()) !== null || (round.reviewAt !== null && round.reviewAt.getTime() <= now().getTime()))
 
-  return { tick, isDue }
+  return { tick, isDue, review }
 }
 
 /** A private round whose devices have all reported has nobody to wait for. */

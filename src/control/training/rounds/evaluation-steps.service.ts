@@ -4,9 +4,9 @@ import { type MetricReport, summarizeEvaluation } from '../../../domain/metrics.
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
 import type { ControlEventBus } from '../../events.ts'
-import type { EvaluationsReport } from './evaluations.report.ts'
 import type { EvaluationsStore } from './evaluations.store.ts'
 import { eventOf } from './round-endings.service.ts'
+import type { RoundsReport } from './rounds.report.ts'
 import type { RoundsService } from './rounds.service.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
 import { singleFlight } from './single-flight.ts'
@@ -19,7 +19,7 @@ export const createEvaluationSteps = (parts: {
   readonly database: Database
   readonly store: RoundsStore
   readonly evaluations: EvaluationsStore
-  readonly report: EvaluationsReport
+  readonly report: Pick<RoundsReport, 'evaluationsDue'>
   readonly rounds: Pick<RoundsService, 'get'>
   readonly models: Pick<ModelsService, 'originOf'>
   readonly events: Pick<ControlEventBus, 'publish'>
@@ -36,11 +36,11 @@ export const createEvaluationSteps = (parts: {
 
   /** Ends the evaluations that nobody is waited for any more. Called by a timer and after each report. */
   const tick = async (): Promise<void> => {
-    for (const id of await report.due(database.sql, now())) {
+    for (const id of await report.evaluationsDue(database.sql, now())) {
       await database.transaction(async (tx) => {
         const round = await store.lock(tx, id)
         if (round === null || round.evaluationUntil === null) return
-        if (!(await report.due(tx, now())).includes(id)) return
+        if (!(await report.evaluationsDue(tx, now())).includes(id)) return
         await close(tx, round)
       })
     }

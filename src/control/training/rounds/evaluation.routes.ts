@@ -9,7 +9,7 @@ import type { Downloads } from '../../downloads.ts'
 import { EvaluationPlan, EvaluationTaken, NewEvaluation } from './evaluation.schema.ts'
 import type { EvaluationSteps } from './evaluation-steps.service.ts'
 import { RoundParams } from './rounds.schema.ts'
-import { readEvaluation } from './update-report.ts'
+import { readEvaluation } from './updates.schema.ts'
 
 export const evaluationRoutes = (app: App, steps: EvaluationSteps, downloads: Downloads): void => {
   app.get(

@@ -1,7 +1,67 @@
 import { Type } from 'typebox'
-import { Body, Count, FreeObject, ReportedValues, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { MAX_REPORTED_METRICS } from '../../../domain/metrics.ts'
+import { REPORTED_RANGE } from '../../../domain/reported-number.ts'
+import {
+  Beside,
+  Body,
+  Count,
+  FreeObject,
+  Part,
+  ReportedValues,
+  Timestamp,
+  Uuid,
+} from '../../../platform/http/wire.schema.ts'
 import { examples } from '../training.examples.ts'
-import { RawVector } from './rounds.schema.ts'
+import { RawVector } from './round-settings.schema.ts'
+
+export const MetricSummary = Part('MetricSummary', 'How a metric spreads over the devices that reported it', {
+  mean: Type.Number({ description: 'Weighted by samples' }),
+  median: Type.Number(),
+  worst_tenth: Type.Number({ description: 'Mean over the worst tenth of the devices, at least one of them' }),
+  min: Type.Number(),
+  max: Type.Number(),
+  devices: Type.Integer({ minimum: 1 }),
+})
+
+const MetricSummaries = Type.Record(Type.String(), MetricSummary)
+
+/** By name; what devices send is checked by hand, so that a number out of range costs no work. */
+export const ReportedMetrics = (of: string) =>
+  Type.Record(Type.String(), Type.Number(), {
+    description: `${of}. At most ${MAX_REPORTED_METRICS}; names: at most 64 letters, digits and _ . : @ / + -, a letter first. ${REPORTED_RANGE}`,
+  })
+
+export const EvaluationReport = Part('EvaluationReport', 'What a device found of a model on its held-out data', {
+  num_samples: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+  metrics: ReportedMetrics('Loss and accuracy among them'),
+  final_model: Type.Optional(
+    Type.Boolean({
+      description:
+        "With an update: the device also evaluates the job's last model, when a heartbeat's answer asks it to",
+    }),
+  ),
+})
+
+export const EvaluationSummary = Part('Evaluation', 'What devices found of a model on their held-out data', {
+  devices: Count,
+  num_samples: Count,
+  metrics: MetricSummaries,
+})
+
+/** What a round and a job's history show of metrics; absent where nothing was reported. */
+export const RoundMetrics = {
+  metrics: Type.Optional(
+    Type.Record(Type.String(), MetricSummary, {
+      description: 'Of the models that the devices trained, as they reported with their updates',
+    }),
+  ),
+  evaluation: Type.Optional(
+    Beside(EvaluationSummary, {
+      description:
+        "Of the round's new model, as the next round's updates or the evaluation after a job's last round brought it",
+    }),
+  ),
+}
 
 export const EvaluationPlan = Body(
   'EvaluationPlan',

@@ -65,17 +65,6 @@ export const createLeasesStore = () => ({
       .where('lease_owner', 'is not', null)
       .execute()
   },
-
-  /** Ended rounds whose updates have been kept long enough: until `before`, or as their organization has it. */
-  async expired(db: Executor, before: Date, ofOrgs: ReadonlyMap<string, Date>, limit: number): Promise<string[]> {
-    const { rows } = await sql<{ id: string }>`
-      select rounds.id from rounds
-      left join unnest(${[...ofOrgs.keys()]}::text[], ${[...ofOrgs.values()]}::timestamptz[]) as own (org_id, before)
-        on own.org_id = rounds.org_id
-      where ended_at <= coalesce(own.before, ${before}) and updates_deleted_at is null
-      limit ${limit}`.execute(db)
-    return rows.map((row) => row.id)
-  },
 })
 
 export type LeasesStore = ReturnType<typeof createLeasesStore>

@@ -6,13 +6,19 @@ import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { Binary } from '../../../platform/http/wire.schema.ts'
 import type { Downloads } from '../../downloads.ts'
 import { presentSettings } from '../secure-rounds/secure-rounds.schema.ts'
-import { Participation, SelectionQuery } from './participation.schema.ts'
 import type { Participation as ParticipationService } from './participation.service.ts'
-import { presentSampling } from './round-body.schema.ts'
-import { Plan, RoundParams } from './rounds.schema.ts'
+import { ParticipantList, Participation, SelectionQuery } from './round-records.schema.ts'
+import type { RoundRecords } from './round-records.service.ts'
+import { presentSampling } from './round-settings.schema.ts'
+import { ListRoundsQuery, Plan, RoundParams } from './rounds.schema.ts'
 import type { RoundBeginning } from './rounds.service.ts'
 
-export const participationRoutes = (app: App, participation: ParticipationService, downloads: Downloads): void => {
+export const participationRoutes = (
+  app: App,
+  participation: ParticipationService,
+  records: Pick<RoundRecords, 'participants'>,
+  downloads: Downloads,
+): void => {
   app.get(
     '/api/v1/training/rounds/:round_id/plan',
     {
@@ -99,6 +105,26 @@ export const participationRoutes = (app: App, participation: ParticipationServic
       return { round_id, device_id: device.deviceId, selected: part !== null, state: part?.state ?? null, reason }
     },
   )
+
+  app.get(
+    '/api/v1/training/rounds/:round_id/participants',
+    {
+      schema: {
+        operationId: 'listRoundParticipants',
+        summary: 'List the participants of a round',
+        'x-extension': true,
+        params: RoundParams,
+        querystring: ListRoundsQuery,
+        response: { 200: ParticipantList },
+      },
+      config: { access: 'training:read', errors: ['forbidden', 'not_found'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { limit, offset } = request.query
+      const found = await records.participants(callerOf(request), request.params.round_id, { limit, offset })
+      return { participants: found.participants.map(presentParticipant), total: found.total, limit, offset }
+    },
+  )
 }
 
 const planOfPrivacy = (privacy: NonNullable<RoundBeginning['privacy']>) => ({
@@ -123,4 +149,19 @@ const fileOf = (operationId: string, summary: string) => ({
     response: { 200: Binary },
   },
   config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
+})
+
+const presentParticipant = (
+  participant: Awaited<ReturnType<RoundRecords['participants']>>['participants'][number],
+) => ({
+  device_id: participant.deviceId,
+  device_identifier: participant.deviceName,
+  org_id: participant.orgId,
+  state: participant.state,
+  chosen: participant.chosen,
+  selected_at: participant.selectedAt.toISOString(),
+  acknowledged_at: participant.acknowledgedAt?.toISOString() ?? null,
+  model_fetched_at: participant.fetchedAt?.toISOString() ?? null,
+  reported_at: participant.reportedAt?.toISOString() ?? null,
+  reason: participant.failureReason,
 })

@@ -1,11 +1,11 @@
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
-import { Receipt, Replay } from './receipts.schema.ts'
-import type { Receipts } from './receipts.service.ts'
+import { Receipt, Replay } from './round-records.schema.ts'
+import type { RoundRecords } from './round-records.service.ts'
 import { RoundParams } from './rounds.schema.ts'
 
-export const receiptsRoutes = (app: App, receipts: Receipts): void => {
+export const receiptsRoutes = (app: App, records: RoundRecords): void => {
   app.get(
     '/api/v1/training/rounds/:round_id/receipt',
     {
@@ -19,7 +19,7 @@ export const receiptsRoutes = (app: App, receipts: Receipts): void => {
       config: { access: 'training:read', errors: ['not_found', 'conflict'] } satisfies RouteConfig,
     },
     async (request) => {
-      const { round, receipt } = await receipts.receipt(callerOf(request), request.params.round_id)
+      const { round, receipt } = await records.receipt(callerOf(request), request.params.round_id)
       return { round_id: round.id, ...receipt, updates: [...receipt.updates] }
     },
   )
@@ -39,7 +39,7 @@ export const receiptsRoutes = (app: App, receipts: Receipts): void => {
     },
     async (request) => {
       const { round_id } = request.params
-      const { expected, replayed, matches } = await receipts.replay(callerOf(request), round_id)
+      const { expected, replayed, matches } = await records.replay(callerOf(request), round_id)
       return { round_id, matches, expected_sha256: expected, replayed_sha256: replayed }
     },
   )

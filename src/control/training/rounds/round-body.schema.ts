@@ -1,7 +1,9 @@
 import type { Evaluation, MetricSummaries } from '../../../domain/metrics.ts'
 import { blobPath } from '../../../platform/blobs/blob-store.ts'
 import { presentSettings } from '../secure-rounds/secure-rounds.schema.ts'
+import { presentCost, presentSampling } from './round-settings.schema.ts'
 import type { StoredRound } from './rounds.service.ts'
+import type { StoredUpdate } from './updates.service.ts'
 
 /** A round as it travels. */
 export const present = (round: StoredRound) => ({
@@ -62,16 +64,6 @@ export const fewDevices = ({ privacy, takingPart, minDevices, timeoutAt }: Store
   )
 }
 
-/** What it costs by itself. JSON has no infinity. */
-export const presentCost = ({ delta, epsilon, accountant }: NonNullable<StoredRound['privacy']>) =>
-  delta === undefined || epsilon === undefined || accountant === undefined
-    ? {}
-    : { target_delta: delta, epsilon: Math.min(epsilon, Number.MAX_VALUE), accountant }
-
-/** How its devices were drawn; nothing in a round of before version 1.1. */
-export const presentSampling = ({ sampling, population }: NonNullable<StoredRound['privacy']>) =>
-  sampling === undefined || population === undefined ? {} : { sampling, population, adjacency: 'zero-out' as const }
-
 /** What a round with a strategy of its own is besides. */
 const presentTraining = (round: StoredRound) => ({
   strategy: round.plan.strategy,
@@ -95,4 +87,19 @@ const presentTraining = (round: StoredRound) => ({
           ...presentCost(round.privacy),
         },
       }),
+})
+
+/** An update as it travels. */
+export const presentUpdate = (update: StoredUpdate) => ({
+  id: update.id,
+  round_id: update.roundId,
+  device_id: update.deviceId,
+  model_path: blobPath(update.fileHash),
+  model_size_bytes: update.size,
+  model_hash: `sha256:${update.fileHash}`,
+  num_samples: update.numSamples,
+  local_loss: update.localLoss,
+  local_accuracy: update.localAccuracy,
+  training_time_seconds: update.trainingTimeSeconds,
+  created_at: update.createdAt.toISOString(),
 })

@@ -1,18 +1,119 @@
+import { compareIds } from '../../../aggregation/receipt.ts'
+import { type MetricReport, summarizeEvaluation, summarizeMetrics } from '../../../domain/metrics.ts'
 import { nextStatus } from '../../../domain/round.ts'
-import type { Executor } from '../../../platform/db/open.ts'
-import type { ControlEventBus, RoundEvent, RoundOutcome } from '../../events.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import { formatOf } from '../../../tensors/describe-format.ts'
+import type { FilesService } from '../../catalog/files/files.service.ts'
+import type { ModelsService } from '../../catalog/models/models.service.ts'
+import type { ControlEventBus, RoundEvent } from '../../events.ts'
+import type { Combined } from './combinations.service.ts'
+import type { EvaluationsStore } from './evaluations.store.ts'
+import type { LeasesStore } from './leases.store.ts'
+import type { DeliveredUpdate } from './participants.report.ts'
 import type { ParticipantsStore } from './participants.store.ts'
-import type { RoundsStore, StoredRound } from './rounds.store.ts'
+import type { RoundsStore, ScreenedUpdate, StoredRound } from './rounds.store.ts'
+import type { StoredUpdate } from './updates.store.ts'
+
+type Delivered = readonly DeliveredUpdate[]
+
+/** What an aggregation has made of a round's updates. */
+interface Aggregated {
+  readonly delivered: Delivered
+  readonly combined: Combined
+  readonly screened: readonly ScreenedUpdate[] | null
+}
 
 const NOT_DELIVERED = { reason: 'Had not submitted an update when the round closed.', missed: true } as const
 
-/** How rounds end. Whoever has to follow does so in the same transaction, by the events that are published in it. */
-export const createRoundEndings = (parts: {
+interface Parts {
+  readonly database: Database
   readonly store: RoundsStore
   readonly participants: ParticipantsStore
+  readonly evaluations: EvaluationsStore
+  readonly leases: Pick<LeasesStore, 'lockHeld'>
+  readonly models: Pick<ModelsService, 'originOf' | 'addAggregate'>
+  readonly files: Pick<FilesService, 'keep'>
   readonly events: Pick<ControlEventBus, 'publish' | 'inTransaction'>
   readonly now: () => Date
-}) => {
+}
+
+const createCompletion = ({ database, store, evaluations, leases, models, files, events, now }: Parts) => {
+  /** Updates evaluate the model that they began from: in an asynchronous job perhaps that of an earlier round. */
+  const keepEvaluations = async (tx: Executor, round: StoredRound, delivered: Delivered): Promise<void> => {
+    const evaluating = delivered.filter(({ update }) => update.evaluation !== null)
+    const ids = [...new Set(evaluating.map(({ update }) => update.baseRoundId ?? round.id))]
+    for (const base of await store.findAll(tx, ids)) {
+      const evaluation = summarizeEvaluation(await evaluations.broughtTo(tx, base.id))
+      if (evaluation !== null) await evaluations.keep(tx, base, evaluation)
+    }
+  }
+
+  /**
+   * Adds the aggregated model to the catalog and completes the round, in one transaction. False where `owner` has lost its
+   * lease on the round, which then stays as it is.
+   */
+  return async (owner: string, round: StoredRound, aggregated: Aggregated): Promise<boolean> => {
+    const { delivered, combined, screened } = aggregated
+    const origin =
+      round.globalModelId === null ? null : await models.originOf(round.globalModelId, round.globalModelVersion ?? 1)
+    await files.keep(combined.output)
+    for (const file of [combined.state, combined.control]) {
+      if (file !== null) await (round.jobId === null ? file.discard() : files.keep(file))
+    }
+    const { accuracy, loss } = reportedBy(round, delivered, combined)
+    const isTold = round.privacy === null && combined.totals === null
+    const metrics = isTold ? summarizeMetrics([...delivered].sort(byDevice).map(reportOf)) : {}
+    return database.transaction(async (tx) => {
+      const held = await leases.lockHeld(tx, round.id, owner)
+      if (held === null) return false
+      const model = await models.addAggregate(tx, {
+        roundId: round.id,
+        roundNumber: round.roundNumber,
+        trained: origin === null ? null : (origin.model.name ?? trainedName(origin.model.roundName)),
+        architectureModelId: origin === null ? null : (origin.model.architectureModelId ?? origin.model.id),
+        orgId: round.orgId,
+        framework: origin?.model.framework ?? 'pytorch',
+        frameworkVersion: origin?.model.frameworkVersion ?? '',
+        format: origin?.version.format ?? formatIn(combined.result.format),
+        accuracy,
+        loss,
+        description: `Aggregate of round ${round.roundNumber}: ${delivered.length} updates.`,
+        file: {
+          sha256: combined.output.sha256,
+          size: combined.output.size,
+          fileName: `round-${round.roundNumber}.${extensionOf(combined.result.format, round)}`,
+        },
+      })
+      await store.update(tx, round.id, {
+        status: nextStatus(held.status, 'complete'),
+        aggregated_model_id: model.id,
+        aggregated_sha256: combined.output.sha256,
+        receipt: JSON.stringify(combined.receipt),
+        completed_at: now(),
+        ended_at: now(),
+        lease_owner: null,
+        lease_until: null,
+        accuracy,
+        loss,
+        ...(Object.keys(metrics).length === 0 ? {} : { metrics: JSON.stringify(metrics) }),
+        ...(screened === null ? {} : { screening: JSON.stringify(screened) }),
+      })
+      await keepEvaluations(tx, held, delivered)
+      await events.publish(tx, 'round.completed', {
+        ...eventOf(held),
+        modelId: model.id,
+        loss,
+        stateSha256: combined.state?.sha256 ?? null,
+        controlSha256: combined.control?.sha256 ?? null,
+        nextClipNorm: combined.result.privacy?.nextClipNorm ?? null,
+      })
+      return true
+    })
+  }
+}
+
+/** How rounds end. Whoever has to follow does so in the same transaction, by the events that are published in it. */
+export const createRoundEndings = (parts: Parts) => {
   const { store, participants, events, now } = parts
 
   // The devices of an asynchronous job go on from round to round; when the job ends, so does their part in the latest.
@@ -36,9 +137,7 @@ export const createRoundEndings = (parts: {
       await events.publish(tx, 'round.collected', eventOf(round))
     },
 
-    /** After the round's row has been completed. */
-    completed: (tx: Executor, round: StoredRound, outcome: RoundOutcome): Promise<void> =>
-      events.publish(tx, 'round.completed', { ...eventOf(round), ...outcome }),
+    complete: createCompletion(parts),
 
     /**
      * Fails the locked round. Those who still train are told `told`; not so in an asynchronous job, which goes on with them
@@ -74,6 +173,56 @@ export const createRoundEndings = (parts: {
       await events.publish(tx, 'round.failed', { ...eventOf(round), reason, cancelled })
     },
   }
+}
+
+/** Rounds of a job train each other's results: all of them are called after what the job began from. */
+const trainedName = (roundName: string | null): string | null => roundName?.replace(/ \(round \d+\)$/, '') ?? null
+
+/** The format of a result that has no model to take it from. */
+const formatIn = (format: Combined['result']['format']) =>
+  (format === null ? undefined : formatOf(format).versions[0]) ?? 'pytorch'
+
+/** A bare vector that was declared stays declared by its name. */
+const extensionOf = (format: Combined['result']['format'], { plan }: StoredRound): string => {
+  if (format === 'raw') return plan.rawVector ? 'f32' : 'bin'
+  return format === null ? 'bin' : formatOf(format).extensions[0]!
+}
+
+/** Sample-weighted means of what the devices reported. No noise hides them, so that a private round tells none. */
+const reportedBy = (round: StoredRound, delivered: Delivered, { totals }: Combined) => {
+  if (round.privacy !== null) return { accuracy: null, loss: null }
+  if (totals !== null) return { accuracy: totals.accuracy, loss: totals.loss }
+  return {
+    accuracy: weightedMean(delivered, (update) => update.localAccuracy),
+    loss: weightedMean(delivered, (update) => update.localLoss),
+  }
+}
+
+/** What a device reported of the model that it trained, loss and accuracy among the rest. */
+const reportOf = ({ update }: DeliveredUpdate): MetricReport => ({
+  numSamples: update.numSamples,
+  metrics: {
+    ...update.metrics,
+    ...(update.localLoss === null ? {} : { loss: update.localLoss }),
+    ...(update.localAccuracy === null ? {} : { accuracy: update.localAccuracy }),
+  },
+})
+
+/** By user-chosen id, and where organizations have the same, by internal id: one order for one set of updates. */
+const byDevice = (a: Delivered[number], b: Delivered[number]): number =>
+  compareIds(a.deviceName, b.deviceName) || compareIds(a.update.deviceId, b.update.deviceId)
+
+/** Mean over those that reported the figure, weighted by their samples; null when nobody did. */
+const weightedMean = (delivered: Delivered, figure: (update: StoredUpdate) => number | null): number | null => {
+  let sum = 0
+  let samples = 0
+  for (const { update } of [...delivered].sort(byDevice)) {
+    const value = figure(update)
+    if (value === null) continue
+    sum += value * update.numSamples
+    samples += update.numSamples
+  }
+  return samples === 0 ? null : sum / samples
 }
 
 export const eventOf = (round: StoredRound): RoundEvent => ({

@@ -1,12 +1,31 @@
 import { sql } from 'kysely'
+import { isMeasuredLater, type RoundValue } from '../../../domain/job-metric.ts'
 import { EVALUATION_PREFIX, type Evaluation, type MetricSummaries } from '../../../domain/metrics.ts'
 import type { Executor } from '../../../platform/db/open.ts'
+import type { FinishedRound, StoredPolicy } from '../../delivery/policies/policies.service.ts'
+import type { Contribution } from '../../federations/members.service.ts'
 import { fromRow, ROUND_COLUMNS, type StoredRound } from './stored-round.store.ts'
 
 const meansOf = (summaries: MetricSummaries | null, prefix: string): Record<string, number> =>
   Object.fromEntries(Object.entries(summaries ?? {}).map(([name, { mean }]) => [prefix + name, mean]))
 
-/** What rounds are to others: to the members of a federation, and in files. */
+const meanOf = (metric: string) => {
+  if (metric === 'loss' || metric === 'accuracy') return sql<number | null>`${sql.ref(metric)}`
+  return isMeasuredLater(metric)
+    ? sql<
+        number | null
+      >`(evaluation -> 'metrics' -> ${metric.slice(EVALUATION_PREFIX.length)}::text ->> 'mean')::float8`
+    : sql<number | null>`(metrics -> ${metric}::text ->> 'mean')::float8`
+}
+
+/** Those of the organization and of the federations it is an active member of; all of them for an unbound key. */
+export const visibleTo = (orgId: string | null) =>
+  orgId === null
+    ? sql<boolean>`true`
+    : sql<boolean>`(org_id = ${orgId} or federation_id in (
+        select m.federation_id from federation_members m where m.org_id = ${orgId} and m.status = 'active'))`
+
+/** What rounds are to others: jobs, the members of a federation, devices, and in files. */
 export const createRoundsReport = () => ({
   /** The completed round that made this model. */
   async thatMade(db: Executor, modelId: string) {
@@ -26,21 +45,16 @@ export const createRoundsReport = () => ({
     return { id, roundNumber, metrics }
   },
 
-  /** Those of the organization and of the federations it is an active member of; all of them for an unbound key. */
+  /** Those that are visible to it, newest first. */
   async list(
     db: Executor,
     orgId: string | null,
     page: { limit: number; offset: number },
   ): Promise<{ rounds: StoredRound[]; total: number }> {
-    const visible =
-      orgId === null
-        ? sql<boolean>`true`
-        : sql<boolean>`(org_id = ${orgId} or federation_id in (
-            select m.federation_id from federation_members m where m.org_id = ${orgId} and m.status = 'active'))`
     const rows = await db
       .selectFrom('rounds')
       .select(ROUND_COLUMNS)
-      .where(visible)
+      .where(visibleTo(orgId))
       .orderBy('created_at', 'desc')
       .orderBy('round_number', 'desc')
       .limit(page.limit)
@@ -49,7 +63,7 @@ export const createRoundsReport = () => ({
     const { total } = await db
       .selectFrom('rounds')
       .select((eb) => eb.fn.countAll<number>().as('total'))
-      .where(visible)
+      .where(visibleTo(orgId))
       .executeTakeFirstOrThrow()
     return { rounds: rows.map(fromRow), total }
   },
@@ -59,6 +73,91 @@ export const createRoundsReport = () => ({
     const row = await db.selectFrom('blobs').select('size').where('sha256', '=', sha256).executeTakeFirstOrThrow()
     return row.size
   },
+
+  /** Oldest first: the mean of a metric, `evaluation.x` of the models that the rounds made. */
+  valuesOf: (db: Executor, jobId: string, metric: string): Promise<RoundValue[]> =>
+    db
+      .selectFrom('rounds')
+      .select(['aggregated_model_id as modelId', meanOf(metric).as('value')])
+      .where('job_id', '=', jobId)
+      .where('status', '=', 'completed')
+      .orderBy('round_number')
+      .execute(),
+
+  /** The names of the metrics that they have. */
+  async metricsOf(db: Executor, jobId: string): Promise<string[]> {
+    const { rows } = await sql<{ name: string }>`
+      select distinct name from rounds r cross join lateral (
+        select jsonb_object_keys(coalesce(r.metrics, '{}'::jsonb)) as name
+        union all select 'evaluation.' || jsonb_object_keys(coalesce(r.evaluation -> 'metrics', '{}'::jsonb))
+      ) as reported where r.job_id = ${jobId} and r.status = 'completed' order by name limit 64`.execute(db)
+    return rows.map(({ name }) => name)
+  },
+
+  /** Rounds whose models are evaluated and whose time for it is over, or for which no device is waited for that has not said goodbye. */
+  async evaluationsDue(db: Executor, now: Date): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      select r.id from rounds r where r.evaluation_until is not null and (r.evaluation_until <= ${now} or not exists (
+        select from evaluations e join devices d on d.id = e.device_id
+        where e.round_id = r.id and e.state = 'asked' and d.status = 'active'))`.execute(db)
+    return rows.map((row) => row.id)
+  },
 })
+
+interface ContributionRow {
+  org_id: string
+  rounds: number
+  samples: number
+  accuracy: number | null
+  loss: number | null
+  last_at: Date
+}
+
+/** What the devices of each organization contributed to the federation's completed rounds. Private rounds are left out. */
+export const contributionsTo = async (db: Executor, federationId: string): Promise<Map<string, Contribution>> => {
+  const { rows } = await sql<ContributionRow>`
+    select d.org_id, count(distinct u.round_id) as rounds, least(sum(u.num_samples), ${Number.MAX_SAFE_INTEGER}) as samples,
+      sum(u.local_accuracy * u.num_samples) / nullif(sum(u.num_samples) filter (where u.local_accuracy is not null), 0)
+        as accuracy,
+      sum(u.local_loss * u.num_samples) / nullif(sum(u.num_samples) filter (where u.local_loss is not null), 0) as loss,
+      max(u.created_at) as last_at
+    from rounds r join updates u on u.round_id = r.id join devices d on d.id = u.device_id
+    where r.federation_id = ${federationId} and r.status = 'completed' and d.org_id is not null
+      -- Of private rounds before version 1.1 this has been shown.
+      and coalesce(r.privacy->>'sampling', '') = ''
+    group by d.org_id`.execute(db)
+  return new Map(
+    rows.map((row) => [
+      row.org_id,
+      {
+        roundsContributed: row.rounds,
+        totalSamples: row.samples,
+        avgAccuracy: row.accuracy,
+        avgLoss: row.loss,
+        lastContributionAt: row.last_at,
+      },
+    ]),
+  )
+}
+
+/** The round that a delivery policy is to decide on next; null while there is none. See `UndecidedRound`. */
+export const undecidedRound = async (db: Executor, policy: StoredPolicy): Promise<FinishedRound | null> => {
+  const { rows } = await sql<{ id: string; round_number: number; aggregated_model_id: string }>`
+    with recursive lineage (id) as (
+      select ${policy.modelId}::uuid
+      union select r.aggregated_model_id from rounds r join lineage l on r.global_model_id = l.id
+      where r.status = 'completed' and r.aggregated_model_id is not null
+    )
+    select r.id, r.round_number, r.aggregated_model_id from rounds r join lineage l on r.global_model_id = l.id
+    where r.status = 'completed' and r.aggregated_model_id is not null and r.ended_at >= ${policy.updatedAt}
+      and r.round_number > coalesce((
+        select max(d.round_number) from delivery_decisions e join rounds d on d.id = e.round_id
+        where e.policy_id = ${policy.id} and d.org_id is not distinct from r.org_id), 0)
+    order by r.ended_at desc, r.round_number desc limit 1`.execute(db)
+  const row = rows[0]
+  return row === undefined
+    ? null
+    : { id: row.id, roundNumber: row.round_number, aggregatedModelId: row.aggregated_model_id }
+}
 
 export type RoundsReport = ReturnType<typeof createRoundsReport>

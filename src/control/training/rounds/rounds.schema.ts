@@ -16,16 +16,19 @@ import {
 } from '../../../platform/http/wire.schema.ts'
 import { SecureAggregation, SecureSettings } from '../secure-rounds/secure-rounds.schema.ts'
 import { examples } from '../training.examples.ts'
-import { EvaluationSummary, RoundMetrics } from './metrics.schema.ts'
-import { AccountantName, RoundPrivacy, Sampling } from './privacy.schema.ts'
-import { ReachFields } from './reach-body.schema.ts'
-import { StrategyField, StrategyName, StrategyOptionsField } from './strategy-options.schema.ts'
+import { EvaluationSummary, RoundMetrics } from './evaluation.schema.ts'
+import {
+  AccountantName,
+  RawVector,
+  ReachFields,
+  RoundPrivacy,
+  Sampling,
+  StrategyField,
+  StrategyName,
+  StrategyOptionsField,
+} from './round-settings.schema.ts'
 
 const MAX_DEVICES = 10_000_000
-
-export const RawVector = Type.Boolean({
-  description: 'The model, where there is one, and the updates are bare little-endian float32 vectors',
-})
 
 export const StartRoundBody = Body('NewRound', 'A training round to start', examples.newRound, {
   target_devices: Type.Integer({ minimum: 1, maximum: MAX_DEVICES, description: 'Devices to select' }),
@@ -159,13 +162,12 @@ export const FailureBody = Body('Failure', 'Why a device failed', examples.failu
   reason: Type.String({ minLength: 1, maxLength: 2000 }),
 })
 
-export const ListRoundsPage = Type.Object(Page({ max: 1000, default: 100 }))
+export const ListRoundsQuery = Type.Object(Page({ max: 1000, default: 100 }))
 
 export const CancelRoundBody = Body('Cancellation', 'Why a round is canceled', examples.cancellation, {
   reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
 })
 
-export const ListRoundsQuery = ListRoundsPage
 export const RoundList = Body('RoundList', 'A page of rounds', examples.roundList, {
   rounds: Type.Array(Round),
   ...Envelope,

@@ -13,6 +13,7 @@ import type { RoundsReport } from './rounds.report.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
 import { singleFlight } from './single-flight.ts'
 
+export { type RoundsReport, visibleTo } from './rounds.report.ts'
 export type { StoredRound } from './rounds.store.ts'
 
 /** All devices of a round ask for its plan and its model in one moment. */

@@ -205,14 +205,10 @@ export interface RoundChanges {
   ended_at: Date
   lease_owner: string | null
   lease_until: Date | null
-  updates_deleted_at: Date
   accuracy: number | null
   loss: number | null
   screening: string
   metrics: string
-  noise_seed: null
-  state_sha256: null
-  control_sha256: null
   review_at: Date
 }
 

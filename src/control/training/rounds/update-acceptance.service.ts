@@ -1,4 +1,3 @@
-import type { MetricReport, Metrics } from '../../../domain/metrics.ts'
 import { dueEvent } from '../../../domain/round.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
@@ -10,8 +9,14 @@ import { eventOf, type RoundEndings } from './round-endings.service.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
 import type { StoredUpdate, UpdatesStore } from './updates.store.ts'
 
+/** What a device says of its training, beside its update. */
+export type UpdateReport = Pick<
+  StoredUpdate,
+  'numSamples' | 'localLoss' | 'localAccuracy' | 'trainingTimeSeconds' | 'metrics' | 'evaluation'
+>
+
 /** An update whose files are checked and kept. */
-export interface Arrival {
+interface Arrival extends UpdateReport {
   /** The round whose model it was trained from. */
   readonly admitted: StoredRound
   readonly deviceId: string
@@ -19,12 +24,6 @@ export interface Arrival {
   readonly size: number
   readonly rawVector: boolean
   readonly controlSha256: string | null
-  readonly numSamples: number
-  readonly localLoss: number | null
-  readonly localAccuracy: number | null
-  readonly trainingTimeSeconds: number | null
-  readonly metrics: Metrics | null
-  readonly evaluation: MetricReport | null
 }
 
 /** A locked round as it is while updates are counted for it. */

@@ -1,12 +1,16 @@
 import { Type } from 'typebox'
-import { REPORTED_RANGE } from '../../../domain/reported-number.ts'
-import { Beside, Body, Count, Envelope, Nullable, Part, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { badRequest } from '../../../domain/errors.ts'
+import { type MetricReport, type Metrics, readMetrics } from '../../../domain/metrics.ts'
+import { meantBy } from '../../../domain/misspelling.ts'
+import { MAX_REPORTED, outsideWarning, REPORTED_RANGE, reportedNumber } from '../../../domain/reported-number.ts'
+import { parseFields } from '../../../platform/http/validation.ts'
+import { Beside, Body, Count, Nullable, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../training.examples.ts'
-import { EvaluationReport, ReportedMetrics } from './metrics.schema.ts'
-import { ListRoundsQuery } from './rounds.schema.ts'
+import { EvaluationReport, ReportedMetrics } from './evaluation.schema.ts'
+import type { UpdateReport } from './update-acceptance.service.ts'
 
 /** What an integer column holds: 68 years. */
-export const MAX_TRAINING_SECONDS = 2_147_483_647
+const MAX_TRAINING_SECONDS = 2_147_483_647
 
 /** The fields beside `file` in the multipart body. */
 export const UpdateFields = Body('NewModelUpdate', "A device's update to submit", examples.newUpdate, {
@@ -40,24 +44,98 @@ export const ModelUpdate = Body('ModelUpdate', "A device's update", examples.upd
   created_at: Timestamp,
 })
 
-export const ListUpdatesQuery = ListRoundsQuery
+/** Figures beside an update that must not cost the device its work: out of range they are null. */
+const KEPT = {
+  local_loss: { from: -MAX_REPORTED, to: MAX_REPORTED },
+  // Negative ones are refused by the schema.
+  training_time_seconds: { from: Number.NEGATIVE_INFINITY, to: MAX_TRAINING_SECONDS },
+} as const
 
-export const RoundUpdates = Body('ModelUpdateList', "A page of a round's updates", examples.updateList, {
-  updates: Type.Array(
-    Part('ReviewedUpdate', 'An update and how it compares with the others', {
-      ...ModelUpdate.properties,
-      device_identifier: Type.String({ description: 'The id that the device chose for itself' }),
-      metrics: Nullable(Type.Record(Type.String(), Type.Number())),
-      evaluation: Nullable(EvaluationReport),
-      norm: Nullable(
-        Type.Number({ description: "L2 norm of the update's change; null before the round is completed" }),
-      ),
-      cosine: Nullable(Type.Number({ description: 'Between its change and the median change of every coordinate' })),
-      non_finite: Nullable(Count),
-      weight: Nullable(Type.Number({ description: 'The weight in the aggregate; null before the round is completed' })),
-      staleness: Nullable(Count),
-      base_round_id: Nullable(Uuid),
-    }),
-  ),
-  ...Envelope,
-})
+const INFINITE = /^([+-]?)inf(inity)?$/i
+
+/** The number that text is; NaN where it is none, which the schema refuses by name. */
+const numberIn = (text: string): number => {
+  const infinite = INFINITE.exec(text)
+  if (infinite === null) return Number(text)
+  return infinite[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
+}
+
+/** What a device says of its training, and of which figures one sentence each tells that they became null. */
+export const readReport = (
+  fields: Readonly<Record<string, string>>,
+): { readonly report: UpdateReport; readonly warnings: readonly string[] } => {
+  const { metrics: metricsText, evaluation: evaluationText, ...rest } = fields
+  const taken: Record<string, string> = rest
+  const warnings: string[] = []
+  for (const [name, { from, to }] of Object.entries(KEPT)) {
+    const text = taken[name]
+    const value = text === undefined ? 0 : numberIn(text)
+    if (!(value < from || value > to)) continue
+    delete taken[name]
+    warnings.push(`${name} became null: it is ${value < from ? `below ${from}` : `above ${to}`}`)
+  }
+  const { num_samples, local_loss, local_accuracy, training_time_seconds } = parseFields(UpdateFields, taken)
+  const metrics = metricsText === undefined ? null : readTrainingMetrics(metricsText, warnings)
+  const evaluation = evaluationText === undefined ? null : readEvaluation(json('evaluation', evaluationText), warnings)
+  const report = {
+    numSamples: num_samples,
+    localLoss: local_loss === undefined ? null : reportedNumber(local_loss),
+    localAccuracy: local_accuracy === undefined ? null : reportedNumber(local_accuracy),
+    trainingTimeSeconds: training_time_seconds ?? null,
+    metrics,
+    evaluation,
+  }
+  return { report, warnings }
+}
+
+const json = (field: string, text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw badRequest(`${field} must be a JSON object (NaN is not JSON): ${(error as Error).message}`)
+  }
+}
+
+const bounded = (field: string, value: unknown, warnings: string[]): Metrics => {
+  const { metrics, outside } = readMetrics(field, value)
+  if (outside.length > 0) warnings.push(outsideWarning(field, outside))
+  return metrics
+}
+
+const FIELD_OF: Readonly<Record<string, string>> = { loss: 'local_loss', accuracy: 'local_accuracy' }
+
+const readTrainingMetrics = (text: string, warnings: string[]): Metrics | null => {
+  const metrics = bounded('metrics', json('metrics', text), warnings)
+  for (const [name, field] of Object.entries(FIELD_OF)) {
+    if (Object.hasOwn(metrics, name)) throw badRequest(`metrics.${name}: send it as the field ${field}.`)
+  }
+  return Object.keys(metrics).length === 0 ? null : metrics
+}
+
+const EVALUATION_FIELDS = ['num_samples', 'metrics', 'final_model']
+
+/**
+ * `{num_samples, metrics}` as it is kept; null where no metric is left. Adds to `warnings` what became null.
+ * @throws bad_request naming the field that is not as it must be.
+ */
+export const readEvaluation = (value: unknown, warnings: string[]): MetricReport | null => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw badRequest('evaluation must be an object such as {"num_samples": 40, "metrics": {"accuracy": 0.8}}.')
+  }
+  for (const name of Object.keys(value)) {
+    if (EVALUATION_FIELDS.includes(name)) continue
+    const meant = meantBy(name, EVALUATION_FIELDS)
+    if (meant !== null) throw badRequest(`unknown field \`evaluation.${name}\`; did you mean \`${meant}\`?`)
+    warnings.push(`unknown field \`evaluation.${name.slice(0, 100)}\` was ignored`)
+  }
+  const { num_samples: numSamples, metrics, final_model: finalModel = false } = value as Record<string, unknown>
+  if (typeof numSamples !== 'number' || !Number.isSafeInteger(numSamples) || numSamples < 1) {
+    throw badRequest(
+      `evaluation.num_samples must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}, got ${JSON.stringify(numSamples) ?? 'nothing'}.`,
+    )
+  }
+  const kept = bounded('evaluation.metrics', metrics, warnings)
+  if (typeof finalModel !== 'boolean') throw badRequest('evaluation.final_model must be true or false.')
+  if (Object.keys(kept).length === 0) return null
+  return { numSamples, metrics: kept, ...(finalModel && { finalModel }) }
+}

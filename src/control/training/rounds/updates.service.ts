@@ -1,33 +1,23 @@
+import type { Inspection } from '../../../aggregation/job.ts'
+import type { AggregationWorkers } from '../../../aggregation/worker-pool.ts'
 import type { Caller } from '../../../domain/access.ts'
-import { conflict } from '../../../domain/errors.ts'
-import type { MetricReport, Metrics } from '../../../domain/metrics.ts'
-import { requireMayInspect } from '../../../domain/private-round.ts'
-import { dueEvent } from '../../../domain/round.ts'
+import { badRequest, conflict, ServiceError } from '../../../domain/errors.ts'
+import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import type { StagedBlob } from '../../../platform/blobs/blob-store.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import type { Layout } from '../../../tensors/layout.ts'
+import { namesRawVector } from '../../../tensors/raw.ts'
 import type { FilesService } from '../../catalog/files/files.service.ts'
-import type { ControlEventBus } from '../../events.ts'
 import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
-import type { ParticipantsStore } from './participants.store.ts'
-import type { UpdateAcceptance } from './update-acceptance.service.ts'
-import type { UpdateAdmission } from './update-admission.service.ts'
-import type { UpdatesReport } from './updates.report.ts'
+import type { ModelContents } from './model-content.service.ts'
+import type { Participation } from './participation.service.ts'
+import type { RoundsService, StoredRound } from './rounds.service.ts'
+import { singleFlight } from './single-flight.ts'
+import type { UpdateAcceptance, UpdateReport } from './update-acceptance.service.ts'
+import { refusedAs } from './update-counts.service.ts'
 import type { StoredUpdate } from './updates.store.ts'
 
 export type { StoredUpdate } from './updates.store.ts'
-
-import type { RoundReviews } from './round-reviews.service.ts'
-import type { RoundsService, StoredRound } from './rounds.service.ts'
-import type { RoundsStore } from './rounds.store.ts'
-
-export interface UpdateReport {
-  readonly numSamples: number
-  readonly localLoss: number | null
-  readonly localAccuracy: number | null
-  readonly trainingTimeSeconds: number | null
-  readonly metrics: Metrics | null
-  readonly evaluation: MetricReport | null
-}
 
 /** How long an update waits for the next round of an asynchronous job. */
 const BETWEEN_ROUNDS_MS = 20_000
@@ -36,24 +26,65 @@ const LOOK_AGAIN_MS = 250
 const MASKED = { rawVector: false, warning: null } as const
 const NEVER = new AbortController().signal
 
-/** What devices bring back to a round: their updates, or the reason why there is none. */
-export const createUpdatesService = (parts: {
+interface Parts {
   readonly database: Database
-  readonly store: RoundsStore
-  readonly participants: ParticipantsStore
-  readonly updates: Pick<UpdatesReport, 'page'>
-  readonly reviews: RoundReviews
-  readonly admission: UpdateAdmission
+  readonly participation: Pick<Participation, 'requireOpen'>
   readonly acceptance: UpdateAcceptance
+  readonly workers: Pick<AggregationWorkers, 'inspect'>
+  readonly contents: Pick<ModelContents, 'layoutOf'>
   readonly rounds: RoundsService
   readonly secure: Pick<SecureSteps, 'admitMasked'>
   readonly files: FilesService
-  readonly events: Pick<ControlEventBus, 'publish'>
-  readonly now: () => Date
-}) => {
-  const { database, store, participants, updates, reviews, admission, acceptance, rounds, secure, files, events, now } =
-    parts
-  const { requireOpen, requireFiles, checkTensors } = admission
+}
+
+/** What tensors an update must have, and whether it has them. */
+const createTensorChecks = ({ workers, contents }: Parts) => {
+  // All of a round's devices come at once.
+  const layouts = singleFlight<{ readonly layout: Layout | null }>(16)
+
+  /** The tensors an update must have: those of the distributed model, where we can read it; null takes any bytes. */
+  const expectedLayout = async ({ globalSha256: sha256, plan }: StoredRound): Promise<Layout | null> => {
+    if (sha256 === null) return null
+    const rawVector = plan.rawVector === true
+    const found = await layouts(`${sha256} ${rawVector}`, async () => ({
+      layout: await contents.layoutOf(sha256, rawVector),
+    }))
+    return found?.layout ?? null
+  }
+
+  const inspectControl = async ({ plan }: StoredRound, control: StagedBlob, expected: Layout | null): Promise<void> => {
+    const rawVectors = plan.rawVector ? 'declared' : 'none'
+    await workers.inspect(control.path, { expected, rawVectors }).catch((error: unknown) => {
+      throw isRefusal(error) ? refusedAs('tensors', badRequest(`control: ${error.message}`)) : error
+    })
+  }
+
+  /**
+   * What the update turned out to be. Throws bad_request where the files have other tensors than the round's model, naming
+   * the first difference.
+   */
+  return async (
+    round: StoredRound,
+    staged: StagedBlob & { readonly fileName: string },
+    control: StagedBlob | null,
+  ): Promise<Pick<Inspection, 'rawVector' | 'warning'>> => {
+    const { trees = false } = STRATEGY_RULES[round.plan.strategy]
+    const expected = trees ? null : await expectedLayout(round)
+    const isDeclared = round.plan.rawVector === true || (expected === null && namesRawVector(staged.fileName))
+    const rawVectors = isDeclared ? 'declared' : 'plausible'
+    const found = await workers.inspect(staged.path, { expected, rawVectors, trees }).catch((error: unknown) => {
+      throw isRefusal(error) ? refusedAs('tensors', error) : error
+    })
+    if (control !== null) await inspectControl(round, control, expected)
+    return found
+  }
+}
+
+/** What devices bring back to a round: their updates. */
+export const createUpdatesService = (parts: Parts) => {
+  const { database, participation, acceptance, rounds, secure, files } = parts
+  const { requireOpen } = participation
+  const checkTensors = createTensorChecks(parts)
 
   return {
     /** Refuses early, before a file is read: the round must exist, be active, and await this device. */
@@ -72,7 +103,8 @@ export const createUpdatesService = (parts: {
       report: UpdateReport,
     ): Promise<{ update: StoredUpdate; warnings: readonly string[] }> {
       const { file: staged, control } = sent
-      requireFiles(admitted, staged, control)
+      if (staged.size === 0) throw badRequest('file is empty: an update needs weights.')
+      requireControl(admitted, control)
       const isMasked = admitted.plan.secure !== undefined
       if (isMasked) await secure.admitMasked(database.sql, admitted.id, caller.deviceId!, staged.size)
       const { rawVector, warning } = isMasked ? MASKED : await checkTensors(admitted, staged, control)
@@ -109,59 +141,24 @@ export const createUpdatesService = (parts: {
       }
       return { update, warnings: [warning, hidden].filter((one) => one !== null) }
     },
+  }
+}
 
-    /**
-     * What was delivered to the round, with how it looked and what it counted for, once the round is completed. What a device
-     * reported of its data in a private round stays between it and the service.
-     */
-    async list(caller: Caller, id: string, page: { limit: number; offset: number }) {
-      const round = await rounds.get(caller, id)
-      requireMayInspect(caller, round)
-      const { receipt, screening } = await store.records(database.sql, round.id)
-      const screened = new Map(screening?.map((one) => [one.update_id, one]))
-      const weights = new Map(receipt?.updates.map((one) => [one.update_id, one.weight]))
-      const found = await updates.page(database.sql, id, page)
-      return {
-        total: found.total,
-        updates: found.updates.map(({ update, deviceName }) => ({
-          update:
-            round.privacy === null
-              ? update
-              : { ...update, localLoss: null, localAccuracy: null, metrics: null, evaluation: null },
-          deviceName,
-          screened: screened.get(update.id) ?? null,
-          weight: weights.get(update.id) ?? null,
-        })),
-      }
-    },
+const isRefusal = (error: unknown): error is ServiceError =>
+  error instanceof ServiceError && error.code === 'bad_request'
 
-    /** A participant gives up, with a reason; the round stops waiting for it, and its place is free again. */
-    async fail(caller: Caller, roundId: string, reason: string): Promise<StoredRound> {
-      const admitted = await rounds.get(caller, roundId)
-      const { deviceId } = await requireOpen(admitted, caller.deviceId)
-      const isDue = await database.transaction(async (tx) => {
-        const own = await participants.find(tx, roundId, deviceId)
-        const round = await store.lock(tx, own?.roundId ?? roundId)
-        const part = await participants.find(tx, roundId, deviceId)
-        if (part === null || part.roundId !== round?.id) return false
-        if (part.state !== 'selected' && part.state !== 'absent') return false
-        if (round.status !== 'active' && !round.plan.asynchronous) return false
-        await participants.report(tx, { roundId: round.id, deviceId, state: 'failed', reason }, now())
-        const changed = {
-          ...round,
-          takingPart: round.takingPart - (part.state === 'selected' ? 1 : 0),
-          failedDevices: round.failedDevices + 1,
-        }
-        await store.update(tx, round.id, { taking_part: changed.takingPart, failed_devices: changed.failedDevices })
-        await events.publish(tx, 'round.places_freed', { id: round.id })
-        if (round.status !== 'active') return false
-        if (dueEvent(changed, now()) !== null) return true
-        await reviews.review(tx, changed)
-        return false
-      })
-      if (isDue) await rounds.tick()
-      return rounds.get(caller, roundId)
-    },
+/** With control variates, updates bring the change of the device's own; others have no such file. */
+const requireControl = (round: StoredRound, control: StagedBlob | null): void => {
+  const isRequired = STRATEGY_RULES[round.plan.strategy].controlVariates === true
+  if (isRequired && (control === null || control.size === 0)) {
+    throw badRequest(
+      `control is required: a round with strategy ${round.plan.strategy} needs the change of the device's control variate as a file.`,
+    )
+  }
+  if (!isRequired && control !== null) {
+    throw badRequest(
+      `control must be left out: strategy ${round.plan.strategy}, which this round has, keeps no control variates.`,
+    )
   }
 }
 

@@ -80,15 +80,6 @@ export const createUpdatesStore = () => ({
       .executeTakeFirst()
     return row === undefined ? null : fromRow(row)
   },
-
-  /** Lets go of the files of a round's updates; the records and hashes stay. */
-  async release(db: Executor, roundId: string): Promise<void> {
-    await db
-      .updateTable('updates')
-      .set({ sha256: null, control_sha256: null })
-      .where('round_id', '=', roundId)
-      .execute()
-  },
 })
 
 export const fromRow = (row: Selectable<UpdateRow>): StoredUpdate => ({

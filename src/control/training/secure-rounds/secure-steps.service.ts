@@ -1,6 +1,4 @@
-import type { AggregationWorkers } from '../../../aggregation/worker-pool.ts'
-import { badRequest, ServiceError } from '../../../domain/errors.ts'
-import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
+import { badRequest } from '../../../domain/errors.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { coordinateCount } from '../../../secure-aggregation/coordinates.ts'
 import { TRAILER } from '../../../secure-aggregation/fixed-point.ts'
@@ -53,23 +51,11 @@ export const deadlineOf = (status: OpenStatus, { startedAt, timeoutAt }: Timed):
 /** What rounds ask of their secure side: whether one may begin, its beginning, and whether a masked update may count. */
 export const createSecureSteps = (parts: {
   readonly store: SecureRoundsStore
-  readonly blobs: BlobStore
-  readonly workers: Pick<AggregationWorkers, 'inspect'>
+  /** The tensors of a stored file; null where they cannot be read. */
+  readonly layoutOf: (sha256: string, rawVector: boolean) => Promise<Layout | null>
   readonly now: () => Date
 }) => {
-  const { store, blobs, workers, now } = parts
-
-  const layoutOf = async (sha256: string, rawVector: boolean): Promise<Layout | null> => {
-    const rawVectors = rawVector ? 'declared' : 'none'
-    try {
-      return await blobs.withPaths(
-        async (pathOf) => (await workers.inspect(await pathOf(sha256), { expected: null, rawVectors })).layout,
-      )
-    } catch (error) {
-      if (error instanceof ServiceError && error.code === 'bad_request') return null
-      throw error
-    }
-  }
+  const { store, layoutOf, now } = parts
 
   return {
     /**

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { formOf, startWorld } from '../../../../test/world.ts'
-import { createUpdatesReport } from './updates.report.ts'
+import { createParticipantsReport } from './participants.report.ts'
 
 test('of a round with thousands of updates each is read once', async () => {
   const world = await startWorld()
@@ -23,7 +23,7 @@ test('of a round with thousands of updates each is read once', async () => {
     select gen_random_uuid(), u.round_id, d.id, u.sha256, u.file_hash, u.size, u.num_samples, u.created_at
     from updates u, devices d where d.id <> u.device_id`.execute(db)
 
-  const delivered = await createUpdatesReport().of(db, id)
+  const delivered = await createParticipantsReport().delivered(db, id)
   expect(delivered).toHaveLength(2500)
   expect(new Set(delivered.map(({ deviceName }) => deviceName)).size).toBe(2500)
 }, 60_000)

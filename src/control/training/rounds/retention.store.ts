@@ -1,14 +1,37 @@
 import { sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
+import type { FileReferences } from '../../catalog/files/files.service.ts'
 import type { ModelUses } from '../../catalog/models/round-models.service.ts'
 
-export interface RoundWithModel {
+interface RoundWithModel {
   readonly id: string
   readonly modelId: string
 }
 
-/** Models of rounds that are older than those that are kept anyway. */
-export const createModelRetentionStore = () => ({
+/** What rounds and jobs keep for a time. */
+export const createRetentionStore = () => ({
+  /** Ended rounds whose updates have been kept long enough: until `before`, or as their organization has it. */
+  async expired(db: Executor, before: Date, ofOrgs: ReadonlyMap<string, Date>, limit: number): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      select rounds.id from rounds
+      left join unnest(${[...ofOrgs.keys()]}::text[], ${[...ofOrgs.values()]}::timestamptz[]) as own (org_id, before)
+        on own.org_id = rounds.org_id
+      where ended_at <= coalesce(own.before, ${before}) and updates_deleted_at is null
+      limit ${limit}`.execute(db)
+    return rows.map((row) => row.id)
+  },
+
+  /** Lets go of the files of a round's updates, and of what its aggregation began from; the records and hashes stay. */
+  async releaseUpdates(tx: Executor, roundId: string, at: Date): Promise<void> {
+    const gone = { sha256: null, control_sha256: null }
+    await tx.updateTable('updates').set(gone).where('round_id', '=', roundId).execute()
+    await tx
+      .updateTable('rounds')
+      .set({ updates_deleted_at: at, noise_seed: null, state_sha256: null, control_sha256: null })
+      .where('id', '=', roundId)
+      .execute()
+  },
+
   /**
    * Completed rounds whose updates are gone, but for the `kept` latest of each job and, without a job, of each organization;
    * those after the round `after`, in the order of their ids.
@@ -45,4 +68,16 @@ export const isTrained: ModelUses = (modelId) => sql<boolean>`(
   exists (select from training_jobs j where ${modelId} in (j.model_id, j.latest_model_id))
   or exists (select from rounds g where g.global_model_id = ${modelId} and g.updates_deleted_at is null))`
 
-export type ModelRetentionStore = ReturnType<typeof createModelRetentionStore>
+/**
+ * Files of updates, and those that rounds and jobs hand on. What a round began from and what came of it is needed as long as its
+ * aggregation can be repeated, that is while its updates are kept.
+ */
+export const trainingReferences: FileReferences = (sha256) => sql<boolean>`(
+  exists (select from updates u where u.sha256 = ${sha256})
+  or exists (select from updates u where u.control_sha256 = ${sha256})
+  or exists (select from training_jobs j where j.state_sha256 = ${sha256})
+  or exists (select from training_jobs j where j.control_sha256 = ${sha256})
+  or exists (select from rounds r where r.updates_deleted_at is null
+    and ${sha256} in (r.global_sha256, r.aggregated_sha256, r.state_sha256, r.control_sha256)))`
+
+export type RetentionStore = ReturnType<typeof createRetentionStore>

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { openTestDatabase } from '../../../../test/databases.ts'
 import { createFederationsStore } from '../../federations/federations.store.ts'
-import { contributionsTo } from './contributions.report.ts'
+import { contributionsTo } from './rounds.report.ts'
 
 const at = new Date('2026-01-01T00:00:00Z')
 const later = new Date('2026-01-01T01:00:00Z')

@@ -1,0 +1,82 @@
+import type { Receipt } from '../../../aggregation/receipt.ts'
+import type { Caller } from '../../../domain/access.ts'
+import { conflict } from '../../../domain/errors.ts'
+import { requireMayInspect } from '../../../domain/private-round.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { Combinations } from './combinations.service.ts'
+import type { ParticipantsReport } from './participants.report.ts'
+import type { RoundsService } from './rounds.service.ts'
+import type { RoundsStore, StoredRound } from './rounds.store.ts'
+
+/** What can be seen of a round: its devices, their updates, and the proof that the same updates give the same bytes. */
+export const createRoundRecords = (parts: {
+  readonly database: Database
+  readonly store: Pick<RoundsStore, 'records'>
+  readonly report: ParticipantsReport
+  readonly combinations: Pick<Combinations, 'combine'>
+  readonly rounds: Pick<RoundsService, 'get'>
+}) => {
+  const { database, store, report, combinations, rounds } = parts
+
+  return {
+    /** Every device that was selected for the round, and what became of it; who took part in a private one is for admins. */
+    async participants(caller: Caller, id: string, page: { limit: number; offset: number }) {
+      const round = await rounds.get(caller, id)
+      requireMayInspect(caller, round)
+      return report.page(database.sql, round.id, page)
+    },
+
+    /**
+     * What was delivered to the round, with how it looked and what it counted for, once the round is completed. What a device
+     * reported of its data in a private round stays between it and the service.
+     */
+    async updates(caller: Caller, id: string, page: { limit: number; offset: number }) {
+      const round = await rounds.get(caller, id)
+      requireMayInspect(caller, round)
+      const { receipt, screening } = await store.records(database.sql, round.id)
+      const screened = new Map(screening?.map((one) => [one.update_id, one]))
+      const weights = new Map(receipt?.updates.map((one) => [one.update_id, one.weight]))
+      const found = await report.updatesPage(database.sql, id, page)
+      return {
+        total: found.total,
+        updates: found.updates.map(({ update, deviceName }) => ({
+          update:
+            round.privacy === null
+              ? update
+              : { ...update, localLoss: null, localAccuracy: null, metrics: null, evaluation: null },
+          deviceName,
+          screened: screened.get(update.id) ?? null,
+          weight: weights.get(update.id) ?? null,
+        })),
+      }
+    },
+
+    async receipt(caller: Caller, id: string): Promise<{ round: StoredRound; receipt: Receipt }> {
+      const round = await rounds.get(caller, id)
+      requireMayInspect(caller, round)
+      const { receipt } = await store.records(database.sql, round.id)
+      if (receipt === null) {
+        throw conflict(`The round is ${round.status}; a receipt exists once it is completed.`)
+      }
+      return { round, receipt }
+    },
+
+    /** Adds the kept updates up once more and compares the bytes with the receipt. */
+    async replay(caller: Caller, id: string): Promise<{ expected: string; replayed: string; matches: boolean }> {
+      const { round, receipt } = await this.receipt(caller, id)
+      if (round.updatesDeletedAt !== null) {
+        throw conflict('The updates of this round were deleted after their retention period; it cannot be replayed.')
+      }
+      const delivered = await report.delivered(database.sql, round.id)
+      const { output, state, control } = await combinations.combine(round, delivered)
+      for (const file of [output, state, control]) await file?.discard()
+      const matches =
+        output.sha256 === receipt.output_sha256 &&
+        (state?.sha256 ?? null) === (receipt.next_state_sha256 ?? null) &&
+        (control?.sha256 ?? null) === (receipt.next_control_sha256 ?? null)
+      return { expected: receipt.output_sha256, replayed: output.sha256, matches }
+    },
+  }
+}
+
+export type RoundRecords = ReturnType<typeof createRoundRecords>

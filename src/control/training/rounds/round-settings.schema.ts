@@ -1,0 +1,151 @@
+import { Type } from 'typebox'
+import { badRequest } from '../../../domain/errors.ts'
+import type { OptionRule } from '../../../domain/strategy-options.ts'
+import { ACCEPTED_STRATEGY_NAMES, STRATEGY_NAMES, STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
+import { DOCUMENTED_AS, FreeObject, OneOf } from '../../../platform/http/wire.schema.ts'
+
+// What rounds and jobs have in common, when they are started and when they are shown.
+
+export const RawVector = Type.Boolean({
+  description: 'The model, where there is one, and the updates are bare little-endian float32 vectors',
+})
+
+const named = (description: string) => Type.Optional(Type.String({ description }))
+
+/** Whose devices train: the fields of rounds and of jobs, which once had names of their own; each takes both. */
+export const ReachFields = {
+  group: named('Id or name of a device group; only its members take part'),
+  group_id: named('The same as group'),
+  federation: named('Id of a federation; devices of all active members take part'),
+  federation_id: named('The same as federation'),
+}
+
+type Reach = { readonly [Field in keyof typeof ReachFields]?: string }
+
+/** Throws bad_request when both names of a field are there and say different things. */
+export const reachOf = (body: Reach) => ({
+  group: either(body, 'group', 'group_id'),
+  federation: either(body, 'federation', 'federation_id'),
+})
+
+const either = (body: Reach, name: keyof Reach, alias: keyof Reach): string | undefined => {
+  const [one, other] = [body[name], body[alias]]
+  if (one !== undefined && other !== undefined && one !== other) {
+    throw badRequest(`${name} is '${one}' and ${alias} is '${other}', which mean the same. Send one of them.`)
+  }
+  return one ?? other
+}
+
+const optionSchema = (rule: OptionRule): object => ({
+  ...(rule.kind === 'choice'
+    ? { type: 'string', enum: [...rule.choices] }
+    : {
+        type: rule.kind,
+        [rule.exclusiveMinimum ? 'exclusiveMinimum' : 'minimum']: rule.min,
+        [rule.exclusiveMaximum ? 'exclusiveMaximum' : 'maximum']: rule.max,
+      }),
+  ...(typeof rule.default !== 'function' && { default: rule.default }),
+  description: rule.description,
+})
+
+const optionsOf = (name: (typeof STRATEGY_NAMES)[number]): object => ({
+  type: 'object',
+  title: `${name[0]!.toUpperCase()}${name.slice(1)}Options`,
+  description: STRATEGY_RULES[name].description,
+  properties: Object.fromEntries(
+    Object.entries(STRATEGY_RULES[name].options).map(([option, rule]) => [option, optionSchema(rule)]),
+  ),
+  additionalProperties: false,
+})
+
+export const StrategyName = OneOf(STRATEGY_NAMES, { title: 'Strategy', description: 'An aggregation strategy' })
+
+/** How a request names its strategy. */
+export const StrategyField = Type.Optional(
+  OneOf(ACCEPTED_STRATEGY_NAMES, {
+    title: 'AcceptedStrategy',
+    description: 'fedavg when absent; fedyogi, fedadagrad and fedavgm are fedopt with that variant',
+  }),
+)
+
+/** Options are checked with their strategy, by `strategySettings`; the document has the same rules as a schema. */
+export const StrategyOptionsField = Type.Optional(
+  Type.Unsafe<Record<string, unknown>>({
+    ...FreeObject,
+    [DOCUMENTED_AS]: {
+      title: 'StrategyOptions',
+      description: 'Options of the chosen strategy',
+      anyOf: STRATEGY_NAMES.map(optionsOf),
+    },
+  }),
+)
+
+export const NoiseMultiplier = Type.Number({ exclusiveMinimum: 0, maximum: 1000 })
+export const ClipNorm = Type.Number({ exclusiveMinimum: 0, maximum: 1e9 })
+
+export const TargetDelta = Type.Number({
+  exclusiveMinimum: 0,
+  exclusiveMaximum: 1,
+  description: 'The delta at which epsilon is reported; 1e-5 when absent',
+})
+export const AccountantName = OneOf(['rdp', 'pld'], {
+  title: 'Accountant',
+  description: 'Which bound is the tighter one',
+})
+
+/** Clipping and noise: what can be said of a round, and of a job. */
+export const RoundPrivacy = Type.Object(
+  {
+    noise_multiplier: NoiseMultiplier,
+    clip_norm: ClipNorm,
+    adaptive_clip: Type.Optional(Type.Boolean()),
+    target_delta: Type.Optional(TargetDelta),
+  },
+  {
+    title: 'NewRoundPrivacy',
+    'x-extension': true,
+    description: 'Every update is clipped to clip_norm, and their sum gets Gaussian noise',
+  },
+)
+
+/** How a private round draws its devices; absent in rounds of before version 1.1. */
+export const Sampling = {
+  sampling: Type.Optional(
+    OneOf(['poisson'], { description: 'Every eligible device is drawn independently with the same probability' }),
+  ),
+  population: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: 'Eligible devices N; sample_rate is target_devices / N, both fixed before the draw',
+    }),
+  ),
+  adjacency: Type.Optional(
+    OneOf(['zero-out'], {
+      description: 'What epsilon compares: a device that takes part with the same device sending nothing, N unchanged',
+    }),
+  ),
+}
+
+/** How a round's devices were drawn; nothing in a round of before version 1.1. */
+export const presentSampling = ({
+  sampling,
+  population,
+}: {
+  readonly sampling?: 'poisson'
+  readonly population?: number
+}) =>
+  sampling === undefined || population === undefined ? {} : { sampling, population, adjacency: 'zero-out' as const }
+
+/** What a private round costs by itself. JSON has no infinity. */
+export const presentCost = ({
+  delta,
+  epsilon,
+  accountant,
+}: {
+  readonly delta?: number
+  readonly epsilon?: number
+  readonly accountant?: 'rdp' | 'pld'
+}) =>
+  delta === undefined || epsilon === undefined || accountant === undefined
+    ? {}
+    : { target_delta: delta, epsilon: Math.min(epsilon, Number.MAX_VALUE), accountant }

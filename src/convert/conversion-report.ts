@@ -11,6 +11,8 @@ export type Validation =
       readonly mean: number
       readonly tolerance: number
       readonly samples: number
+      /** Not the source, which nothing here runs, but the ONNX model that the conversion makes of it. */
+      readonly reference?: 'onnx'
     }
   | { readonly state: 'runs'; readonly samples: number; readonly reason: string }
   /** The engine refuses the converted model. */
@@ -51,11 +53,11 @@ export const validationText = (validation: Validation | null): string => {
   if (validation.state === 'not validated') return `not validated: ${validation.reason}`
   if (validation.state === 'fails') return `FAILS: ${validation.reason}`
   if (validation.state === 'runs') return `runs on ${validation.samples} samples; not compared: ${validation.reason}`
-  const { largest, mean, tolerance, samples } = validation
+  const { largest, mean, tolerance, samples, reference } = validation
   const sign = validation.state === 'equal' ? 'within' : 'ABOVE'
   return (
     `largest difference ${largest.toExponential(1)}, mean ${mean.toExponential(1)} on ${samples} samples, ` +
-    `${sign} the tolerance of ${tolerance}`
+    `${sign} the tolerance of ${tolerance}${reference === undefined ? '' : ' (compared with the ONNX model of the source)'}`
   )
 }
 

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
@@ -6,7 +6,12 @@ import { startWorld } from '../../../test/world.ts'
 import { graphBuilder } from '../../convert/onnx/graph-builder.ts'
 import { tensorOf } from '../../convert/onnx/tensors.ts'
 import { writeOnnx } from '../../convert/onnx/write-onnx.ts'
-import { testEngines, WITHOUT } from '../../inference/engines/parts/test-engines.fixture.ts'
+import {
+  testEngines,
+  tfliteEngines,
+  WITHOUT,
+  WITHOUT_LITERT,
+} from '../../inference/engines/parts/test-engines.fixture.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 
 const linear = (operator = 'MatMul'): Uint8Array => {
@@ -82,6 +87,21 @@ it.skipIf(testEngines === null)(`a model that the engine refuses is said to be s
     reason: expect.stringContaining('NoSuchOperator'),
   })
 })
+
+it.skipIf(tfliteEngines === null)(
+  `a TFLite model is run by LiteRT, its source by onnxruntime (${WITHOUT_LITERT})`,
+  async () => {
+    const { cwd, run } = await withModel()
+    const ran = await run(['linear.onnx', '-f', 'tflite', '--json'], dirname(tfliteEngines!))
+    expect(ran).toMatchObject({ exitCode: 0 })
+    const equal = { state: 'equal', largest: expect.any(Number), mean: expect.any(Number), tolerance: 1e-4, samples: 3 }
+    expect(JSON.parse(ran.stdout).files).toMatchObject([{ format: 'tflite', validation: equal }])
+    expect(await readdir(join(cwd, 'converted'))).toEqual(['linear.tflite', 'report.json', 'report.txt'])
+    const keras = join(process.cwd(), 'test/fixtures/from-keras/cnn.keras')
+    const { files } = JSON.parse((await run([keras, '-f', 'tflite', '--json'], dirname(tfliteEngines!))).stdout)
+    expect(files).toMatchObject([{ validation: { ...equal, reference: 'onnx' } }])
+  },
+)
 
 it('pushes the model as the next version, with the same formats', async () => {
   const world = await startWorld()

@@ -1,4 +1,4 @@
-import { mkdir, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import {
   type ConversionReport,
@@ -31,24 +31,36 @@ const fileAt = async (text: string, cwd: string): Promise<{ path: string; fileNa
   return { path, fileName: basename(path) }
 }
 
-const validateAll = async (
-  path: string,
-  conversion: Conversion,
-  { architecture }: ConvertOptions,
+/** Converts, and for the comparison to ONNX as well. */
+const convertAndValidate = async (
+  source: { readonly path: string; readonly fileName: string },
+  { formats, inputShape, validate: validates, ...options }: ConvertOptions,
   { io, out }: Session,
-): Promise<Record<string, Validation>> => {
-  const options = {
-    // An architecture by itself has other weights.
-    sourcePath: conversion.source === 'onnx' && architecture === undefined ? path : null,
-    engines: enginesFolder(io.env),
-    signal: io.signal ?? new AbortController().signal,
-  }
+) => {
+  const architecture = options.architecture === undefined ? undefined : await fileAt(options.architecture, io.cwd)
+  const done = await runConversion(
+    {
+      ...source,
+      formats: validates ? [...formats, 'onnx'] : formats,
+      ...(inputShape && { inputShape }),
+      ...(architecture && { architecture }),
+    },
+    { ...(io.signal && { signal: io.signal }), onStep: out.note },
+  )
+  const isRequested = ({ format }: { readonly format: string }): boolean => formats.includes(format)
+  const conversion = { ...done, files: done.files.filter(isRequested), refused: done.refused.filter(isRequested) }
   const validations: Record<string, Validation> = {}
+  if (!validates) return { conversion, validations }
+  // An architecture by itself has other weights.
+  const isSource = conversion.source === 'onnx' && architecture === undefined
+  const bytes = isSource ? await readFile(source.path) : done.files.find(({ format }) => format === 'onnx')?.bytes
+  const engine = { engines: enginesFolder(io.env), ...(io.signal && { signal: io.signal }) }
   for (const file of conversion.files) {
     out.note(`validating ${file.format}`)
-    validations[file.format] = await validate(file, conversion, options)
+    const reference = bytes === undefined ? null : { bytes, isSource }
+    validations[file.format] = await validate(file, reference, conversion, engine)
   }
-  return validations
+  return { conversion, validations }
 }
 
 const isWrong = (validation: Validation | null): boolean =>
@@ -90,19 +102,12 @@ const requireAllRight = ({ failed, files }: ConversionReport, { output }: Conver
 }
 
 const convertThroughOnnx = async (modelPath: string, options: ConvertOptions, session: Session): Promise<void> => {
-  const { io, out } = session
-  const { formats, inputShape } = options
-  const source = await fileAt(modelPath, io.cwd)
-  const architecture = options.architecture === undefined ? undefined : await fileAt(options.architecture, io.cwd)
-  const conversion = await runConversion(
-    { ...source, formats, ...(inputShape && { inputShape }), ...(architecture && { architecture }) },
-    { ...(io.signal && { signal: io.signal }), onStep: out.note },
-  )
-  const folder = resolve(io.cwd, options.output)
+  const source = await fileAt(modelPath, session.io.cwd)
+  const { conversion, validations } = await convertAndValidate(source, options, session)
+  const folder = resolve(session.io.cwd, options.output)
   if (conversion.files.some(({ fileName }) => join(folder, fileName) === source.path)) {
     throw wrongUsage(`The result would replace ${modelPath}.`, 'Choose another folder with --output.')
   }
-  const validations = options.validate ? await validateAll(source.path, conversion, options, session) : {}
   const report = reportOf(source.fileName, conversion, validations)
   await write(folder, conversion, report)
   print(report, options, session)

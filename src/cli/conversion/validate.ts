@@ -3,8 +3,15 @@ import type { Conversion, ConvertedFile } from '../../convert/convert.ts'
 import type { OnnxModel } from '../../convert/onnx/model.ts'
 import { readOnnx } from '../../convert/onnx/read-onnx.ts'
 import { generateSamples } from '../../convert/quantize/samples.ts'
+import { tfliteOutline } from '../../convert/to-tflite/tflite-outline.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import { type GraphTensor, type GraphTensors, runGraph } from '../../inference/engines/onnx/run-graph.ts'
+import {
+  type GraphFormat,
+  type GraphTensor,
+  type GraphTensors,
+  type RunGraphOptions,
+  runGraph,
+} from '../../inference/engines/onnx/run-graph.ts'
 import { InferenceError } from '../../inference/errors.ts'
 
 /** Of float32 computed in another order: the sums of a layer of some thousand weights differ by so much. */
@@ -12,15 +19,10 @@ export const TOLERANCE = 1e-4
 
 const SAMPLES = 3
 
-export interface ValidationOptions {
-  /** The source's file, as onnxruntime can run it; null: no engine at hand runs it. */
-  readonly sourcePath: string | null
-  readonly engines: string
-  readonly signal: AbortSignal
-}
-
 const differencesOf = (one: GraphTensor, other: GraphTensor | undefined): number[] => {
   if (other === undefined || one.data.length !== other.data.length) return [Number.POSITIVE_INFINITY]
+  // The number of a class in place of its name, as a note of the conversion says.
+  if (one.type === 'string' && other.type !== 'string') return []
   return Array.from<unknown, number>(one.data as ArrayLike<unknown>, (value, at) => {
     const counterpart = other.data[at]
     if (value === counterpart || (Number.isNaN(Number(value)) && Number.isNaN(Number(counterpart)))) return 0
@@ -30,7 +32,7 @@ const differencesOf = (one: GraphTensor, other: GraphTensor | undefined): number
 }
 
 /** By place where the names differ: a converted model may call its outputs otherwise. */
-const compare = (expected: readonly GraphTensors[], found: readonly GraphTensors[]): Validation => {
+const compare = (expected: readonly GraphTensors[], found: readonly GraphTensors[]) => {
   const differences = expected.flatMap((outputs, sample) =>
     Object.entries(outputs).flatMap(([name, tensor], place) => {
       const others = found[sample] ?? {}
@@ -39,58 +41,74 @@ const compare = (expected: readonly GraphTensors[], found: readonly GraphTensors
   )
   const largest = differences.reduce((most, difference) => Math.max(most, difference), 0)
   const mean = differences.reduce((sum, difference) => sum + difference, 0) / Math.max(1, differences.length)
-  const state = largest <= TOLERANCE ? 'equal' : 'different'
+  const state = largest <= TOLERANCE ? ('equal' as const) : ('different' as const)
   return { state, largest, mean, tolerance: TOLERANCE, samples: expected.length }
 }
 
-const NO_ENGINE: Readonly<Record<string, string>> = {
-  tflite: 'no engine for TensorFlow Lite is at hand',
-  coreml: 'no engine for Core ML is at hand',
+/** How a target is read, and by which engine it is run. */
+const TARGETS: Readonly<Record<string, { readonly format: GraphFormat; outline(bytes: Uint8Array): OnnxModel }>> = {
+  onnx: { format: 'onnx', outline: readOnnx },
+  tflite: { format: 'tflite', outline: tfliteOutline },
 }
 
-/** The converted model must run: what onnxruntime refuses of it is a fault of the conversion. */
-const run = async (file: ConvertedFile, samples: readonly GraphTensors[], options: ValidationOptions) => {
+/** The converted model must run: what its engine refuses of it is a fault of the conversion. */
+const runTarget = async (bytes: Uint8Array, samples: readonly GraphTensors[], options: RunGraphOptions) => {
   try {
-    return await runGraph(file.bytes, samples, options)
+    return await runGraph(bytes, samples, options)
   } catch (error) {
     if (error instanceof InferenceError && error.code === 'invalid_model') return { fault: error.message }
     throw error
   }
 }
 
-/** The first input of open size has the shape that was converted for. */
-const withShape = (model: OnnxModel, inputShape: readonly number[] | null): OnnxModel => {
-  if (inputShape === null) return model
-  const [first, ...others] = model.graph.inputs
-  const inputs = first === undefined ? [] : [{ ...first, shape: inputShape }, ...others]
-  return { ...model, graph: { ...model.graph, inputs } }
+/** Samples for the reference, whose open sizes are those that the target has. */
+const samplesFor = (reference: OnnxModel, target: OnnxModel, inputShape: readonly number[] | null) => {
+  const inputs = reference.graph.inputs.map((input, place) => {
+    const shape = target.graph.inputs.find(({ name }) => name === input.name)?.shape ?? input.shape
+    const isOpen = shape === null || shape.some((size) => typeof size !== 'number')
+    return { ...input, shape: isOpen && place === 0 && inputShape !== null ? inputShape : shape }
+  })
+  return generateSamples({ ...reference, graph: { ...reference.graph, inputs } }, SAMPLES)
 }
 
-const validateOnnx = async (
+/** A model that the result should equal, as onnxruntime runs it. */
+export interface ValidationReference {
+  readonly bytes: Uint8Array
+  /** Whether it is the source, and not what the conversion made of it. */
+  readonly isSource: boolean
+}
+
+const compareFile = async (
   file: ConvertedFile,
+  reference: ValidationReference,
   { inputShape }: Conversion,
-  options: ValidationOptions,
+  options: RunGraphOptions,
 ): Promise<Validation> => {
-  const samples = generateSamples(withShape(readOnnx(file.bytes), inputShape), SAMPLES)
-  const expected = options.sourcePath === null ? null : await runGraph(options.sourcePath, samples, options)
-  const found = await run(file, samples, options)
+  const { format, outline } = TARGETS[file.format]!
+  const samples = samplesFor(readOnnx(reference.bytes), outline(file.bytes), inputShape)
+  const isItself = file.format === 'onnx' && !reference.isSource
+  const expected = isItself ? null : await runGraph(reference.bytes, samples, options)
+  const found = await runTarget(file.bytes, samples, { ...options, format })
   if ('notRun' in found) return { state: 'not validated', reason: found.notRun }
   if ('fault' in found) return { state: 'fails', reason: found.fault }
-  return expected === null || 'notRun' in expected
-    ? { state: 'runs', samples: SAMPLES, reason: 'no engine for the source is at hand' }
-    : compare(expected.outputs, found.outputs)
+  if (expected === null || 'notRun' in expected) {
+    return { state: 'runs', samples: SAMPLES, reason: expected?.notRun ?? 'no engine for the source is at hand' }
+  }
+  const comparison = compare(expected.outputs, found.outputs)
+  return reference.isSource ? comparison : { ...comparison, reference: 'onnx' }
 }
 
-/** Runs source and target on the same generated inputs where engines for them are at hand. */
+/** Runs the reference and the target on the same generated inputs, where engines for them are at hand. */
 export const validate = async (
   file: ConvertedFile,
+  reference: ValidationReference | null,
   conversion: Conversion,
-  options: ValidationOptions,
+  options: RunGraphOptions,
 ): Promise<Validation> => {
-  if (file.format !== 'onnx')
-    return { state: 'not validated', reason: NO_ENGINE[file.format] ?? 'no engine is at hand' }
+  if (TARGETS[file.format] === undefined) return { state: 'not validated', reason: 'no engine for Core ML is at hand' }
+  if (reference === null) return { state: 'not validated', reason: 'it has no form in ONNX to be compared with' }
   try {
-    return await validateOnnx(file, conversion, options)
+    return await compareFile(file, reference, conversion, options)
   } catch (error) {
     if (!(error instanceof InferenceError || error instanceof ServiceError)) throw error
     return { state: 'not validated', reason: error.message }

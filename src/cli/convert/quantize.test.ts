@@ -8,7 +8,12 @@ import { tensorOf } from '../../convert/onnx/tensors.ts'
 import { writeOnnx } from '../../convert/onnx/write-onnx.ts'
 import { onnxToCoreml } from '../../convert/to-coreml/onnx-to-coreml.ts'
 import { onnxToTflite } from '../../convert/to-tflite/onnx-to-tflite.ts'
-import { testEngines, WITHOUT } from '../../inference/engines/parts/test-engines.fixture.ts'
+import {
+  testEngines,
+  tfliteEngines,
+  WITHOUT,
+  WITHOUT_LITERT,
+} from '../../inference/engines/parts/test-engines.fixture.ts'
 import { writeNpz } from '../../tensors/write-npz.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 
@@ -35,7 +40,7 @@ it('writes a smaller model beside the original, and says that its quality was no
   expect({ exitCode, stderr }).toEqual({
     exitCode: 0,
     stderr:
-      'The quality was not measured: onnxruntime is not installed (svc engines install onnxruntime).\nquantizing: dynamic\n',
+      'The quality was not measured: no engine for ONNX is installed (svc engines install onnxruntime).\nquantizing: dynamic\n',
   })
   expect(stdout).toContain(`Written: ${join(cwd, 'quantized', 'net-dynamic.onnx')}`)
   expect((await stat(join(cwd, 'quantized', 'net-dynamic.onnx'))).size).toBeLessThan(network().length / 2)
@@ -69,11 +74,11 @@ it('takes the name of a file for --output, and prints what it did as JSON', asyn
 })
 
 it.each([
-  [['net.onnx'], 1, 'svc: onnxruntime is not installed, and the quality is measured with it: nothing was written.'],
+  [['net.onnx'], 1, 'svc: The quality cannot be measured, and nothing was written: no engine for ONNX is installed'],
   [
     ['net.onnx', '-m', 'int8', '--quality-threshold', '0.9'],
     1,
-    'svc: onnxruntime is not installed, and the quality is measured',
+    'no engine for ONNX is installed (svc engines install onnxruntime).',
   ],
   [['net.onnx', '-m', 'int3'], 2, "svc: option '-m, --method <method>' argument 'int3' is invalid."],
   [['net.onnx', '--quality-threshold', '2'], 2, "svc: option '--quality-threshold <share>' argument '2' is invalid."],
@@ -93,7 +98,7 @@ it.each([
   expect(await readdir(cwd)).toEqual(before)
 })
 
-it('quantizes .mlmodel, .mlpackage and .tflite files, whose quality nothing here measures', async () => {
+it('quantizes .mlmodel, .mlpackage and .tflite files, without engines unmeasured', async () => {
   const { cwd, svc } = await start()
   const model = readOnnx(network())
   await writeFile(join(cwd, 'net.mlmodel'), onnxToCoreml(model).bytes)
@@ -119,8 +124,14 @@ it('quantizes .mlmodel, .mlpackage and .tflite files, whose quality nothing here
   })
   expect(await svc('net.mlmodel', '-m', 'int8', '--quality-threshold', '0.9')).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringContaining('The quality of .mlmodel files cannot be measured here: nothing was written.'),
+    stderr: expect.stringContaining('no engine here runs Core ML models'),
   })
+  const unmeasured = await svc('net.tflite')
+  expect(unmeasured).toMatchObject({
+    exitCode: 0,
+    stderr: expect.stringContaining('no engine for TensorFlow Lite is installed (svc engines install litert).'),
+  })
+  expect(unmeasured.stdout).toContain('net-dynamic.tflite')
 })
 
 it('measures a language model on a text, and auto takes the smallest result that meets the threshold', async () => {
@@ -209,4 +220,25 @@ describe.skipIf(testEngines === null)(`with onnxruntime (${testEngines === null 
     )
     expect(await readdir(cwd)).toEqual(['net.onnx', 'samples.npz'])
   })
+})
+
+it.skipIf(tfliteEngines === null)(`LiteRT measures .tflite files in the same way (${WITHOUT_LITERT})`, async () => {
+  const { cwd, svc } = await start(join(tfliteEngines!, '..'))
+  await writeFile(join(cwd, 'net.tflite'), onnxToTflite(readOnnx(network()), { inputShape: [1, 64] }).bytes)
+  const { exitCode, stdout } = await svc('net.tflite', '--quality-threshold', '0.99', '--json')
+  const { method, samples, candidates } = JSON.parse(stdout)
+  expect({ exitCode, method, samples }).toEqual({
+    exitCode: 0,
+    method: 'dynamic',
+    samples: { count: 32, of: 'samples', from: 'generated' },
+  })
+  const rows: { method: string; quality: number; milliseconds: number }[] = candidates
+  expect(rows.map((row) => row.method)).toEqual(['original', 'int8', 'dynamic', 'float16'])
+  expect(rows.every(({ quality, milliseconds }) => quality > 0.99 && milliseconds > 0)).toBe(true)
+  expect(await readdir(join(cwd, 'quantized'))).toEqual(['net-dynamic.tflite'])
+  await writeFile(join(cwd, 'samples.jsonl'), `${JSON.stringify({ x: Array.from({ length: 64 }, Math.sin) })}\n`)
+  const below = await svc('net.tflite', '-m', 'int8', '--quality-threshold', '1', '--data', 'samples.jsonl')
+  expect(below).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('no result reaches the quality 1') })
+  expect(below.stderr).toContain('Measured on 1 samples of samples.jsonl.')
+  expect(await readdir(join(cwd, 'quantized'))).toEqual(['net-dynamic.tflite'])
 })

@@ -1,8 +1,6 @@
 import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join, relative, resolve } from 'node:path'
-import type { CoremlMethod } from '../../convert/quantize/quantize-coreml.ts'
-import type { TfliteMethod } from '../../convert/quantize/quantize-tflite.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import type { Session } from '../session.ts'
@@ -11,43 +9,12 @@ import type { FileRequest, Measured, QuantizedFile, QuantizeOptions, Report } fr
 
 type Quantizer = (request: FileRequest, session: Session) => Promise<QuantizedFile>
 
-type InMemory = (
-  bytes: Uint8Array,
-  method: FileRequest['method'],
-) => Promise<{ readonly bytes: Uint8Array; readonly notes: readonly string[] }>
+const measured =
+  (format: 'onnx' | 'tflite' | 'coreml'): Quantizer =>
+  async (request, session) =>
+    (await import('./quantize-measured-file.ts')).quantizeMeasuredFile(format, request, session)
 
-/** A format that is read whole, and that nothing here runs: it has no measured quality. */
-const unmeasured =
-  (quantize: InMemory): Quantizer =>
-  async (request) => {
-    if (request.qualityThreshold !== undefined || request.data !== undefined) {
-      throw new Failure(
-        `The quality of ${extname(request.source)} files cannot be measured here: nothing was written.`,
-        {
-          advice: 'Leave out --quality-threshold, or quantize the ONNX model and convert it.',
-        },
-      )
-    }
-    const source = await readFile(request.source)
-    const { bytes, notes } = await quantize(source, request.method)
-    const path = join(request.folder, 'result')
-    await writeFile(path, bytes)
-    const table = [
-      { method: 'original', bytes: source.length },
-      { method: request.method, bytes: bytes.length },
-    ]
-    return { table, samples: null, threshold: null, path, method: request.method, notes }
-  }
-
-const quantizeTfliteFile = unmeasured(async (bytes, method) => {
-  const { quantizeTflite } = await import('../../convert/quantize/quantize-tflite.ts')
-  return quantizeTflite(bytes, method as TfliteMethod)
-})
-
-const quantizeMlmodelFile = unmeasured(async (bytes, method) => {
-  const { quantizeCoreml } = await import('../../convert/quantize/quantize-coreml.ts')
-  return quantizeCoreml(bytes, method as CoremlMethod)
-})
+const quantizeMlmodelFile = measured('coreml')
 
 /** Where a package has its model; packages of ML programs have one without layers, which is refused. */
 const PACKAGED_MODEL = 'Data/com.apple.CoreML/model.mlmodel'
@@ -65,9 +32,9 @@ const quantizePackage: Quantizer = async (request, session) => {
 }
 
 const QUANTIZERS: Readonly<Record<string, Quantizer>> = {
-  '.onnx': async (request, session) => (await import('./quantize-onnx-file.ts')).quantizeOnnxFile(request, session),
-  '.tflite': quantizeTfliteFile,
-  '.litert': quantizeTfliteFile,
+  '.onnx': measured('onnx'),
+  '.tflite': measured('tflite'),
+  '.litert': measured('tflite'),
   '.mlmodel': quantizeMlmodelFile,
   '.mlpackage': quantizePackage,
   '.gguf': async (request, session) => (await import('./quantize-gguf-file.ts')).quantizeGgufFile(request, session),

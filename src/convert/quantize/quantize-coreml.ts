@@ -4,7 +4,7 @@ import { decodeElements, encodeElements } from '../../tensors/elements.ts'
 import { decodeMessage, encodeMessage, type Field, type MessageType } from '../protobuf/message.ts'
 import { coremlModel, type Message, weightParams } from '../to-coreml/schema.ts'
 
-const COREML_METHODS = ['auto', 'int8', 'int4', 'float16'] as const
+export const COREML_METHODS = ['int8', 'int4', 'float16'] as const
 export type CoremlMethod = (typeof COREML_METHODS)[number]
 
 /** Smaller weights stay: nothing is saved. */
@@ -90,7 +90,7 @@ const quantizeWeights = (content: Uint8Array, channels: number, method: CoremlMe
 
 /**
  * The `.mlmodel` with smaller weights of convolutions, dense and matrix products, embeddings and LSTM: `float16`, or `int8`
- * and `int4` with a scale and an offset for each channel. `auto` is float16. Core ML expands them when it loads the model.
+ * and `int4` with a scale and an offset for each channel. Core ML expands them when it loads the model.
  * Throws bad_request where the file is no neural network, or has no float32 weights of 1 kB or more.
  */
 export const quantizeCoreml = (

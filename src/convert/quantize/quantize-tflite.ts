@@ -4,6 +4,7 @@ import { guarded } from '../onnx/infer-shapes.ts'
 import { elementCount } from '../onnx/model.ts'
 import { OPERATORS } from '../to-tflite/operator-names.ts'
 import {
+  codeOf,
   type OperatorCode,
   type Options,
   type SubGraph,
@@ -14,7 +15,7 @@ import {
 } from '../to-tflite/schema.ts'
 import { readTflite, writeTflite } from '../to-tflite/tflite-file.ts'
 
-export const TFLITE_METHODS = ['auto', 'int8', 'dynamic', 'float16'] as const
+export const TFLITE_METHODS = ['int8', 'dynamic', 'float16'] as const
 export type TfliteMethod = (typeof TFLITE_METHODS)[number]
 
 /** Smaller constants and lists stay float32: biases, of which nothing is saved, and thresholds of trees. */
@@ -50,9 +51,6 @@ interface Edit {
   readonly codes: OperatorCode[]
   readonly buffers: { data?: Uint8Array; offset?: number }[]
 }
-
-const codeOf = ({ builtinCode, deprecatedBuiltinCode }: OperatorCode): number =>
-  Math.max(builtinCode ?? 0, deprecatedBuiltinCode ?? 0)
 
 const codeIndex = (codes: OperatorCode[], code: number, version: number): number => {
   const found = codes.findIndex((other) => codeOf(other) === code && (other.version ?? 1) === version)
@@ -111,11 +109,7 @@ const hybridOptions = (code: number, options: Options | undefined): { builtinOpt
 }
 
 /** Weights that a TFLite operator reads as they are, or through a DEQUANTIZE in front of all operators. */
-const quantizeGraph = (
-  edit: Edit,
-  graph: SubGraph,
-  method: Exclude<TfliteMethod, 'auto'>,
-): { graph: SubGraph; count: number } => {
+const quantizeGraph = (edit: Edit, graph: SubGraph, method: TfliteMethod): { graph: SubGraph; count: number } => {
   const tensors = [...(graph.tensors ?? [])]
   const operators = [...(graph.operators ?? [])]
   const outer = new Set([...(graph.inputs ?? []), ...(graph.outputs ?? [])])
@@ -184,7 +178,6 @@ const withoutUnused = (model: TfliteModel): TfliteModel => {
  * - `dynamic`: weights of 8 bits with a scale for each channel; convolutions and dense layers compute with 8-bit
  *   integers, whose range is measured for each input. What has no such kernel is as with `int8`.
  * - `int8`: weights of 8 bits, made float32 when the model is loaded: a quarter of the size, the loss of the weights only.
- * - `auto`: `dynamic`.
  * Throws bad_request where the file is no TFLite model, or has no float32 weights.
  */
 export const quantizeTflite = (
@@ -199,9 +192,7 @@ export const quantizeTflite = (
     }
     const model = readTflite(bytes)
     const edit: Edit = { model, codes: [...(model.operatorCodes ?? [])], buffers: [...(model.buffers ?? [])] }
-    const graphs = (model.subgraphs ?? []).map((graph) =>
-      quantizeGraph(edit, graph, method === 'auto' ? 'dynamic' : method),
-    )
+    const graphs = (model.subgraphs ?? []).map((graph) => quantizeGraph(edit, graph, method))
     const count = graphs.reduce((sum, graph) => sum + graph.count, 0)
     if (count === 0) {
       throw badRequest(`it has no float32 weights of ${MIN_ELEMENTS} numbers or more that could be made smaller.`)

@@ -52,12 +52,24 @@ const fixedShape = ({ name, shape }: OnnxValue): number[] => {
   return fixed
 }
 
+/** Operators that give an index on, or count it from the end where it is negative. */
+const PASSED: ReadonlySet<string> = new Set([
+  'Cast',
+  'Add',
+  'Where',
+  'Reshape',
+  'Squeeze',
+  'Unsqueeze',
+  'Flatten',
+  'Identity',
+])
+
 /** Integers below this are drawn: rows of the table that the input is an index of; 0 and 1 where there is none. */
 const integerLimit = ({ graph }: OnnxModel, input: string): number => {
   if (/mask/i.test(input)) return 1
   const names = new Set([input])
   for (const { type, inputs, outputs } of graph.nodes) {
-    if (type === 'Cast' && names.has(inputs[0] ?? '')) names.add(outputs[0] ?? '')
+    if (PASSED.has(type) && inputs.some((name) => names.has(name))) names.add(outputs[0] ?? '')
     const table = type === 'Gather' && names.has(inputs[1] ?? '') ? graph.initializers.get(inputs[0] ?? '') : undefined
     if (table !== undefined) return table.shape[0] ?? 1
   }

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
+import { type GraphTensors, runGraph } from '../../inference/engines/onnx/run-graph.ts'
+import { tfliteEngines, WITHOUT_LITERT } from '../../inference/engines/parts/test-engines.fixture.ts'
 import { graphBuilder } from '../onnx/graph-builder.ts'
 import { int, texts } from '../onnx/model.ts'
 import { readOnnx } from '../onnx/read-onnx.ts'
@@ -51,6 +53,45 @@ it.each(['image', 'text', 'series', 'forest', 'boosting'])(
     }
   },
 )
+
+it.skipIf(tfliteEngines === null)(`LiteRT takes and gives all types of tensors (${WITHOUT_LITERT})`, async () => {
+  const graph = graphBuilder('types')
+  const whole = graph.input('whole', 'i64', [2, 2])
+  const rows = graph.input('rows', 'f64', [3])
+  graph.output(
+    'large',
+    graph.node('Mul', [whole, graph.constant('factor', tensorOf('i64', [1], [2 ** 40]))]),
+    'i64',
+    [2, 2],
+  )
+  graph.output('not', graph.node('Not', [graph.input('flags', 'bool', [2])]), 'bool', [2])
+  graph.output('narrow', graph.node('Cast', [rows], { to: int(6) }), 'i32', [3])
+  graph.output('same', graph.node('Neg', [rows]), 'f64', [3])
+  const { bytes } = onnxToTflite(graph.build())
+  const sample = {
+    whole: { type: 'int64', dims: [2, 2], data: BigInt64Array.from([1n, -2n, 3n, 4n]) },
+    flags: { type: 'bool', dims: [2], data: Uint8Array.from([1, 0]) },
+    rows: { type: 'float64', dims: [3], data: Float64Array.from([1.5, -2.5, 7]) },
+  }
+  const run = (model: Uint8Array, given: GraphTensors) =>
+    runGraph(model, [given], { format: 'tflite', engines: tfliteEngines! })
+  expect(await run(bytes, sample)).toMatchObject({
+    outputs: [
+      {
+        large: { type: 'int64', dims: [2, 2], data: BigInt64Array.from([1n, -2n, 3n, 4n], (value) => value << 40n) },
+        not: { type: 'bool', dims: [2], data: Uint8Array.from([0, 1]) },
+        narrow: { type: 'int32', dims: [3], data: Int32Array.from([1, -2, 7]) },
+        same: { type: 'float32', dims: [3], data: Float32Array.from([-1.5, 2.5, -7]) },
+      },
+    ],
+  })
+  const refused = (message: string) => ({ code: 'invalid_model', message: expect.stringContaining(message) })
+  const long = { ...sample.rows, dims: [4] }
+  await expect(run(bytes, { ...sample, rows: long })).rejects.toMatchObject(
+    refused("LiteRT cannot run the model: the input 'rows' has the shape [3], not [4]"),
+  )
+  await expect(run(bytes.subarray(0, 300), sample)).rejects.toMatchObject(refused('Failed to load model'))
+})
 
 it('an image model is transposed where it begins and where it ends, not between its layers', async () => {
   // At the input, before the features are flattened, and at the output that has channels first.

@@ -43,6 +43,10 @@ export interface OperatorCode {
   readonly builtinCode?: number
 }
 
+/** The number of the operator; old files have it in one byte. */
+export const codeOf = ({ builtinCode, deprecatedBuiltinCode }: OperatorCode): number =>
+  Math.max(builtinCode ?? 0, deprecatedBuiltinCode ?? 0)
+
 export interface TfliteModel {
   readonly version?: number
   readonly operatorCodes?: readonly OperatorCode[]
@@ -51,6 +55,14 @@ export interface TfliteModel {
   readonly buffers?: readonly { readonly data?: Uint8Array; readonly offset?: number }[]
   readonly metadataBuffer?: readonly number[]
   readonly metadata?: readonly { readonly buffer?: number }[]
+  readonly signatureDefs?: readonly Signature[]
+}
+
+/** What callers name a subgraph's inputs and outputs by. */
+interface Signature {
+  readonly inputs?: readonly { readonly name?: string; readonly tensorIndex?: number }[]
+  readonly outputs?: readonly { readonly name?: string; readonly tensorIndex?: number }[]
+  readonly subgraphIndex?: number
 }
 
 /** TensorType by number. */

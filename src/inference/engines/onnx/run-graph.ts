@@ -2,9 +2,9 @@ import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { runOnce } from '../child/run-once.ts'
 import { partState } from '../parts/installed-part.ts'
-import { installLine, ONNXRUNTIME } from '../parts/part.ts'
+import { installLine, LITERT, ONNXRUNTIME, type Part } from '../parts/part.ts'
 
-/** A tensor as onnxruntime takes and gives it: `float32`, `int64` (as BigInt64Array), `bool` (as Uint8Array), `string`. */
+/** A tensor as engines take and give it: `float32`, `int64` (as BigInt64Array), `bool` (as Uint8Array), `string`. */
 export interface GraphTensor {
   readonly type: string
   readonly dims: readonly number[]
@@ -13,8 +13,35 @@ export interface GraphTensor {
 
 export type GraphTensors = Readonly<Record<string, GraphTensor>>
 
+export type GraphFormat = 'onnx' | 'tflite'
+
+interface GraphEngine {
+  readonly title: string
+  readonly part: Part
+  /** What runs models, beside this file. */
+  readonly file: string
+  /** What it loads, by the file that is imported of the part. */
+  moduleOf(path: string): string
+}
+
+export const GRAPH_ENGINES: Readonly<Record<GraphFormat, GraphEngine>> = {
+  onnx: {
+    title: 'ONNX',
+    part: ONNXRUNTIME,
+    file: 'run-graph.process',
+    moduleOf: (path) => createRequire(path).resolve('onnxruntime-node'),
+  },
+  tflite: {
+    title: 'TensorFlow Lite',
+    part: LITERT,
+    file: 'run-tflite.process',
+    moduleOf: (path) => path,
+  },
+}
+
 export interface RunGraphOptions {
-  /** The folder of optional parts, in which onnxruntime is looked for. */
+  readonly format?: GraphFormat
+  /** The folder of optional parts, in which the engine is looked for. */
   readonly engines: string
   readonly threads?: number
   readonly signal?: AbortSignal
@@ -38,28 +65,24 @@ export interface GraphCommand {
 
 const TIMEOUT_MS = 5 * 60 * 1000
 
-/** The module of onnxruntime for Node; null where the part is not installed. */
-const runtimeIn = async (engines: string): Promise<string | null> => {
-  const part = await partState(ONNXRUNTIME, engines)
-  return part.state === 'installed' ? createRequire(part.modulePath).resolve('onnxruntime-node') : null
-}
-
 /** Where no engine is: why nothing was run, with the command that installs it. */
-export const NO_ENGINE = `no engine for ONNX is installed (${installLine(ONNXRUNTIME)})`
+const noEngine = ({ title, part }: GraphEngine): string => `no engine for ${title} is installed (${installLine(part)})`
 
 /**
- * Runs an ONNX model (a path or bytes) on each sample in a process of its own, on the processor. `{ notRun }` where
- * onnxruntime is not installed. Throws InferenceError invalid_model with what onnxruntime says of the model or its inputs;
- * engine_failed where the process dies or the time is over; the signal's reason when it aborts.
+ * Runs a model (a path or bytes) on each sample in a process of its own, on the processor: ONNX by onnxruntime, TFLite by LiteRT.
+ * `{ notRun }` where the engine is not installed. Throws InferenceError invalid_model with what the engine says of the model or its
+ * inputs; engine_failed where the process dies or the time is over; the signal's reason when it aborts.
  */
 export const runGraph = async (
   model: string | Uint8Array,
   samples: readonly GraphTensors[],
-  { engines, threads, signal, timeoutMs = TIMEOUT_MS }: RunGraphOptions,
+  { format = 'onnx', engines, threads, signal, timeoutMs = TIMEOUT_MS }: RunGraphOptions,
 ): Promise<GraphRun | { readonly notRun: string }> => {
-  const runtime = await runtimeIn(engines)
-  if (runtime === null) return { notRun: NO_ENGINE }
+  const engine = GRAPH_ENGINES[format]
+  const part = await partState(engine.part, engines)
+  if (part.state !== 'installed') return { notRun: noEngine(engine) }
+  const runtime = engine.moduleOf(part.modulePath)
   const command: GraphCommand = { runtime, model, samples, threads: threads ?? Math.max(1, availableParallelism() - 1) }
-  const entry = { importMetaUrl: import.meta.url, file: 'run-graph.process' }
-  return runOnce(entry, command, { name: 'onnxruntime', timeoutMs, ...(signal && { signal }) })
+  const entry = { importMetaUrl: import.meta.url, file: engine.file }
+  return runOnce(entry, command, { name: engine.part.names[0]!, timeoutMs, ...(signal && { signal }) })
 }

@@ -13,7 +13,6 @@ import { enginesFolder, LLAMA_VERSION, type Part, VULKAN } from './part.ts'
 const PART: Part = {
   folder: 'thing',
   names: ['thing'],
-  summary: 'a thing',
   packages: { 'the-thing': '1.2.3' },
   module: { name: 'the-thing', file: 'index.mjs' },
   megabytes: 1,

@@ -7,8 +7,6 @@ export interface Part {
   readonly folder: string
   /** What `svc engines install` calls it. */
   readonly names: readonly string[]
-  /** For people. */
-  readonly summary: string
   /** Exactly these versions: newer ones have not been tried. */
   readonly packages: Readonly<Record<string, string>>
   /** The package and the file in it that is imported. */
@@ -17,7 +15,7 @@ export interface Part {
   readonly megabytes: number
   /** Lines of the .npmrc beside it. */
   readonly npmrc: readonly string[]
-  /** Folders under node_modules that nothing here loads. */
+  /** Files and folders under node_modules that nothing here loads. */
   readonly unused: readonly string[]
 }
 
@@ -31,7 +29,6 @@ const OTHER_PLATFORMS = ['darwin', 'linux', 'win32']
 export const ONNXRUNTIME: Part = {
   folder: 'onnxruntime',
   names: ['onnxruntime'],
-  summary: 'ONNX models: embeddings, Whisper, language models',
   packages: { '@huggingface/transformers': '4.3.1' },
   module: { name: '@huggingface/transformers', file: 'dist/transformers.node.mjs' },
   megabytes: 100,
@@ -39,6 +36,26 @@ export const ONNXRUNTIME: Part = {
   npmrc: ['onnxruntime-node-install=skip'],
   // The build for web pages, and the libraries of other systems: four fifths of what npm brings.
   unused: ['onnxruntime-web', ...OTHER_PLATFORMS],
+}
+
+/** The build that needs nothing of Node that version 20 lacks. */
+const LITERT_BUILD = 'litert_wasm_compat_internal'
+
+export const LITERT: Part = {
+  folder: 'litert',
+  names: ['litert'],
+  packages: { '@litertjs/core': '2.5.3' },
+  module: { name: '@litertjs/core', file: `wasm/${LITERT_BUILD}.js` },
+  megabytes: 10,
+  npmrc: [],
+  // What loads it in web pages, and its builds for other browsers.
+  unused: [
+    '@litertjs/wasm-utils',
+    '@litertjs/core/dist',
+    ...['', '_jspi', '_threaded'].flatMap((build) =>
+      ['js', 'wasm'].map((ending) => `@litertjs/core/wasm/litert_wasm${build}_internal.${ending}`),
+    ),
+  ],
 }
 
 /** Of llama.cpp's builds, which node-llama-cpp publishes: the version in package.json too. */
@@ -71,7 +88,6 @@ const gpuBuild = (kind: 'cuda' | 'vulkan', megabytes: number): Part => {
   return {
     folder: `llama.cpp-${kind}`,
     names: [kind, `llama.cpp-${kind}`],
-    summary: `llama.cpp on graphics cards: the ${kind === 'cuda' ? 'CUDA' : 'Vulkan'} build`,
     packages: Object.fromEntries(names.map((each) => [each, LLAMA_VERSION])),
     module: { name, file: 'dist/index.js' },
     megabytes,
@@ -83,7 +99,7 @@ const gpuBuild = (kind: 'cuda' | 'vulkan', megabytes: number): Part => {
 export const CUDA = gpuBuild('cuda', 560)
 export const VULKAN = gpuBuild('vulkan', 110)
 
-export const PARTS: readonly Part[] = [ONNXRUNTIME, ...(GPU_SYSTEM === undefined ? [] : [CUDA, VULKAN])]
+export const PARTS: readonly Part[] = [ONNXRUNTIME, LITERT, ...(GPU_SYSTEM === undefined ? [] : [CUDA, VULKAN])]
 
 export const partNamed = (name: string): Part | null => PARTS.find(({ names }) => names.includes(name)) ?? null
 

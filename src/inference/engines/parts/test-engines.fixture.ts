@@ -1,13 +1,18 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { partState } from './installed-part.ts'
-import { ONNXRUNTIME } from './part.ts'
+import { LITERT, ONNXRUNTIME, type Part } from './part.ts'
 
 const folder = process.env.TRIBUTARY_TEST_ENGINES ?? join(homedir(), '.svc', 'engines')
-const found = await partState(ONNXRUNTIME, folder)
+const has = async (part: Part): Promise<boolean> => (await partState(part, folder)).state === 'installed'
 
 /** Where the optional parts are that tests may use; null where onnxruntime is not installed. */
-export const testEngines: string | null = found.state === 'installed' ? folder : null
+export const testEngines: string | null = (await has(ONNXRUNTIME)) ? folder : null
 
 /** Of a test that is left out for it. */
 export const WITHOUT = 'onnxruntime is not installed: svc engines install onnxruntime'
+
+/** The same of LiteRT and onnxruntime, with which it is compared. */
+export const tfliteEngines: string | null = (await has(LITERT)) ? testEngines : null
+
+export const WITHOUT_LITERT = 'onnxruntime or LiteRT is not installed: svc engines install litert'

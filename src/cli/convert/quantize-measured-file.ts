@@ -1,0 +1,252 @@
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { extname, join, resolve } from 'node:path'
+import type { OnnxModel } from '../../convert/onnx/model.ts'
+import { readOnnx } from '../../convert/onnx/read-onnx.ts'
+import { writeOnnx } from '../../convert/onnx/write-onnx.ts'
+import type { ValueRange } from '../../convert/quantize/integer-graph.ts'
+import { classifierOutputs, compareOutputs, qualityOf } from '../../convert/quantize/quality.ts'
+import { COREML_METHODS, type CoremlMethod, quantizeCoreml } from '../../convert/quantize/quantize-coreml.ts'
+import {
+  calibrationModel,
+  ONNX_METHODS,
+  type OnnxMethod,
+  quantizeOnnx,
+  rangesNeeded,
+} from '../../convert/quantize/quantize-onnx.ts'
+import { quantizeTflite, TFLITE_METHODS, type TfliteMethod } from '../../convert/quantize/quantize-tflite.ts'
+import {
+  generateSamples,
+  type NumberArray,
+  type Sample,
+  samplesFromArrays,
+  samplesFromLines,
+} from '../../convert/quantize/samples.ts'
+import { tfliteOutline } from '../../convert/to-tflite/tflite-outline.ts'
+import { badRequest, ServiceError } from '../../domain/errors.ts'
+import { type GraphFormat, type GraphRun, runGraph } from '../../inference/engines/onnx/run-graph.ts'
+import { enginesFolder } from '../../inference/engines/parts/part.ts'
+import { InferenceError } from '../../inference/errors.ts'
+import { readTensorFloats } from '../../tensors/elements.ts'
+import { readWeights } from '../../tensors/read-weights.ts'
+import { bytesSource } from '../../tensors/sources.ts'
+import { Failure, wrongUsage } from '../failure.ts'
+import type { Session } from '../session.ts'
+import type { FileRequest, Measured, QuantizedFile } from './quantized-file.ts'
+
+/** What `auto` accepts where no threshold is given. */
+const AUTO_THRESHOLD = 0.99
+const GENERATED = 32
+const MAX_SAMPLES = 256
+const MAX_BYTES = 2 ** 31 - 1
+
+/** Ranges of the values that int8 computes with, measured on the samples; none where there is no engine, or it cannot give them. */
+type Calibrate = (model: OnnxModel) => Promise<ReadonlyMap<string, ValueRange>>
+
+/** Models that an engine runs before and after. */
+interface MeasuredFormat {
+  /** Of the engine. */
+  readonly engine: GraphFormat
+  readonly methods: readonly string[]
+  /** What `auto` is where nothing is measured; absent: it needs the engine. */
+  readonly unmeasured?: string
+  /** From which samples are drawn, and classifiers recognized. */
+  outline(bytes: Uint8Array): OnnxModel
+  quantize(
+    bytes: Uint8Array,
+    method: string,
+    calibrate: Calibrate,
+  ): Promise<{ readonly bytes: Uint8Array; readonly notes: readonly string[] }>
+}
+
+const FORMATS = {
+  onnx: {
+    engine: 'onnx',
+    methods: ONNX_METHODS,
+    outline: readOnnx,
+    quantize: async (bytes, method, calibrate) => {
+      const model = readOnnx(bytes)
+      const ranges = method === 'int8' ? await calibrate(model) : new Map()
+      const quantized = quantizeOnnx(model, method as OnnxMethod, { ranges })
+      const notes = [...quantized.notes]
+      if (method === 'int8' && ranges.size === 0)
+        notes.push('int8 has 8-bit weights alone: ranges of values are measured with onnxruntime.')
+      return { bytes: writeOnnx(quantized.model), notes }
+    },
+  },
+  tflite: {
+    engine: 'tflite',
+    methods: TFLITE_METHODS,
+    unmeasured: 'dynamic',
+    outline: tfliteOutline,
+    quantize: async (bytes, method) => quantizeTflite(bytes, method as TfliteMethod),
+  },
+  coreml: {
+    engine: 'onnx',
+    methods: COREML_METHODS,
+    unmeasured: 'float16',
+    outline: () => {
+      throw badRequest('no engine here runs Core ML models.')
+    },
+    quantize: async (bytes, method) => quantizeCoreml(bytes, method as CoremlMethod),
+  },
+} as const satisfies Readonly<Record<string, MeasuredFormat>>
+
+/** What the original gave, to compare with. */
+interface Reference {
+  readonly samples: readonly Sample[]
+  readonly run: GraphRun
+  readonly classifiers: ReadonlySet<string>
+}
+
+/** One file, on its way. */
+interface Work {
+  readonly format: MeasuredFormat
+  readonly request: FileRequest
+  readonly session: Session
+}
+
+const medianOf = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
+
+const run = (path: string, samples: readonly Sample[], { format, session: { io } }: Work) =>
+  runGraph(path, samples, {
+    format: format.engine,
+    engines: enginesFolder(io.env),
+    ...(io.signal && { signal: io.signal }),
+  })
+
+/** Two rounds, and the second is timed: the first one allocates. */
+const execute = async (path: string, samples: readonly Sample[], work: Work): Promise<GraphRun> => {
+  const done = await run(path, [...samples, ...samples], work)
+  if ('notRun' in done) throw new InferenceError('engine_missing', `${done.notRun}.`)
+  return { outputs: done.outputs.slice(samples.length), milliseconds: done.milliseconds.slice(samples.length) }
+}
+
+const readSamples = async (model: OnnxModel, file: string, { io }: Session): Promise<readonly Sample[]> => {
+  const path = resolve(io.cwd, file)
+  const bytes = await readFile(path)
+  if (/^\.(jsonl|ndjson|json)$/i.test(extname(path))) {
+    return samplesFromLines(model, bytes.toString('utf8'), MAX_SAMPLES)
+  }
+  if (!/^\.np[zy]$/i.test(extname(path))) throw wrongUsage(`--data ${file}: expected a .npz, .npy or .jsonl file.`)
+  const source = bytesSource(bytes)
+  const arrays = new Map<string, NumberArray>()
+  for (const tensor of readWeights(source).tensors) {
+    arrays.set(tensor.name, { shape: tensor.shape, values: readTensorFloats(source, tensor) })
+  }
+  return samplesFromArrays(model, arrays, MAX_SAMPLES)
+}
+
+/** What to compare with; null where nothing has to be measured and nothing can be. */
+const referenceOf = async (bytes: Uint8Array, work: Work): Promise<Reference | null> => {
+  const { format, session } = work
+  const { method, qualityThreshold, data, source } = work.request
+  const isNeeded =
+    qualityThreshold !== undefined || data !== undefined || (method === 'auto' && format.unmeasured === undefined)
+  try {
+    const model = format.outline(bytes)
+    const samples = data === undefined ? generateSamples(model, GENERATED) : await readSamples(model, data, session)
+    return { samples, run: await execute(source, samples, work), classifiers: classifierOutputs(model) }
+  } catch (error) {
+    if (!(error instanceof InferenceError || error instanceof ServiceError)) throw error
+    if (!isNeeded) {
+      session.out.note(`The quality was not measured: ${error.message}`)
+      return null
+    }
+    throw new Failure(`The quality cannot be measured, and nothing was written: ${error.message}`, {
+      advice: 'Without that, name a method and leave out --quality-threshold and --data.',
+    })
+  }
+}
+
+const calibrator =
+  (reference: Reference | null, work: Work): Calibrate =>
+  async (model) => {
+    const ranges = new Map<string, ValueRange>()
+    const names = reference === null ? [] : rangesNeeded(model)
+    if (reference === null || names.length === 0) return ranges
+    const path = join(work.request.folder, 'calibration.onnx')
+    await writeFile(path, writeOnnx(calibrationModel(model, names)))
+    const measured = await run(path, reference.samples, work)
+    if ('notRun' in measured) return ranges
+    for (const [index, name] of names.entries()) {
+      const of = (which: string) =>
+        measured.outputs.map((outputs) => Number(outputs[`calibration_${index}_${which}`]?.data[0]))
+      const range = { min: Math.min(...of('Min')), max: Math.max(...of('Max')) }
+      if (Number.isFinite(range.min) && Number.isFinite(range.max)) ranges.set(name, range)
+    }
+    return ranges
+  }
+
+type Candidate = Measured & { readonly path?: string; readonly notes: readonly string[] }
+
+/** Makes the model by one method in the temporary folder, and measures it where there is something to compare with. */
+const makeCandidate = async (
+  source: Uint8Array,
+  method: string,
+  reference: Reference | null,
+  work: Work,
+): Promise<Candidate> => {
+  work.session.out.note(`quantizing: ${method}`)
+  try {
+    const { bytes, notes } = await work.format.quantize(source, method, calibrator(reference, work))
+    const path = join(work.request.folder, method)
+    await writeFile(path, bytes)
+    const made = { method, bytes: bytes.length, path, notes }
+    if (reference === null) return made
+    const { outputs, milliseconds } = await execute(path, reference.samples, work)
+    const quality = compareOutputs(reference.run.outputs, outputs, reference.classifiers)
+    return { ...made, ...quality, quality: qualityOf(quality), milliseconds: medianOf(milliseconds) }
+  } catch (error) {
+    if (!(error instanceof ServiceError || error instanceof InferenceError)) throw error
+    return { method, reason: error.message, notes: [] }
+  }
+}
+
+const originalOf = (bytes: number, reference: Reference | null): Measured => ({
+  method: 'original',
+  bytes,
+  ...(reference !== null && {
+    quality: 1,
+    cosine: 1,
+    agreement: reference.classifiers.size > 0 ? 1 : null,
+    milliseconds: medianOf(reference.run.milliseconds),
+  }),
+})
+
+/**
+ * Quantizes a file into the temporary folder of the request: by its method or, for `auto`, by each, of which the smallest that meets
+ * the threshold is taken. @throws Failure where there is no engine to measure with, and it is needed
+ */
+export const quantizeMeasuredFile = async (
+  name: keyof typeof FORMATS,
+  request: FileRequest,
+  session: Session,
+): Promise<QuantizedFile> => {
+  const format: MeasuredFormat = FORMATS[name]
+  const work = { format, request, session }
+  const { source, method, data } = request
+  if ((await stat(source)).size > MAX_BYTES) throw new Failure(`${source} is larger than 2 GB.`)
+  const bytes = await readFile(source)
+  const reference = await referenceOf(bytes, work)
+  const isChosen = method === 'auto' && reference !== null
+  const threshold = request.qualityThreshold ?? (isChosen ? AUTO_THRESHOLD : null)
+  const candidates: Candidate[] = []
+  for (const each of isChosen ? format.methods : [method === 'auto' ? format.unmeasured! : method]) {
+    session.io.signal?.throwIfAborted()
+    candidates.push(await makeCandidate(bytes, each, reference, work))
+  }
+  const samples =
+    reference === null ? null : { count: reference.samples.length, of: 'samples' as const, from: data ?? 'generated' }
+  const table = [originalOf(bytes.length, reference), ...candidates.map(({ path: _, notes: __, ...row }) => row)]
+  const made = candidates.filter((candidate) => candidate.path !== undefined)
+  const meets = ({ quality = 0 }: Candidate): boolean => threshold === null || quality >= threshold
+  const [chosen] = made.filter(meets).sort((one, other) => one.bytes! - other.bytes!)
+  const report = { table, samples, threshold }
+  if (chosen !== undefined) return { ...report, path: chosen.path!, method: chosen.method, notes: chosen.notes }
+  const { reason } = candidates[0]!
+  return {
+    ...report,
+    path: null,
+    reason: made.length === 0 && reason !== undefined ? reason : `no result reaches the quality ${threshold}`,
+  }
+}

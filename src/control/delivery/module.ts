@@ -3,7 +3,6 @@ import type { Catalog } from '../catalog/module.ts'
 import type { Context } from '../context.ts'
 import type { Fleet } from '../fleet/module.ts'
 import type { Module } from '../module.ts'
-import { adoptDelivery } from './adoption.store.ts'
 import { assignmentsRoutes } from './assignments/assignments.routes.ts'
 import { createAssignmentsService } from './assignments/assignments.service.ts'
 import { createDeliveryPlans } from './assignments/delivery-plans.service.ts'
@@ -15,8 +14,6 @@ import { deploymentsRoutes } from './deployments/deployments.routes.ts'
 import { createDeploymentsService } from './deployments/deployments.service.ts'
 import { createDeploymentsStore } from './deployments/deployments.store.ts'
 import { createTargetsReport } from './deployments/targets.report.ts'
-import { createTargetsStore } from './deployments/targets.store.ts'
-import { deliveryRowsOf } from './device-rows.store.ts'
 import { createEstimatesService } from './experiments/estimates.service.ts'
 import { createEstimatesStore } from './experiments/estimates.store.ts'
 import { experimentsRoutes } from './experiments/experiments.routes.ts'
@@ -25,7 +22,7 @@ import { createExperimentsStore } from './experiments/experiments.store.ts'
 import { createObservationsReport } from './experiments/observations.report.ts'
 import { createObservationsService } from './experiments/observations.service.ts'
 import { createObservationsStore } from './experiments/observations.store.ts'
-import { isDelivered } from './model-uses.store.ts'
+import { adoptDelivery, deliveryRowsOf, isDelivered } from './ownership.store.ts'
 import { pairingsRoutes } from './pairings/pairings.routes.ts'
 import { createPairingsService } from './pairings/pairings.service.ts'
 import { createPairingsStore } from './pairings/pairings.store.ts'
@@ -111,7 +108,6 @@ const create = (context: Context, { access, catalog, fleet }: Earlier) => {
   const deployments = createDeploymentsService({
     database,
     store: stores.deployments,
-    targetStore: createTargetsStore(),
     targetReport: createTargetsReport(),
     plans,
     models,

@@ -14,11 +14,9 @@ import {
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
-import { auditedOf } from './deployment-moves.service.ts'
 import { type Aim, createDeploymentTargets } from './deployment-targets.service.ts'
 import type { DeploymentsStore, StoredDeployment } from './deployments.store.ts'
 import type { Candidate, TargetsReport } from './targets.report.ts'
-import type { TargetsStore } from './targets.store.ts'
 
 export interface NewDeployment extends Aim {
   readonly percentage: number
@@ -55,7 +53,6 @@ export interface Waiting {
 export interface DeploymentParts {
   readonly database: Database
   readonly store: DeploymentsStore
-  readonly targetStore: TargetsStore
   readonly targetReport: TargetsReport
   readonly plans: DeliveryPlans
   readonly models: Pick<ModelsService, 'resolve'>
@@ -93,9 +90,15 @@ const refusalOf = (error: unknown): readonly string[] => {
   return [error.message]
 }
 
+/** What the audit log says of a deployment. */
+export const auditedOf = (deployment: StoredDeployment) => {
+  const { modelName, modelVersion, status, strategy, percentage, targetCount, activatedCount, reason } = deployment
+  return { modelName, modelVersion, status, strategy, percentage, targetCount, activatedCount, reason }
+}
+
 /** How deployments begin: which version, for which devices. */
 export const createDeploymentStarts = (parts: DeploymentParts) => {
-  const { database, store, targetStore, targetReport, plans, models, groups, approvals, now, newId } = parts
+  const { database, store, targetReport, plans, models, groups, approvals, now, newId } = parts
   const approverOf = createApproverOf(parts)
 
   const targetsOf = createDeploymentTargets({ database, report: targetReport, groups, now })
@@ -164,7 +167,7 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
     await store.insert(tx, deployment)
     if (actor !== null) auditNote({ kind: 'deployment', ...deployment, after: auditedOf(deployment) })
     const rows = targets.map((target) => ({ id: target.id, activated: activated.has(target.deviceId) }))
-    await targetStore.insert(tx, id, rows)
+    await store.insertTargets(tx, id, rows)
     const event = { at, event: 'create', status, percentage, reason: null, actor }
     await plans.record(tx, { kind: 'deployment', ...deployment }, event)
   }

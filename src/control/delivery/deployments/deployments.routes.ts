@@ -1,11 +1,14 @@
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
-import { deploymentActionsRoutes } from './deployment-actions.routes.ts'
-import { deploymentProgressRoutes } from './deployment-progress.routes.ts'
-import { aimOf, present, presentExecuted, presentPrepared } from './deployments.present.ts'
+import { optionalBody } from '../../../platform/http/validation.ts'
+import type { Static } from '../../../platform/http/wire.schema.ts'
+import { PageQuery, presentHistory, ReasonBody } from '../assignments/plans.schema.ts'
+import { aimOf, present, presentExecuted, presentPrepared, presentTarget } from './deployments.present.ts'
 import {
   Deployment,
+  DeploymentDevices,
+  DeploymentHistory,
   DeploymentList,
   DeploymentParams,
   ExecuteBody,
@@ -13,6 +16,7 @@ import {
   ListQuery,
   PrepareBody,
   Prepared,
+  PromoteBody,
 } from './deployments.schema.ts'
 import type { DeploymentsService, StoredDeployment } from './deployments.service.ts'
 
@@ -110,6 +114,108 @@ export const deploymentsRoutes = (app: App, deployments: DeploymentsService): vo
     async (request) => presentDetail(await deployments.get(callerOf(request), request.params.deployment_id)),
   )
 
-  deploymentProgressRoutes(app, deployments, beforeInvalid)
-  deploymentActionsRoutes(app, deployments, beforeInvalid, presentDetail)
+  progressRoutes(app, deployments, beforeInvalid)
+  actionRoutes(app, deployments, beforeInvalid, presentDetail)
+}
+
+/** What became of a deployment, device by device and event by event. */
+const progressRoutes = (
+  app: App,
+  deployments: DeploymentsService,
+  beforeInvalid: NonNullable<RouteConfig['beforeInvalid']>,
+): void => {
+  app.get(
+    '/api/v1/deployments/:deployment_id/devices',
+    {
+      schema: {
+        operationId: 'listDeploymentDevices',
+        summary: 'List the devices of a deployment',
+        description: 'The targets in the order of their names, with their reports.',
+        'x-extension': true,
+        params: DeploymentParams,
+        querystring: PageQuery,
+        response: { 200: DeploymentDevices },
+      },
+      config: { access: 'devices:read', errors: ['not_found'], beforeInvalid } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { limit, offset } = request.query
+      const page = { limit, offset }
+      const found = await deployments.targets(callerOf(request), request.params.deployment_id, page)
+      return {
+        devices: found.devices.map(presentTarget),
+        total: found.total,
+        ...page,
+      }
+    },
+  )
+
+  app.get(
+    '/api/v1/deployments/:deployment_id/history',
+    {
+      schema: {
+        operationId: 'getDeploymentHistory',
+        summary: 'List the events of a deployment',
+        description: 'All events of a deployment, oldest first.',
+        'x-extension': true,
+        params: DeploymentParams,
+        querystring: PageQuery,
+        response: { 200: DeploymentHistory },
+      },
+      config: { access: 'models:read', errors: ['not_found'], beforeInvalid } satisfies RouteConfig,
+    },
+    async (request) => {
+      const found = await deployments.history(callerOf(request), request.params.deployment_id, request.query)
+      return presentHistory(found, request.query)
+    },
+  )
+}
+
+/** What operators do with a deployment under way. */
+const actionRoutes = (
+  app: App,
+  deployments: DeploymentsService,
+  beforeInvalid: NonNullable<RouteConfig['beforeInvalid']>,
+  presentDetail: (deployment: StoredDeployment) => Promise<Static<typeof Deployment>>,
+): void => {
+  const changes = { access: 'models:write', errors: ['not_found', 'conflict'], beforeInvalid } satisfies RouteConfig
+
+  app.post(
+    '/api/v1/deployments/:deployment_id/rollback',
+    {
+      schema: {
+        operationId: 'rollbackDeployment',
+        summary: 'Roll back a deployment',
+        description: 'Return every device to its previous assignment.',
+        'x-extension': true,
+        params: DeploymentParams,
+        body: optionalBody(ReasonBody),
+        response: { 200: Deployment },
+      },
+      config: changes,
+    },
+    async (request) => {
+      const { deployment_id } = request.params
+      return presentDetail(await deployments.rollback(callerOf(request), deployment_id, request.body?.reason))
+    },
+  )
+
+  app.post(
+    '/api/v1/deployments/:deployment_id/promote',
+    {
+      schema: {
+        operationId: 'promoteDeployment',
+        summary: 'Activate more targets of a deployment',
+        'x-extension': true,
+        params: DeploymentParams,
+        body: PromoteBody,
+        response: { 200: Deployment },
+      },
+      config: changes,
+    },
+    async (request) => {
+      const { deployment_id } = request.params
+      return presentDetail(await deployments.promote(callerOf(request), deployment_id, request.body.rollout_percentage))
+    },
+  )
 }

@@ -14,6 +14,7 @@ import {
   Timestamp,
   Uuid,
 } from '../../../platform/http/wire.schema.ts'
+import { historyFields } from '../assignments/plans.schema.ts'
 import { examples } from '../delivery.examples.ts'
 
 const MAX_DEVICES = 10_000
@@ -126,14 +127,9 @@ export const ListQuery = Type.Object({
   ...Page({ max: 1000, default: 100 }),
   model_name: Type.Optional(Type.String({ maxLength: 255 })),
 })
-export const PageQuery = Type.Object(Page({ max: 1000, default: 100 }))
 export const PromoteBody = Body('Promotion', 'How many more targets to activate', examples.promotion, {
   rollout_percentage: Type.Integer({ minimum: 1, maximum: 100, description: 'Higher than the current percentage' }),
 })
-export const ReasonBody = Body('Reason', 'A reason, stored in the history', examples.reason, {
-  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000, description: 'For people' })),
-})
-
 export const DeploymentDevices = Body(
   'DeploymentDeviceList',
   "A page of a deployment's targets",
@@ -159,17 +155,5 @@ export const DeploymentHistory = Body(
   'DeploymentHistory',
   'A page of the events of a deployment',
   examples.deploymentHistory,
-  {
-    events: Type.Array(
-      Part('DeliveryEvent', 'Something that happened to a delivery', {
-        at: Timestamp,
-        event: Type.String(),
-        status: Type.String({ description: 'After the event' }),
-        percentage: Nullable(Type.Integer()),
-        reason: Nullable(Type.String()),
-        actor: Nullable(Type.String({ description: 'The id of the key that requested it; null: the service itself' })),
-      }),
-    ),
-    ...Envelope,
-  },
+  historyFields,
 )

@@ -1,18 +1,171 @@
-import type { Caller } from '../../../domain/access.ts'
-import type { Reported } from '../../../domain/deployment.ts'
-import { handleDeploymentApprovals } from './deployment-approvals.service.ts'
-import { createDeploymentMoves } from './deployment-moves.service.ts'
-import { createDeploymentStarts, type DeploymentParts } from './deployment-starts.service.ts'
+import { type Caller, sees } from '../../../domain/access.ts'
+import { activatedAt, type DeploymentEvent, dueEvent, nextStatus, type Reported } from '../../../domain/deployment.ts'
+import { conflict, notFound } from '../../../domain/errors.ts'
+import { isUuid } from '../../../domain/model.ts'
+import type { Executor } from '../../../platform/db/open.ts'
+import { auditNote, unaudited } from '../../audit-note.ts'
+import type { Bump } from '../assignments/delivery-plans.service.ts'
+import { auditedOf, createDeploymentStarts, type DeploymentParts, type Waiting } from './deployment-starts.service.ts'
+import type { StoredDeployment } from './deployments.store.ts'
 
 export type { Aim } from './deployment-targets.service.ts'
 export type { StoredDeployment } from './deployments.store.ts'
 export type { TargetDevice } from './targets.report.ts'
 
+const ATTENDED_AT_ONCE = 100
+
+/** How deployments move: by what operators ask for, by the clock, and by what devices report. */
+const createDeploymentMoves = ({ database, store, targetReport, plans, now }: DeploymentParts) => {
+  /** One event on a row that the caller has locked. */
+  const move = async (
+    tx: Executor,
+    bump: Bump,
+    locked: StoredDeployment,
+    event: DeploymentEvent,
+    change: Partial<StoredDeployment>,
+    actor: string | null,
+  ): Promise<StoredDeployment> => {
+    const status = nextStatus(locked.status, event)
+    const endedAt = status === 'started' ? null : now()
+    const moved = { ...locked, endedAt, reason: null, ...change, status }
+    const { percentage, reason } = moved
+    await plans.record(tx, { kind: 'deployment', ...moved }, { at: now(), event, status, percentage, reason, actor })
+    const revision = await bump()
+    const deployment = event === 'approve' ? { ...moved, startedRevision: revision } : moved
+    await store.update(tx, deployment)
+    if (actor !== null)
+      auditNote({ kind: 'deployment', ...deployment, before: auditedOf(locked), after: auditedOf(deployment) })
+    return deployment
+  }
+
+  /** Activates so many of its targets. */
+  const activate = async (tx: Executor, id: string, percentage: number) => {
+    const targets = await targetReport.devices(tx, id)
+    const names = targets.map(({ deviceId }) => deviceId)
+    const chosen = activatedAt(percentage, names, id)
+    const activated = targets.filter(({ deviceId }) => chosen.has(deviceId)).map((target) => target.id)
+    await store.activate(tx, id, activated)
+    return { targetCount: targets.length, activatedCount: activated.length }
+  }
+
+  /** Does what is due of one deployment: switches, completes or withdraws it. */
+  const attend = (id: string): Promise<void> =>
+    unaudited(() =>
+      plans.change(async (tx, bump) => {
+        const deployment = await store.lock(tx, id)
+        if (deployment === null || deployment.status !== 'started') return
+        const reported = await store.reported(tx, id)
+        const due = dueEvent({ ...deployment, switched: deployment.switchedAt !== null }, reported, now())
+        if (due === null) return
+        const change = due.event === 'switch' ? { switchedAt: now() } : { reason: due.reason }
+        await move(tx, bump, deployment, due.event, change, null)
+      }),
+    )
+
+  const isDue = ({ status, deadlineAt }: StoredDeployment): boolean =>
+    status === 'started' && deadlineAt !== null && deadlineAt.getTime() <= now().getTime()
+
+  /** The deployment, brought up to the clock; not_found when the caller may not see it. */
+  const get = async (caller: Caller, id: string): Promise<StoredDeployment> => {
+    const find = async () => (isUuid(id) ? store.find(database.sql, id) : null)
+    let deployment = await find()
+    if (deployment !== null && isDue(deployment)) {
+      await attend(id)
+      deployment = await find()
+    }
+    if (deployment === null || !sees(caller, deployment.orgId)) throw notFound('Deployment', id)
+    return deployment
+  }
+
+  /** Withdraws it: its devices get what they got before. @throws conflict when it is over. */
+  const rollback = async (caller: Caller, id: string, reason: string | undefined): Promise<StoredDeployment> => {
+    await get(caller, id)
+    return plans.change(async (tx, bump) => {
+      const locked = await store.lock(tx, id)
+      if (locked === null) throw notFound('Deployment', id)
+      return move(tx, bump, locked, 'rollback', { reason: reason ?? null }, caller.keyId)
+    })
+  }
+
+  return {
+    get,
+    rollback,
+    move,
+    activate,
+
+    /** Ends those whose time is up. Called by a timer; reads do the same for what they read. */
+    async tick(): Promise<void> {
+      for (;;) {
+        const due = await store.due(database.sql, now(), ATTENDED_AT_ONCE)
+        for (const id of due) await attend(id)
+        if (due.length < ATTENDED_AT_ONCE) return
+      }
+    },
+
+    /** Looks after those of these plans that are deployments under way: devices have just reported on them. */
+    async reported(planIds: ReadonlySet<string>): Promise<void> {
+      for (const id of planIds) {
+        const plan = plans.find(id)
+        if (plan?.kind === 'deployment' && !plan.settled) await attend(id)
+      }
+    },
+
+    /** Activates more of its targets. @throws conflict when the percentage is not higher, or the deployment is over. */
+    async promote(caller: Caller, id: string, percentage: number): Promise<StoredDeployment> {
+      await get(caller, id)
+      return plans.change(async (tx, bump) => {
+        const locked = await store.lock(tx, id)
+        if (locked === null) throw notFound('Deployment', id)
+        if (percentage <= locked.percentage) {
+          throw conflict(`The deployment is already at ${locked.percentage} %: promote it to a higher percentage.`)
+        }
+        const change = { percentage, ...(await activate(tx, id, percentage)) }
+        return move(tx, bump, locked, 'promote', change, caller.keyId)
+      })
+    },
+  }
+}
+
+/** What becomes of deployments that wait for a second admin. Approved ones reach the devices that were found when they were requested. */
+const handleApprovals = (
+  { database, store, plans, models, approvals, now }: DeploymentParts,
+  { move, activate }: Pick<ReturnType<typeof createDeploymentMoves>, 'move' | 'activate'>,
+): void =>
+  approvals.handle<Waiting>('deployment', {
+    async carryOut(requester, { deploymentId: id, modelId, version }, settle) {
+      const waiting = await store.find(database.sql, id)
+      if (waiting === null || waiting.modelId !== modelId) throw conflict('Its model was deleted.')
+      const resolved = await models.resolve(requester, modelId, waiting.modelVersion)
+      if (resolved.version?.version !== version)
+        throw conflict(`Version ${waiting.modelVersion} is another one than when it was requested.`)
+      await plans.change(async (tx, bump) => {
+        await settle(tx)
+        const locked = await store.lock(tx, id)
+        if (locked === null) throw conflict('The deployment is gone.')
+        const activated = await activate(tx, id, locked.percentage)
+        if (activated.targetCount === 0) throw conflict('None of its devices is there any more.')
+        const seconds = (locked.deadlineAt ?? now()).getTime() - locked.createdAt.getTime()
+        const change = { ...activated, deadlineAt: new Date(now().getTime() + seconds) }
+        await move(tx, bump, locked, 'approve', change, requester.keyId)
+      })
+    },
+
+    async drop(tx, { deploymentId }, reason) {
+      const locked = await store.lock(tx, deploymentId)
+      if (locked?.status !== 'pending_approval') return
+      const rejected = { ...locked, status: 'rejected' as const, reason, endedAt: now() }
+      await store.update(tx, rejected)
+      const { status, percentage } = rejected
+      const event = { at: now(), event: 'reject', status, percentage, reason, actor: null }
+      await plans.record(tx, { kind: 'deployment', ...rejected }, event)
+    },
+  })
+
 /** A version of a model for named devices, a group, or the whole active fleet; every device's state is kept. */
 export const createDeploymentsService = (parts: DeploymentParts) => {
-  const { database, store, targetStore, targetReport, plans } = parts
-  const { move, ...moves } = createDeploymentMoves(parts)
-  handleDeploymentApprovals(parts, move)
+  const { database, store, targetReport, plans } = parts
+  const { move, activate, ...moves } = createDeploymentMoves(parts)
+  handleApprovals(parts, { move, activate })
   const { get } = moves
 
   return {
@@ -23,7 +176,7 @@ export const createDeploymentsService = (parts: DeploymentParts) => {
       store.list(database.sql, { orgId: caller.orgId, modelName }, page),
 
     counts: async (id: string): Promise<Reported & { readonly counts: Readonly<Record<string, number>> }> =>
-      targetStore.reported(database.sql, id),
+      store.reported(database.sql, id),
 
     async targets(caller: Caller, id: string, page: { limit: number; offset: number }) {
       await get(caller, id)

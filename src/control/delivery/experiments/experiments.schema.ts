@@ -1,9 +1,7 @@
 import { Type } from 'typebox'
 import { EXPERIMENT_STATUSES } from '../../../domain/experiment.ts'
-import { REPORTED_RANGE } from '../../../domain/reported-number.ts'
 import {
   Body,
-  Count,
   Envelope,
   Nullable,
   OneOf,
@@ -13,16 +11,21 @@ import {
   Timestamp,
   Uuid,
 } from '../../../platform/http/wire.schema.ts'
-import { examples as shared } from '../delivery.examples.ts'
 import { experimentExamples as examples } from './experiments.examples.ts'
 
 const MAX_VARIANTS = 20
 const MAX_GROUPS = 100
-const MAX_BATCH = 1000
 
-const Status = OneOf(EXPERIMENT_STATUSES, { title: 'ExperimentStatus', description: 'The state of an experiment' })
-const Allocation = Type.Number({ minimum: 0, maximum: 1, description: 'The share of devices; all of them sum to 1' })
-const ConfidenceLevel = Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1 })
+export const Status = OneOf(EXPERIMENT_STATUSES, {
+  title: 'ExperimentStatus',
+  description: 'The state of an experiment',
+})
+export const Allocation = Type.Number({
+  minimum: 0,
+  maximum: 1,
+  description: 'The share of devices; all of them sum to 1',
+})
+export const ConfidenceLevel = Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1 })
 
 export const CreateExperimentBody = Body('NewExperiment', 'An experiment to create', examples.newExperiment, {
   name: Type.String({ minLength: 1, maxLength: 128, description: 'Unique in the organization' }),
@@ -61,9 +64,6 @@ export const CreateExperimentBody = Body('NewExperiment', 'An experiment to crea
 
 const ExperimentId = Parameter('ExperimentId', Type.String({ description: 'Id of an experiment' }))
 export const ExperimentParams = Type.Object({ experiment_id: ExperimentId })
-export const ReasonBody = Body('Reason', 'A reason, stored in the history', shared.reason, {
-  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000, description: 'For people' })),
-})
 export const ListExperimentsQuery = Type.Object({
   status: Type.Optional(Status),
   ...Page({ max: 1000, default: 100 }),
@@ -109,166 +109,4 @@ export const Started = Body('StartedExperiment', 'A started experiment', example
 export const QueriedDevice = Parameter(
   'AskedDevice',
   Type.String({ description: "The device's own id; the device that owns the key when absent" }),
-)
-
-export const PlacementQuery = Type.Object({
-  device_id: Type.Optional(QueriedDevice),
-})
-
-export const Placement = Body('VariantAssignment', 'Which variant a device has', examples.variantAssignment, {
-  experiment_id: Uuid,
-  device_id: Type.String(),
-  status: Status,
-  variant: Nullable(Type.String({ description: 'Null if the device does not take part' })),
-  model_id: Nullable(Uuid),
-  version: Nullable(Type.String()),
-  assigned: Type.Boolean({ description: 'Whether the variant is currently assigned to the device' }),
-  reason: Nullable(Type.String({ description: 'Why not' })),
-})
-
-// As the key of a record a name is known by its pattern alone.
-const MetricKey = Type.String({ pattern: '^.{1,100}$' })
-const Metrics = Type.Record(MetricKey, Nullable(Type.Number()), {
-  additionalProperties: false,
-  minProperties: 1,
-  maxProperties: 100,
-  description: `What the device measured, e.g. accuracy and loss; null values are ignored. ${REPORTED_RANGE}`,
-})
-const DeviceId = Type.String({ minLength: 1, maxLength: 255 })
-
-export const ObservationsBody = Body(
-  'NewObservations',
-  'What devices measured: one observation, or many',
-  examples.newObservations,
-  {
-    device_id: Type.Optional(DeviceId),
-    metrics: Type.Optional(Metrics),
-    observations: Type.Optional(
-      Type.Array(Type.Object({ device_id: DeviceId, metrics: Metrics }), {
-        minItems: 1,
-        maxItems: MAX_BATCH,
-        description: 'Several observations, instead of device_id and metrics',
-      }),
-    ),
-  },
-)
-
-export const Observed = Body(
-  'AcceptedObservations',
-  'Which observations were accepted',
-  examples.acceptedObservations,
-  {
-    experiment_id: Uuid,
-    accepted: Count,
-    skipped: Type.Array(Type.Object({ device_id: Type.String(), reason: Type.String() })),
-  },
-)
-
-const Interval = Part('ConfidenceInterval', 'A confidence interval of a difference', {
-  lower: Type.Number(),
-  upper: Type.Number(),
-  level: Type.Number(),
-})
-
-const Bound = Nullable(Type.Number())
-
-export const EstimatesQuery = Type.Object({
-  limit: Type.Optional(
-    Type.Integer({ minimum: 2, maximum: 1000, description: 'Maximum number of points; 200 when absent' }),
-  ),
-})
-
-export const Estimates = Body(
-  'ExperimentEstimates',
-  'What an experiment estimated over time',
-  examples.experimentEstimates,
-  {
-    experiment_id: Uuid,
-    primary_metric: Type.String(),
-    confidence_level: ConfidenceLevel,
-    points: Type.Array(
-      Part('EstimatesPoint', 'What an experiment estimated at one time', {
-        at: Timestamp,
-        variants: Type.Array(
-          Type.Object({
-            name: Type.String(),
-            devices: Type.Integer({ minimum: 0, description: 'That reported the primary metric' }),
-            mean: Nullable(Type.Number({ description: "Of the devices' means" })),
-            lower: Nullable(Type.Number({ description: "Of the mean's confidence interval, by Student's t" })),
-            upper: Bound,
-          }),
-        ),
-        comparisons: Type.Array(
-          Type.Object({
-            variant: Type.String(),
-            difference: Nullable(Type.Number({ description: "The variant's mean minus the first one's" })),
-            lower: Nullable(Type.Number({ description: 'Of the always-valid interval' })),
-            upper: Bound,
-          }),
-        ),
-      }),
-    ),
-  },
-)
-
-export const Analytics = Body(
-  'ExperimentAnalytics',
-  'How the variants of an experiment compare',
-  examples.experimentAnalytics,
-  {
-    experiment_id: Uuid,
-    status: Status,
-    variants: Type.Array(
-      Part('MeasuredVariant', 'What the devices of a variant measured', {
-        name: Type.String(),
-        sample_size: Type.Integer({ minimum: 0, description: 'Devices with a report' }),
-        accuracy: Nullable(Type.Number()),
-        loss: Nullable(Type.Number()),
-        allocation: Allocation,
-        metrics: Type.Record(
-          Type.String(),
-          Type.Object({
-            devices: Count,
-            observations: Count,
-            mean: Type.Number({ description: "Of the devices' means" }),
-            std_dev: Nullable(Type.Number({ description: "Of the devices' means" })),
-          }),
-        ),
-      }),
-    ),
-    p_value: Nullable(
-      Type.Number({
-        description: "Welch's t-test of the primary metric, devices being the sample. The smallest, adjusted",
-      }),
-    ),
-    significant: Type.Boolean(),
-    confidence_level: ConfidenceLevel,
-    primary_metric: Type.String(),
-    comparisons: Type.Array(
-      Part('VariantComparison', 'A variant compared with the first', {
-        variant: Type.String(),
-        baseline: Type.String(),
-        difference: Nullable(Type.Number({ description: "The variant's mean minus the baseline's" })),
-        t_statistic: Nullable(Type.Number()),
-        degrees_of_freedom: Nullable(Type.Number()),
-        p_value: Nullable(Type.Number()),
-        adjusted_p_value: Nullable(Type.Number({ description: 'For the number of comparisons (Holm)' })),
-        effect_size: Nullable(Type.Number({ description: "Cohen's d" })),
-        confidence_interval: Nullable(Interval),
-        always_valid_interval: Nullable(
-          Type.Object(Interval.properties, { description: 'Valid however often it is looked at' }),
-        ),
-        decided: Type.Boolean({ description: 'Whether the always-valid interval leaves zero out' }),
-      }),
-    ),
-    sample_ratio: Nullable(
-      Type.Object({
-        chi_square_statistic: Type.Number(),
-        degrees_of_freedom: Type.Integer(),
-        p_value: Type.Number(),
-        mismatch: Type.Boolean({ description: 'p below 0.001: the comparisons are not to be trusted' }),
-      }),
-    ),
-    warnings: Type.Array(Type.String()),
-  },
 )

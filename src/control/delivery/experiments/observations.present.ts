@@ -1,6 +1,7 @@
 import { varianceOf } from '../../../domain/statistics/moments.ts'
 import type { Static } from '../../../platform/http/wire.schema.ts'
-import type { Analytics } from './experiments.schema.ts'
+import type { EstimatesService } from './estimates.service.ts'
+import type { Analytics, Estimates } from './observations.schema.ts'
 import type { ObservationsService } from './observations.service.ts'
 
 export const presentPlacement = ({
@@ -71,4 +72,30 @@ const presentComparison = (one: Analysed['analysis']['comparisons'][number], lev
   confidence_interval: one.welch?.confidenceInterval ?? null,
   always_valid_interval: one.alwaysValid && { ...one.alwaysValid, level },
   decided: one.decided,
+})
+
+/** What an experiment estimated over time, in the wire's names. */
+export const presentEstimates = ({
+  experiment,
+  points,
+}: Awaited<ReturnType<EstimatesService['overTime']>>): Static<typeof Estimates> => ({
+  experiment_id: experiment.id,
+  primary_metric: experiment.primaryMetric,
+  confidence_level: experiment.confidenceLevel,
+  points: points.map(({ at, variants, comparisons }) => ({
+    at: at.toISOString(),
+    variants: variants.map(({ name, sample, interval }) => ({
+      name,
+      devices: sample.count,
+      mean: sample.count === 0 ? null : sample.mean,
+      lower: interval?.lower ?? null,
+      upper: interval?.upper ?? null,
+    })),
+    comparisons: comparisons.map(({ variant, difference, alwaysValid }) => ({
+      variant,
+      difference,
+      lower: alwaysValid?.lower ?? null,
+      upper: alwaysValid?.upper ?? null,
+    })),
+  })),
 })

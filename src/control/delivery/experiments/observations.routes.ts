@@ -4,19 +4,18 @@ import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { warn } from '../../../platform/http/warnings.ts'
-import { presentEstimates } from './estimates.present.ts'
 import type { EstimatesService } from './estimates.service.ts'
+import { ExperimentParams } from './experiments.schema.ts'
+import { presentAnalysis, presentEstimates, presentPlacement } from './observations.present.ts'
 import {
   Analytics,
   Estimates,
   EstimatesQuery,
-  ExperimentParams,
   ObservationsBody,
   Observed,
   Placement,
   PlacementQuery,
-} from './experiments.schema.ts'
-import { presentAnalysis, presentPlacement } from './observations.present.ts'
+} from './observations.schema.ts'
 import type { ObservationsService } from './observations.service.ts'
 
 /** Which variant a device has, what devices measured, and what that says. */

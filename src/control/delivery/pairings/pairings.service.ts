@@ -1,15 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { type Caller, holds, homeOf, sees } from '../../../domain/access.ts'
 import type { Platform } from '../../../domain/device.ts'
-import { badRequest, forbidden, notFound } from '../../../domain/errors.ts'
+import { badRequest, conflict, forbidden, notFound, ServiceError } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import { CODE_LIFETIME_MS, composeCode, pairingAt, shownCode, typedCode } from '../../../domain/pairing.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
-import type { DevicesService } from '../../fleet/devices/devices.service.ts'
+import type { DevicesService, StoredDevice } from '../../fleet/devices/devices.service.ts'
 import type { DeploymentsService } from '../deployments/deployments.service.ts'
-import { type Claim, createPairingClaims } from './pairing-claims.service.ts'
-import { createPairingDelivery, type Pairing } from './pairing-delivery.service.ts'
+import { createPairingDelivery, onBehalfOf, type Pairing } from './pairing-delivery.service.ts'
 import type { PairingsStore, StoredPairing } from './pairings.store.ts'
 
 export type { Pairing } from './pairing-delivery.service.ts'
@@ -25,22 +24,91 @@ export interface NewPairing {
 
 const KEPT_MS = 24 * 60 * 60 * 1000
 
-/**
- * Pairing sessions: an operator makes a code that lives five minutes, a device enters it once, and gets its key and the
- * model. The deployment has the pairing's own id, so that there can be only one, and a crash in between is made good.
- */
-export const createPairingsService = (parts: {
+interface Claim {
+  readonly code: string
+  readonly deviceId: string | undefined
+  readonly platform: Platform
+  readonly deviceName: string | undefined
+}
+
+interface Parts {
   readonly database: Database
   readonly store: PairingsStore
   readonly devices: Pick<DevicesService, 'register' | 'owner'>
   readonly deployments: Pick<DeploymentsService, 'execute' | 'resolve' | 'get' | 'targets'>
   readonly now: () => Date
   readonly newId: () => string
-}) => {
+}
+
+/** Who may take a code, and as which device. */
+const createClaims = ({ devices, now }: Parts) => {
+  /** The device that takes the code: the one whose key was sent, else one that is registered now. */
+  const admit = async (caller: Caller | null, pairing: StoredPairing, claim: Claim) => {
+    const known = await ownDevice(caller, pairing, claim)
+    if (known !== null) return { deviceId: known.deviceId, apiKey: null }
+    const { device, token } = await devices.register(onBehalfOf(pairing), {
+      // What pairs is there to run models; a program that trains says so in its heartbeats.
+      trains: false,
+      deviceId: claim.deviceId ?? '',
+      platform: claim.platform,
+      capabilities: claim.deviceName === undefined ? {} : { device_name: claim.deviceName },
+      orgId: pairing.orgId ?? undefined,
+    })
+    return { deviceId: device.deviceId, apiKey: token }
+  }
+
+  const ownDevice = async (
+    caller: Caller | null,
+    pairing: StoredPairing,
+    { deviceId }: Claim,
+  ): Promise<StoredDevice | null> => {
+    if (caller === null || caller.deviceId === null) {
+      if (deviceId !== undefined) return null
+      throw badRequest("device_id is required, unless the device's own key is sent.")
+    }
+    const device = await devices.owner(caller)
+    if (deviceId !== undefined && deviceId !== device.deviceId) return null
+    if (pairing.orgId !== null && device.orgId !== pairing.orgId) {
+      throw forbidden('This device belongs to another organization than the code.')
+    }
+    return device
+  }
+
+  const requireOpen = (pairing: StoredPairing | null): StoredPairing => {
+    if (pairing === null) {
+      throw new ServiceError('not_found', 'This pairing code is unknown. Check it, or create a new one.')
+    }
+    const { status } = pairingAt(pairing, null, now())
+    if (status === 'waiting') return pairing
+    throw conflict(
+      status === 'expired'
+        ? 'This pairing code has expired: codes are valid for 5 minutes. Create a new one.'
+        : 'This pairing code has been used: each code pairs one device. Create a new one.',
+    )
+  }
+
+  /** Why a code cannot be taken that was open a moment ago. */
+  const refusalOf = (pairing: StoredPairing | null): Error => {
+    try {
+      requireOpen(pairing)
+    } catch (error) {
+      return error as Error
+    }
+    return conflict('This pairing code is being used by another request. Try again.')
+  }
+
+  return { admit, ownDevice, requireOpen, refusalOf }
+}
+
+/**
+ * Pairing sessions: an operator makes a code that lives five minutes, a device enters it once, and gets its key and the
+ * model. The deployment has the pairing's own id, so that there can be only one, and a crash in between is made good.
+ */
+export const createPairingsService = (parts: Parts) => {
   const { database, store, deployments, now, newId } = parts
 
   const { deploy, withState } = createPairingDelivery(parts)
-  const { admit, ownDevice, requireOpen, refusalOf } = createPairingClaims(parts)
+  const { admit, ownDevice, requireOpen, refusalOf } = createClaims(parts)
 
   return {
     /** A new session and its code, which is told here and nowhere else. */

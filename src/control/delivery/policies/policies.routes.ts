@@ -3,7 +3,8 @@ import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
-import { DecisionList, ModelParams, PageQuery, Policy, PolicyBody, PolicyList } from './policies.schema.ts'
+import { PageQuery } from '../assignments/plans.schema.ts'
+import { DecisionList, ModelParams, Policy, PolicyBody, PolicyList } from './policies.schema.ts'
 import type { PoliciesService, StoredDecision, StoredPolicy } from './policies.service.ts'
 
 export const policiesRoutes = (app: App, policies: PoliciesService, models: ModelsService): void => {

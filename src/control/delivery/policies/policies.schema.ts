@@ -1,15 +1,5 @@
 import { Type } from 'typebox'
-import {
-  Body,
-  Count,
-  Envelope,
-  Nullable,
-  OneOf,
-  Page,
-  Part,
-  Timestamp,
-  Uuid,
-} from '../../../platform/http/wire.schema.ts'
+import { Body, Count, Envelope, Nullable, OneOf, Part, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
 import { ModelParams } from '../../catalog/models/models.schema.ts'
 import { examples } from '../delivery.examples.ts'
 
@@ -82,8 +72,6 @@ export const PolicyList = Body('PolicyList', 'The policies of all models', examp
     Part('ListedPolicy', 'A policy in a list', { ...policyFields, model_name: Nullable(Type.String()) }),
   ),
 })
-
-export const PageQuery = Type.Object(Page({ max: 1000, default: 100 }))
 
 const Side = Part('PolicySample', 'What devices with one version measured', {
   devices: Count,

@@ -13,6 +13,7 @@ import {
   Uuid,
 } from '../../../platform/http/wire.schema.ts'
 import { ModelParams } from '../../catalog/models/models.schema.ts'
+import { historyFields } from '../assignments/plans.schema.ts'
 import { examples } from '../delivery.examples.ts'
 
 const Percentage = Type.Integer({ minimum: 0, maximum: 100 })
@@ -128,11 +129,7 @@ export { ModelParams }
 
 const RolloutId = Parameter('RolloutId', Type.String({ description: 'Id of a rollout' }))
 export const RolloutParams = Type.Object({ ...ModelParams.properties, rollout_id: RolloutId })
-export const PageQuery = Type.Object(Page({ max: 1000, default: 100 }))
 
-export const ReasonBody = Body('Reason', 'A reason, stored in the history', examples.reason, {
-  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000, description: 'For people' })),
-})
 export const PercentageBody = Body('RolloutPercentage', 'The percentage of devices to reach', examples.percentage, {
   percentage: Type.Integer({ minimum: 0, maximum: 100, description: 'Above the target, it becomes the target' }),
 })
@@ -142,19 +139,12 @@ export const Deleted = Body('DeletedRollout', 'A deleted rollout', examples.dele
   deleted: Type.Boolean(),
 })
 
-export const RolloutHistory = Body('RolloutHistory', 'A page of the events of a rollout', examples.rolloutHistory, {
-  events: Type.Array(
-    Part('DeliveryEvent', 'Something that happened to a delivery', {
-      at: Timestamp,
-      event: Type.String(),
-      status: Type.String({ description: 'After the event' }),
-      percentage: Nullable(Type.Integer()),
-      reason: Nullable(Type.String()),
-      actor: Nullable(Type.String({ description: 'The id of the key that requested it; null: the service itself' })),
-    }),
-  ),
-  ...Envelope,
-})
+export const RolloutHistory = Body(
+  'RolloutHistory',
+  'A page of the events of a rollout',
+  examples.rolloutHistory,
+  historyFields,
+)
 
 export const AffectedDevices = Body('RolloutDeviceList', "A page of a rollout's devices", examples.rolloutDeviceList, {
   devices: Type.Array(

@@ -11,8 +11,7 @@ import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { AssignmentsService } from '../assignments/assignments.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
-import { createRolloutApprovals } from './rollout-approvals.service.ts'
-import { createRolloutLaunches } from './rollout-launches.service.ts'
+import { createRolloutApprovals, createRolloutLaunches } from './rollout-launches.service.ts'
 import { auditedOf, type Change, createRolloutMoves } from './rollout-moves.service.ts'
 import type { RolloutsStore, StoredRollout } from './rollouts.store.ts'
 
@@ -63,7 +62,7 @@ export const createRolloutsService = (parts: {
     tick,
     reported,
     get,
-    ...createRolloutLaunches({ ...parts, move, waits }),
+    ...createRolloutLaunches({ ...parts, move }, waits),
 
     /** The same for its end. Null when it is gone, or the event has no place in its status any more. */
     async end(tx: Executor, bump: Bump, id: string, event: 'reach' | 'rollback', reason: string) {

@@ -4,7 +4,8 @@ import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { optionalBody } from '../../../platform/http/validation.ts'
 import type { Static } from '../../../platform/http/wire.schema.ts'
-import { PercentageBody, ReasonBody, Rollout, RolloutParams } from './rollouts.schema.ts'
+import { PageQuery, presentHistory, ReasonBody } from '../assignments/plans.schema.ts'
+import { AffectedDevices, PercentageBody, Rollout, RolloutHistory, RolloutParams } from './rollouts.schema.ts'
 import type { RolloutDetail, RolloutsService } from './rollouts.service.ts'
 
 const SUMMARIES = {
@@ -71,6 +72,64 @@ export const actionRoutes = (
       const { model_id, rollout_id } = request.params
       const { percentage } = request.body
       return present(await rollouts.steer(callerOf(request), model_id, rollout_id, 'set_percentage', { percentage }))
+    },
+  )
+}
+
+/** What has come of a rollout: everything that happened to it, and the devices that it reached. */
+export const historyRoutes = (app: App, rollouts: RolloutsService): void => {
+  app.get(
+    '/api/v1/models/:model_id/rollouts/:rollout_id/history',
+    {
+      schema: {
+        operationId: 'getRolloutHistory',
+        summary: 'List the events of a rollout',
+        description: 'All events of a rollout, oldest first.',
+        'x-extension': true,
+        params: RolloutParams,
+        querystring: PageQuery,
+        response: { 200: RolloutHistory },
+      },
+      config: { access: 'models:read', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { model_id, rollout_id } = request.params
+      const found = await rollouts.history(callerOf(request), model_id, rollout_id, request.query)
+      return presentHistory(found, request.query)
+    },
+  )
+
+  app.get(
+    '/api/v1/models/:model_id/rollouts/:rollout_id/devices',
+    {
+      schema: {
+        operationId: 'listRolloutDevices',
+        summary: 'List the devices of a rollout',
+        description: 'The devices that the rollout includes or included, with their reports.',
+        'x-extension': true,
+        params: RolloutParams,
+        querystring: PageQuery,
+        response: { 200: AffectedDevices },
+      },
+      config: { access: 'devices:read', errors: ['not_found'] } satisfies RouteConfig,
+    },
+    async (request) => {
+      const { model_id, rollout_id } = request.params
+      const { limit, offset } = request.query
+      const found = await rollouts.affected(callerOf(request), model_id, rollout_id, { limit, offset })
+      return {
+        devices: found.devices.map(({ deviceId, report, assigned }) => ({
+          device_id: deviceId,
+          state: report?.state ?? ('assigned' as const),
+          version: report?.version ?? null,
+          reason: report?.reason ?? null,
+          reported_at: report?.reportedAt.toISOString() ?? null,
+          current: assigned,
+        })),
+        total: found.total,
+        limit,
+        offset,
+      }
     },
   )
 }

@@ -1,0 +1,32 @@
+import { Type } from 'typebox'
+import { Body, Envelope, Nullable, Page, Part, Timestamp } from '../../../platform/http/wire.schema.ts'
+import { examples } from '../delivery.examples.ts'
+import type { PlanEvent } from './delivery-plans.service.ts'
+
+// What rollouts, deployments and experiments have in common on the wire.
+
+export const PageQuery = Type.Object(Page({ max: 1000, default: 100 }))
+
+export const ReasonBody = Body('Reason', 'A reason, stored in the history', examples.reason, {
+  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000, description: 'For people' })),
+})
+
+/** The fields of a page of a plan's events. */
+export const historyFields = {
+  events: Type.Array(
+    Part('DeliveryEvent', 'Something that happened to a delivery', {
+      at: Timestamp,
+      event: Type.String(),
+      status: Type.String({ description: 'After the event' }),
+      percentage: Nullable(Type.Integer()),
+      reason: Nullable(Type.String()),
+      actor: Nullable(Type.String({ description: 'The id of the key that requested it; null: the service itself' })),
+    }),
+  ),
+  ...Envelope,
+}
+
+export const presentHistory = (
+  { events, total }: { readonly events: readonly PlanEvent[]; readonly total: number },
+  { limit, offset }: { readonly limit: number; readonly offset: number },
+) => ({ events: events.map((event) => ({ ...event, at: event.at.toISOString() })), total, limit, offset })

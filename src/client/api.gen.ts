@@ -20,7 +20,7 @@ export interface paths {
         };
         /**
          * Download the audit log
-         * @description All entries that fit, oldest first, as JSON lines or CSV.
+         * @description All matching entries, oldest first, as JSON lines or CSV.
          */
         get: operations["exportAudit"];
     };
@@ -28,8 +28,8 @@ export interface paths {
         parameters: {
         };
         /**
-         * Get the signed ends of the audit chains
-         * @description Keep them elsewhere: by them a log that was cut is recognized.
+         * Get the signed heads of the audit chains
+         * @description Store them outside the service: they reveal whether the log was truncated.
          */
         get: operations["getAuditHeads"];
     };
@@ -38,7 +38,7 @@ export interface paths {
         };
         /**
          * Verify the audit chains
-         * @description Recompute every hash, compare signed heads that were kept, and name the first entry that does not fit.
+         * @description Recompute every hash, compare saved signed heads, and report the first invalid entry.
          */
         post: operations["verifyAudit"];
     };
@@ -47,7 +47,7 @@ export interface paths {
         };
         /**
          * List keys
-         * @description List keys, newest first. Without the scope admin, a person's own.
+         * @description List keys, newest first. Without the admin scope: only the person's own keys.
          */
         get: operations["listKeys"];
         /**
@@ -61,7 +61,7 @@ export interface paths {
         };
         /**
          * Get the key of this request
-         * @description The key that was sent with this request, and its scopes.
+         * @description The key of this request and its scopes.
          */
         get: operations["getOwnKey"];
     };
@@ -70,7 +70,7 @@ export interface paths {
         };
         /**
          * Revoke a key and the keys it approved
-         * @description Needs the scope admin, but for the key of the request, and the personal keys of a person.
+         * @description Requires the admin scope, except for the key of the request and a person's own keys.
          */
         delete: operations["revokeKey"];
     };
@@ -78,8 +78,8 @@ export interface paths {
         parameters: {
         };
         /**
-         * Replace a key, with an overlap
-         * @description A new key of the same name, scopes, organization and length. The old one, and the logins that it approved, end after the overlap. The new key ends with the key of the request at the latest. Needs the scope admin, but for the key of the request; a person's key is rotated by them only.
+         * Rotate a key with an overlap
+         * @description Creates a key with the same name, scopes, organization and lifetime. The old key, and the sign-ins that it approved, expire after the overlap. The new key expires no later than the key of the request. Requires the admin scope, except for the key of the request; a person's key can be rotated only by that person.
          */
         post: operations["rotateKey"];
     };
@@ -88,7 +88,7 @@ export interface paths {
         };
         /**
          * Create an organization
-         * @description Create an organization. Keys and devices can then be bound to it. Without region, that of the installation.
+         * @description Create an organization, to which keys and devices can then be bound. `region` defaults to the installation's.
          */
         post: operations["createOrg"];
     };
@@ -103,12 +103,12 @@ export interface paths {
         };
         /**
          * Get the rules of an organization
-         * @description With what is less strict than its compliance preset. A preset is no certificate.
+         * @description Includes the rules that are less strict than the compliance preset. A preset is not a certification.
          */
         get: operations["getOrgSettings"];
         /**
          * Change the rules of an organization
-         * @description They hold at once; what is less strict than the compliance preset is shown as a violation. Two are refused below the preset, audit_retention_days and require_approval; making them less strict where require_approval holds waits for a second admin.
+         * @description Takes effect at once. A rule that is less strict than the compliance preset is reported as a violation; for audit_retention_days and require_approval it is rejected. Where require_approval is on, relaxing these two requires approval by a second admin.
          */
         patch: operations["setOrgSettings"];
     };
@@ -117,7 +117,7 @@ export interface paths {
         };
         /**
          * List requests for approval
-         * @description What waits for a second admin, and what was decided; newest first.
+         * @description Pending and decided requests, newest first.
          */
         get: operations["listApprovals"];
     };
@@ -132,7 +132,7 @@ export interface paths {
         };
         /**
          * Approve a request and carry it out
-         * @description By another admin in person than whoever requested it. It is done as it was requested, or, where what it changes is not any more what it was, not at all: then the answer is 409 and the request has failed.
+         * @description Requires a signed-in admin other than the requester. The action runs exactly as requested. If its target has changed in the meantime, nothing happens: the response is 409 and the request fails.
          */
         post: operations["approveRequest"];
     };
@@ -147,7 +147,7 @@ export interface paths {
         };
         /**
          * Cancel a request for approval
-         * @description By whoever made it, or an admin.
+         * @description Allowed to the requester and to admins.
          */
         post: operations["cancelRequest"];
     };
@@ -156,12 +156,12 @@ export interface paths {
         };
         /**
          * List the people of an organization
-         * @description Members in the order in which they came, then those who are invited.
+         * @description Members in the order in which they joined, then open invitations.
          */
         get: operations["listTeam"];
         /**
          * Invite a person to an organization
-         * @description The link works once, for 7 days. It is mailed where SERVICE_SMTP_URL is set. Inviting the same address again replaces the invitation.
+         * @description The link works once, within 7 days, and is sent by email if SERVICE_SMTP_URL is set. Inviting the same address again replaces the invitation.
          */
         post: operations["inviteMember"];
     };
@@ -170,7 +170,7 @@ export interface paths {
         };
         /**
          * Remove a member, or revoke an invitation
-         * @description Their sessions and their own keys end with them. The last admin cannot be removed.
+         * @description Ends the member's sessions and personal keys. The last admin cannot be removed.
          */
         delete: operations["removeMember"];
         /** Change the role of a member */
@@ -181,7 +181,7 @@ export interface paths {
         };
         /**
          * Erase a name from the audit log
-         * @description Of a removed person, a key, a device or another object: its name, the addresses that it acted from, and of a person the account's address and name. The entries stay with their ids, and the chain still fits.
+         * @description Erases the name of a removed person, key, device or other object, the addresses that it acted from and, for a person, the email address. The entries keep their ids, and the chain stays valid.
          */
         delete: operations["eraseAuditName"];
     };
@@ -192,7 +192,7 @@ export interface paths {
         get: operations["getSignInPolicy"];
         /**
          * Change the sign-in rules of an organization
-         * @description They hold at once, for open sessions too.
+         * @description Takes effect at once, also for open sessions.
          */
         patch: operations["setSignInPolicy"];
     };
@@ -207,7 +207,7 @@ export interface paths {
         };
         /**
          * Accept an invitation
-         * @description Makes the account. Then sign in with the email address and the password.
+         * @description Creates the account; then sign in with the email address and password.
          */
         post: operations["acceptInvitation"];
     };
@@ -216,12 +216,12 @@ export interface paths {
         };
         /**
          * Get the session of this browser
-         * @description Who is signed in, and the settings that the dashboard needs to start.
+         * @description The signed-in person or key, and the settings that the dashboard needs.
          */
         get: operations["getSession"];
         /**
          * Sign in a browser
-         * @description By an API key, the code of a link, or email and password. Sets an HttpOnly cookie that is accepted only from pages of this service. Answers 200 where a second factor is due: nothing is signed in before.
+         * @description Takes an API key, the code of a link, or an email address and password. Sets an HttpOnly cookie that is accepted only from pages of this service. Responds with 200 when a second factor is still required: nobody is signed in until then.
          */
         post: operations["openSession"];
         /** Sign out this browser */
@@ -231,8 +231,8 @@ export interface paths {
         parameters: {
         };
         /**
-         * Make a link that signs in a browser
-         * @description Its session stands for the key of this request. It works once and within a minute.
+         * Create a link that signs in a browser
+         * @description The session acts with the key of this request. The link works once, within a minute.
          */
         post: operations["createSignInLink"];
     };
@@ -240,15 +240,15 @@ export interface paths {
         parameters: {
         };
         /**
-         * List sessions of browsers
-         * @description Sessions that have not ended, newest first.
+         * List browser sessions
+         * @description Open sessions, newest first.
          */
         get: operations["listSessions"];
     };
     "/api/v1/sessions/{session_id}": {
         parameters: {
         };
-        /** End a session of a browser */
+        /** End a browser session */
         delete: operations["revokeSession"];
     };
     "/api/v1/account": {
@@ -262,7 +262,7 @@ export interface paths {
         };
         /**
          * Change your password
-         * @description Your other sessions end; this one goes on under another token. Personal keys stay unless revoke_keys is true.
+         * @description Ends your other sessions; this session gets a new token. Your personal keys stay valid unless revoke_keys is true.
          */
         put: operations["changePassword"];
     };
@@ -283,7 +283,7 @@ export interface paths {
         };
         /**
          * Begin to set up an authenticator app
-         * @description It counts once POST /account/totp/confirm has had a code of it.
+         * @description Takes effect after POST /account/totp/confirm receives a code from the app.
          */
         post: operations["beginTotp"];
         /** Remove your authenticator app */
@@ -294,7 +294,7 @@ export interface paths {
         };
         /**
          * Finish setting up an authenticator app
-         * @description Your other sessions end; this one goes on under another token, as one of two factors.
+         * @description Ends your other sessions. This session gets a new token and counts as two-factor.
          */
         post: operations["confirmTotp"];
     };
@@ -303,7 +303,7 @@ export interface paths {
         };
         /**
          * Make new recovery codes
-         * @description The former ones work no more.
+         * @description The previous codes stop working.
          */
         post: operations["renewRecoveryCodes"];
     };
@@ -323,7 +323,7 @@ export interface paths {
         get: operations["listPasskeys"];
         /**
          * Add a passkey
-         * @description Your other sessions end; this one goes on under another token, as one of two factors.
+         * @description Ends your other sessions. This session gets a new token and counts as two-factor.
          */
         post: operations["addPasskey"];
     };
@@ -332,7 +332,7 @@ export interface paths {
         };
         /**
          * Begin to add a passkey
-         * @description Options of navigator.credentials.create() for this browser: 5 minutes, one attempt.
+         * @description Options for navigator.credentials.create() in this browser, valid for one attempt within 5 minutes.
          */
         post: operations["beginPasskey"];
     };
@@ -348,8 +348,8 @@ export interface paths {
         parameters: {
         };
         /**
-         * Begin to sign in, or to confirm, by a passkey
-         * @description Options of navigator.credentials.get() for this browser: 5 minutes, one attempt.
+         * Begin a passkey sign-in or confirmation
+         * @description Options for navigator.credentials.get() in this browser, valid for one attempt within 5 minutes.
          */
         post: operations["beginPasskeySignIn"];
     };
@@ -357,8 +357,8 @@ export interface paths {
         parameters: {
         };
         /**
-         * Sign in by a passkey
-         * @description It counts as two factors: the device has verified its user.
+         * Sign in with a passkey
+         * @description Counts as two factors, because the device verifies its user.
          */
         post: operations["finishPasskeySignIn"];
     };
@@ -367,7 +367,7 @@ export interface paths {
         };
         /**
          * Finish a sign-in with a second factor
-         * @description For the browser whose sign-in waits for it: 5 minutes, 5 attempts. No code works twice.
+         * @description For the browser that is waiting for its second factor: 5 attempts within 5 minutes. Each code works once.
          */
         post: operations["showSecondFactor"];
     };
@@ -375,8 +375,8 @@ export interface paths {
         parameters: {
         };
         /**
-         * Confirm who is signed in
-         * @description By password or passkey. Asked for after a while without use, and before factors are changed. The session goes on under another token.
+         * Confirm your identity
+         * @description Takes a password or a passkey. Required after a period of inactivity and before sign-in factors are changed. The session gets a new token.
          */
         post: operations["confirmSession"];
     };
@@ -384,8 +384,8 @@ export interface paths {
         parameters: {
         };
         /**
-         * Begin to sign in by the identity provider
-         * @description Answers where to send the browser. Who is signed in has to show again there who they are. The provider sends the browser back to /sign-in/callback, whose page sends what was appended to it to /session/oidc/callback.
+         * Begin a sign-in with the identity provider
+         * @description Returns the address to send the browser to. A user who is already signed in must authenticate again there. The provider redirects the browser to /sign-in/callback, which passes the query string on to POST /session/oidc/callback.
          */
         post: operations["beginProviderSignIn"];
     };
@@ -393,8 +393,8 @@ export interface paths {
         parameters: {
         };
         /**
-         * Finish a sign-in by the identity provider
-         * @description In the browser that began it, within 5 minutes, once. Answers 200 where a second factor is due: nothing is signed in before.
+         * Finish a sign-in with the identity provider
+         * @description Works once, within 5 minutes, in the browser that began the sign-in. Responds with 200 when a second factor is still required: nobody is signed in until then.
          */
         post: operations["finishProviderSignIn"];
     };
@@ -403,7 +403,7 @@ export interface paths {
         };
         /**
          * Approve a command-line sign-in
-         * @description Approve a browser login of the command line.
+         * @description Approve a sign-in that the command line started in the browser.
          */
         post: operations["authorizeLogin"];
     };
@@ -418,7 +418,7 @@ export interface paths {
         };
         /**
          * Start a sign-in without a browser
-         * @description Device authorization (RFC 8628): a person approves by the user code, in any browser.
+         * @description Device authorization (RFC 8628): a person approves the user code in any browser.
          */
         post: operations["startDeviceLogin"];
     };
@@ -427,7 +427,7 @@ export interface paths {
         };
         /**
          * Exchange an approved device code for a key
-         * @description Until it is approved, the error is authorization_pending, slow_down (5 s more between requests), expired_token or access_denied, each with status 400.
+         * @description Until the code is approved, the response is 400 with the error authorization_pending, slow_down (wait 5 s longer between requests), expired_token or access_denied.
          */
         post: operations["exchangeDeviceCode"];
     };
@@ -442,7 +442,7 @@ export interface paths {
         };
         /**
          * Approve or deny a sign-in by its code
-         * @description Its key holds what the approver holds: of a person, a personal key that ends after 90 days.
+         * @description The key gets the approver's permissions. A person's approval creates a personal key that expires after 90 days.
          */
         post: operations["decideDeviceLogin"];
     };
@@ -453,7 +453,7 @@ export interface paths {
         get: operations["listBenchmarks"];
         /**
          * Share an anonymous benchmark result
-         * @description Share the measured speed of a model on a machine. It is stored without the name of the organization.
+         * @description Share the measured speed of a model on a machine. Stored without the name of the organization.
          */
         post: operations["shareBenchmark"];
     };
@@ -462,7 +462,7 @@ export interface paths {
         };
         /**
          * List damaged files
-         * @description Stored files that are not what they were when they were hashed again in the background; a bound key sees those of its organization's versions.
+         * @description Stored files whose hash no longer matches. The service rehashes all files in the background. A bound key sees the files of its organization's versions.
          */
         get: operations["listDamagedFiles"];
     };
@@ -480,12 +480,12 @@ export interface paths {
         };
         /**
          * Move an alias to a version
-         * @description Point an alias to a version, from the next request on. What was resolved before does not change: a rollout of `production` continues with the version that it was created for. Where the organization requires approvals, the answer is 202, and the alias moves when another admin approves it.
+         * @description Point an alias to a version, effective from the next request. Anything already resolved does not change: a rollout of `production` continues with the version that it was created for. If the organization requires approval, the response is 202, and the alias moves when another admin approves.
          */
         put: operations["setAlias"];
         /**
          * Delete an alias
-         * @description The version and the history of the alias stay.
+         * @description Keeps the version and the history of the alias.
          */
         delete: operations["deleteAlias"];
     };
@@ -493,7 +493,7 @@ export interface paths {
         parameters: {
         };
         /**
-         * List the moves of aliases
+         * List a model's alias history
          * @description Who moved a model's aliases, when, and from which version to which; newest first.
          */
         get: operations["listAliasMoves"];
@@ -511,13 +511,13 @@ export interface paths {
         parameters: {
         };
         /**
-         * Get the number of bytes received of an upload
-         * @description The number of bytes received; 0 if there are none. They are kept for 24 h after the last part.
+         * Get the progress of an upload
+         * @description The number of bytes received so far, which may be 0. An unfinished upload is kept for 24 hours after its last part.
          */
         head: operations["getUploadOffset"];
         /**
          * Append to an upload
-         * @description Send the rest of a file, or a part of it. uploadVersion then creates a version from it, by its sha256.
+         * @description Send the rest of a file, or part of it. uploadVersion then creates a version from the finished upload by its SHA-256.
          */
         patch: operations["appendToUpload"];
     };
@@ -555,7 +555,7 @@ export interface paths {
         };
         /**
          * Download a version's file
-         * @description The file of a version; supports Range, If-None-Match and HEAD. Another format than the uploaded one is converted when it is first requested: the response is 404 with Retry-After until it is ready, and 404 without where it cannot be.
+         * @description The file of a version; supports Range, If-None-Match and HEAD. The first request for another format than the uploaded one starts a conversion: the response is 404 with Retry-After until the file is ready, and 404 without Retry-After if the model cannot be converted.
          */
         get: operations["downloadVersion"];
     };
@@ -578,7 +578,7 @@ export interface paths {
         };
         /**
          * Get a federation
-         * @description One federation; its members and those invited may see it.
+         * @description Visible to members and to invited organizations.
          */
         get: operations["getFederation"];
     };
@@ -605,7 +605,7 @@ export interface paths {
         };
         /**
          * List members with their contributions
-         * @description Members, with the contributions of their devices to completed rounds.
+         * @description Members with what their devices contributed to completed rounds.
          */
         get: operations["listFederationMembers"];
     };
@@ -678,8 +678,8 @@ export interface paths {
         parameters: {
         };
         /**
-         * Get the least noise that fits an epsilon
-         * @description The lowest noise multiplier with which this many rounds fit within an epsilon.
+         * Get the noise multiplier for an epsilon
+         * @description The lowest noise multiplier with which this number of rounds stays within an epsilon.
          */
         get: operations["findNoise"];
     };
@@ -1487,7 +1487,7 @@ export interface paths {
         };
         /**
          * Chat with a model of the inference server
-         * @description As in the OpenAI API; with `stream` by server-sent events. The `X-Service-…` headers are those of the server; its trailers follow the stream as an event `trailers`.
+         * @description As in the OpenAI API; with `stream`, the response is server-sent events. The `X-Service-…` headers come from the inference server; its trailers follow the stream as an event `trailers`.
          */
         post: operations["createChatCompletion"];
     };
@@ -1505,7 +1505,7 @@ export interface paths {
         };
         /**
          * Check health
-         * @description Whether the service answers.
+         * @description Responds with 200 while the service is running.
          */
         get: operations["getHealth"];
     };
@@ -1522,8 +1522,8 @@ export interface paths {
         parameters: {
         };
         /**
-         * Follow what changes
-         * @description Stream server-sent events of the key's organization until the client closes, for at most 15 minutes. Reconnect with Last-Event-ID to any process. 204: the key has too many open streams; poll instead.
+         * Stream events
+         * @description Stream the organization's events as server-sent events until the client disconnects, for at most 15 minutes. To continue, reconnect to any process with Last-Event-ID. 204: the key has too many open streams; poll instead.
          */
         get: operations["streamEvents"];
     };
@@ -1534,7 +1534,7 @@ export interface paths {
         get: operations["listIntegrations"];
         /**
          * Create an integration
-         * @description Send events (logs), figures (metrics) or training of the organization to a receiver, from now on.
+         * @description Send the organization's events (logs), metrics, or training runs to a receiver, starting now.
          */
         post: operations["createIntegration"];
     };
@@ -1545,7 +1545,7 @@ export interface paths {
         get: operations["getIntegration"];
         /**
          * Delete an integration
-         * @description Events that wait for it and its dead letters are deleted, too.
+         * @description Also deletes its queued events and dead letters.
          */
         delete: operations["deleteIntegration"];
     };
@@ -1554,7 +1554,7 @@ export interface paths {
         };
         /**
          * Pause an integration
-         * @description Events of the last 24 hours wait for an integration that is paused.
+         * @description Events are kept for up to 24 hours while an integration is paused.
          */
         post: operations["pauseIntegration"];
     };
@@ -1563,7 +1563,7 @@ export interface paths {
         };
         /**
          * Resume an integration
-         * @description Events of the last 24 hours wait for an integration that is paused.
+         * @description Events are kept for up to 24 hours while an integration is paused.
          */
         post: operations["resumeIntegration"];
     };
@@ -1572,7 +1572,7 @@ export interface paths {
         };
         /**
          * Send a sample to an integration
-         * @description The response is the receiver's, within 10 seconds.
+         * @description Returns the receiver's response, or an error after 10 seconds.
          */
         post: operations["testIntegration"];
     };
@@ -1581,7 +1581,7 @@ export interface paths {
         };
         /**
          * List the dead letters of an integration
-         * @description Events that the receiver refused for good, oldest first, at most 1000.
+         * @description Events that the receiver rejected permanently, oldest first, at most 1,000.
          */
         get: operations["listDeadLetters"];
     };
@@ -1590,7 +1590,7 @@ export interface paths {
         };
         /**
          * Send dead letters again
-         * @description At most 100 of them, oldest first, until one is refused again.
+         * @description Up to 100 of them, oldest first, until one is rejected again.
          */
         post: operations["replayDeadLetters"];
     };
@@ -1599,12 +1599,12 @@ export interface paths {
         };
         /**
          * List backups
-         * @description The 100 latest, whatever became of them. It needs a key that belongs to no organization.
+         * @description The 100 most recent backups in every state. Requires a key that is not bound to an organization.
          */
         get: operations["listBackups"];
         /**
          * Start a backup
-         * @description Copies the database, the keys and the stored files that the target does not have yet, while the service goes on. It needs a key that belongs to no organization.
+         * @description Copies the database, the keys, and the stored files that the target does not have yet, while the service keeps running. Requires a key that is not bound to an organization.
          */
         post: operations["createBackup"];
     };
@@ -1613,7 +1613,7 @@ export interface paths {
         };
         /**
          * Get a backup
-         * @description It needs a key that belongs to no organization.
+         * @description Requires a key that is not bound to an organization.
          */
         get: operations["getBackup"];
     };
@@ -1667,15 +1667,15 @@ export interface components {
             name: string | null;
             /** @enum {string} */
             role: "admin" | "member" | "viewer";
-            /** @description Whether they have one */
+            /** @description Whether the account has a password */
             password: boolean;
-            /** @description Whether they have signed in by it */
+            /** @description Whether the account has signed in with the identity provider */
             identity_provider: boolean;
             /** @description Whether an authenticator app is set up */
             totp: boolean;
             passkeys: number;
             recovery_codes_left: number;
-            /** @description Whether these are changed only after confirming who you are: POST /session/confirm */
+            /** @description Whether changing these first requires POST /session/confirm */
             must_confirm: boolean;
         };
         /**
@@ -1753,7 +1753,7 @@ export interface components {
              */
             created_at: string;
             last_used_at: string | null;
-            /** @description Each works once, shown this once; empty where there are some already */
+            /** @description Shown only once; each code works once; empty if you already have some */
             recovery_codes: string[];
         };
         /**
@@ -1877,7 +1877,7 @@ export interface components {
             limit: number;
             offset: number;
         };
-        /** @description By the time of the heartbeat or update, and by platform. Unknown filters cause a warning */
+        /** @description By time of the heartbeat or update, and by platform; unknown filters produce a warning */
         AnalyticsFilters: {
             /** Format: date-time */
             start_time?: string;
@@ -1891,7 +1891,7 @@ export interface components {
                 end?: string;
             };
             platform?: components["schemas"]["Platform"] | components["schemas"]["Platform"][];
-            /** @description Withholds groups of fewer devices; at least 5 */
+            /** @description Groups with fewer devices are withheld; at least 5 */
             min_sample_count?: number;
         };
         /**
@@ -2103,9 +2103,9 @@ export interface components {
             id: string;
             org_id: string;
             kind: components["schemas"]["ApprovalKind"];
-            /** @description What it changes: model id/alias, deployment, rollout or organization */
+            /** @description What it changes: a model id with an alias, a deployment, a rollout or an organization */
             subject: string;
-            /** @description What would be done */
+            /** @description Details of the action */
             title: string;
             status: components["schemas"]["ApprovalStatus"];
             /** @description Id of a person or key */
@@ -2127,7 +2127,7 @@ export interface components {
             reason: string | null;
         };
         /**
-         * @description What is done when it is approved
+         * @description The action that approval carries out
          * @enum {string}
          */
         ApprovalKind: "alias_move" | "deployment" | "rollout_start" | "settings_change";
@@ -2160,7 +2160,7 @@ export interface components {
             next: string | null;
         };
         /**
-         * @description failed: it was approved, but what it changes was not any more what it was
+         * @description failed: approved, but its target had changed in the meantime
          * @enum {string}
          */
         ApprovalStatus: "pending" | "approved" | "rejected" | "cancelled" | "expired" | "failed";
@@ -2210,7 +2210,7 @@ export interface components {
             assignments: components["schemas"]["Assignment"][];
         };
         /**
-         * @description Who acts; anonymous: no valid key
+         * @description Kind of actor; anonymous: the request had no valid key
          * @enum {string}
          */
         AuditActorKind: "person" | "key" | "device" | "session" | "anonymous";
@@ -2220,10 +2220,10 @@ export interface components {
             valid: boolean;
             entries: number;
             first_seq: number;
-            /** @description The last entry that fits */
+            /** @description The last valid entry */
             last_seq: number;
             last_hash: string;
-            /** @description Signed heads that were compared */
+            /** @description Number of signed heads compared */
             heads: number;
             fault_seq: number | null;
             fault: string | null;
@@ -2260,7 +2260,7 @@ export interface components {
          *     }
          */
         AuditEntry: {
-            /** @description For pages; `seq` counts the entries of one organization */
+            /** @description Used for paging; `seq` numbers the entries within an organization */
             id: number;
             org_id: string | null;
             seq: number;
@@ -2284,7 +2284,7 @@ export interface components {
             result: components["schemas"]["AuditResult"];
             status: number | null;
             request_id: string;
-            /** @description Hash of the entry before; empty for the first */
+            /** @description Hash of the previous entry; empty for the first entry */
             prev_hash: string;
             /** @description SHA-256, hexadecimal */
             hash: string;
@@ -2370,7 +2370,7 @@ export interface components {
             next: string | null;
         };
         /**
-         * @description refused: it was not allowed; failed: it had changed something before its error
+         * @description refused: not allowed; failed: the request changed something before it failed
          * @enum {string}
          */
         AuditResult: "ok" | "refused" | "failed";
@@ -2423,7 +2423,7 @@ export interface components {
             /** @description Its name in the target */
             name: string;
             target: string;
-            /** @description By SERVICE_BACKUP_URL, and not on request */
+            /** @description Whether it was scheduled (SERVICE_BACKUP_HOURS) */
             scheduled: boolean;
             /** @enum {string} */
             status: "running" | "completed" | "failed";
@@ -2522,7 +2522,7 @@ export interface components {
             first_token_ms_p90: number;
             first_token_ms_p99: number;
             tokens_per_second_p50: number;
-            /** @description reached by 90 % of the runs */
+            /** @description Reached by 90 % of the runs */
             tokens_per_second_p90: number;
             tokens_per_second_p99: number;
             total_ms_p50: number;
@@ -2594,20 +2594,20 @@ export interface components {
          */
         ChangeOrgSettings: {
             /**
-             * @description Who must sign in by two factors
+             * @description Who must use two-factor sign-in
              * @enum {string}
              */
             require_mfa?: "off" | "admins" | "all";
-            /** @description A session ends so long after it began */
+            /** @description Maximum length of a session */
             session_hours?: number;
             reauthenticate_minutes?: number | null;
             audit_retention_days?: number | null;
             key_lifetime_days?: number | null;
             update_retention_days?: number | null;
             min_group_size?: number | null;
-            /** @description Every rollout goes back by itself when its health fails */
+            /** @description Every rollout rolls back automatically when its health check fails */
             automatic_rollback?: boolean;
-            /** @description A second admin approves moves of aliases, and what reaches more than half of the devices */
+            /** @description A second admin must approve alias changes and deliveries to more than half of the devices */
             require_approval?: boolean;
         };
         /**
@@ -2625,7 +2625,7 @@ export interface components {
          *     }
          */
         Chat: {
-            /** @description One of those that the server lists */
+            /** @description A model that the server lists */
             model: string;
             messages: components["schemas"]["ChatMessage"][];
             /** @description Respond with server-sent events as the text is generated */
@@ -2779,9 +2779,9 @@ export interface components {
         ComparedPair: {
             group_a: string;
             group_b: string;
-            /** @description group_a's mean minus group_b's */
+            /** @description Mean of group_a minus mean of group_b */
             mean_difference: number;
-            /** @description Of Tukey and Kramer: adjusted for the number of pairs */
+            /** @description Tukey-Kramer: adjusted for the number of pairs */
             p_value: number;
             significant: boolean;
         };
@@ -2804,7 +2804,7 @@ export interface components {
          */
         Confirmation: {
             password?: string;
-            /** @description What the browser answers: PublicKeyCredential.toJSON() */
+            /** @description The browser's PublicKeyCredential.toJSON() */
             credential?: { [key: string]: unknown; };
         };
         /** @description A version in another format */
@@ -2856,14 +2856,14 @@ export interface components {
             endpoint: string;
             format: components["schemas"]["LogFormat"] | null;
             topics: components["schemas"]["IntegrationTopic"][] | null;
-            /** @description Without the values of secrets */
+            /** @description Secrets are masked */
             config: { [key: string]: string; };
             /** @enum {string} */
             status: "active" | "paused" | "failing";
             /** @description Events, or jobs and rounds, that wait to be delivered */
             pending: number;
             oldest_pending_at: string | null;
-            /** @description Events that the receiver refused for good */
+            /** @description Events that the receiver rejected permanently */
             dead_letters: number;
             /** @description Failed deliveries in a row */
             failures: number;
@@ -2908,7 +2908,7 @@ export interface components {
             /** Format: uuid */
             id: string;
             name: string;
-            /** @description The first characters, to recognize the key by */
+            /** @description First characters of the key, to recognize it */
             prefix: string;
             scopes: string[];
             org_id: string | null;
@@ -2927,9 +2927,9 @@ export interface components {
             created_by: string | null;
             replaces: string | null;
             replaced_by: string | null;
-            /** @description It lasts longer than the organization's key_lifetime_days; never so for keys of devices */
+            /** @description Whether it outlives the organization's key_lifetime_days; always false for keys of devices */
             exceeds_lifetime: boolean;
-            /** @description Shown this once; cannot be retrieved later */
+            /** @description Shown only once; cannot be retrieved later */
             api_key: string;
         };
         /**
@@ -3012,7 +3012,7 @@ export interface components {
          */
         DamagedFileList: {
             files: components["schemas"]["DamagedFile"][];
-            /** @description All of them */
+            /** @description Number of damaged files */
             stored_files: number;
             oldest_check_at: string | null;
         };
@@ -3717,9 +3717,9 @@ export interface components {
          *     }
          */
         DeviceLogin: {
-            /** @description What it says it is */
+            /** @description Name that the program gave */
             client_name: string;
-            /** @description The address that asked */
+            /** @description Address of the requester */
             address: string;
             /**
              * Format: date-time
@@ -3741,7 +3741,7 @@ export interface components {
          *     }
          */
         DeviceLoginDecision: {
-            /** @description As it was shown, with or without the hyphen */
+            /** @description As shown, with or without the hyphen */
             user_code: string;
             approve: boolean;
         };
@@ -3757,17 +3757,17 @@ export interface components {
          *     }
          */
         DeviceLoginStart: {
-            /** @description What the program polls with; shown to nobody */
+            /** @description The code that the program polls with; keep it secret */
             device_code: string;
-            /** @description What the person types */
+            /** @description The code that the person enters */
             user_code: string;
-            /** @description Where they type it */
+            /** @description The page on which to enter it */
             verification_uri: string;
-            /** @description The same with the code in it, for a QR code */
+            /** @description The same page with the code filled in, for a QR code */
             verification_uri_complete: string;
             /** @description Seconds */
             expires_in: number;
-            /** @description Seconds between two requests of the program */
+            /** @description Minimum seconds between the program's requests */
             interval: number;
         };
         /** @description How far a device has come with what one plan gave it */
@@ -3924,7 +3924,7 @@ export interface components {
          *     }
          */
         EmbeddingsRequest: {
-            /** @description One of those that the server lists */
+            /** @description A model that the server lists */
             model: string;
             input: string | string[];
         };
@@ -3958,7 +3958,7 @@ export interface components {
              * @enum {string}
              */
             error: "bad_request" | "authorization_pending" | "slow_down" | "expired_token" | "access_denied" | "unauthorized" | "forbidden" | "not_found" | "conflict" | "expectation_failed" | "rate_limited" | "internal_error" | "upstream_failed" | "upstream_busy" | "unavailable" | "upstream_timeout" | "insufficient_storage";
-            /** @description Text for people */
+            /** @description Human-readable message */
             message: string;
             /** @description The HTTP status */
             status_code: number;
@@ -4415,7 +4415,7 @@ export interface components {
             org_id: string;
             /** @enum {string} */
             status: "active";
-            /** @description Active members, the owner among them */
+            /** @description Active members, including the owner */
             member_count: number;
             /**
              * Format: date-time
@@ -4833,14 +4833,14 @@ export interface components {
             endpoint: string;
             format: components["schemas"]["LogFormat"] | null;
             topics: components["schemas"]["IntegrationTopic"][] | null;
-            /** @description Without the values of secrets */
+            /** @description Secrets are masked */
             config: { [key: string]: string; };
             /** @enum {string} */
             status: "active" | "paused" | "failing";
             /** @description Events, or jobs and rounds, that wait to be delivered */
             pending: number;
             oldest_pending_at: string | null;
-            /** @description Events that the receiver refused for good */
+            /** @description Events that the receiver rejected permanently */
             dead_letters: number;
             /** @description Failed deliveries in a row */
             failures: number;
@@ -4854,7 +4854,7 @@ export interface components {
             created_at: string;
         };
         /**
-         * @description What is sent
+         * @description Kind of data that is sent
          * @enum {string}
          */
         IntegrationKind: "metrics" | "logs" | "training";
@@ -4899,7 +4899,7 @@ export interface components {
          */
         IntegrationOfKind: {
             /**
-             * @description Refused where the integration is of another kind
+             * @description Rejected if the integration is of another kind
              * @enum {string}
              */
             kind?: "metrics" | "logs" | "training";
@@ -4916,7 +4916,7 @@ export interface components {
         IntegrationTest: {
             ok: boolean;
             status: number | null;
-            /** @description The first 500 characters of its answer, or why it could not be reached */
+            /** @description First 500 characters of the response, or why the receiver could not be reached */
             response: string;
             milliseconds: number;
         };
@@ -4995,7 +4995,7 @@ export interface components {
             /** Format: uuid */
             federation_id: string;
             invited: string[];
-            /** @description Already members or invited */
+            /** @description Organizations that were already members or invited */
             skipped: string[];
         };
         /**
@@ -5391,7 +5391,7 @@ export interface components {
             /** Format: uuid */
             id: string;
             name: string;
-            /** @description The first characters, to recognize the key by */
+            /** @description First characters of the key, to recognize it */
             prefix: string;
             scopes: string[];
             org_id: string | null;
@@ -5410,11 +5410,11 @@ export interface components {
             created_by: string | null;
             replaces: string | null;
             replaced_by: string | null;
-            /** @description It lasts longer than the organization's key_lifetime_days; never so for keys of devices */
+            /** @description Whether it outlives the organization's key_lifetime_days; always false for keys of devices */
             exceeds_lifetime: boolean;
         };
         /**
-         * @description Of a program, a person, or a device; a person's ends with their account
+         * @description Whether a program, a person or a device uses it; a person's key ends with their account
          * @enum {string}
          */
         KeyKind: "service" | "personal" | "device";
@@ -5456,7 +5456,7 @@ export interface components {
          *     }
          */
         KeyRotation: {
-            /** @description How long the old key still works, and the logins that it approved; 24 when absent */
+            /** @description How long the old key and the sign-ins it approved still work; default 24 */
             overlap_hours?: number;
         };
         /** @description Takes the update that is nearest to its neighbors (Blanchard et al. 2017). */
@@ -5544,9 +5544,9 @@ export interface components {
             key_id: string | null;
             person_id: string | null;
             email: string | null;
-            /** @description Whether they signed in by two factors */
+            /** @description Whether the sign-in used two factors */
             mfa: boolean;
-            /** @description The name that the browser reports */
+            /** @description User agent reported by the browser */
             browser: string;
             /**
              * Format: date-time
@@ -5563,7 +5563,7 @@ export interface components {
              * @description ISO 8601, UTC
              */
             expires_at: string;
-            /** @description Whether this request used this session */
+            /** @description Whether this is the session of the request */
             current: boolean;
         };
         /** @description A version of a model in a list */
@@ -5578,14 +5578,14 @@ export interface components {
              * @description ISO 8601, UTC
              */
             uploaded_at: string;
-            /** @description What it is or was converted to; downloadVersion serves those that are ready */
+            /** @description Conversions to other formats; downloadVersion serves those that are ready */
             formats: components["schemas"]["ConvertedFile"][];
             trained_by: components["schemas"]["VersionOrigin"] | null;
-            /** @description Names that currently stand for this version */
+            /** @description Aliases that currently point to this version */
             aliases: string[];
         };
         /**
-         * @description How events are written
+         * @description Encoding of events
          * @enum {string}
          */
         LogFormat: "json" | "syslog" | "hec" | "otlp";
@@ -5659,7 +5659,7 @@ export interface components {
             status: components["schemas"]["MemberStatus"];
             invited_at: string | null;
             joined_at: string | null;
-            /** @description Completed rounds with an update of its devices */
+            /** @description Completed rounds with an update from its devices */
             rounds_contributed: number;
             total_samples: number;
             avg_accuracy: number | null;
@@ -6013,7 +6013,7 @@ export interface components {
              */
             uploaded_at: string;
             warnings: string[];
-            /** @description What it is or was converted to; downloadVersion serves those that are ready */
+            /** @description Conversions to other formats; downloadVersion serves those that are ready */
             formats: components["schemas"]["ConvertedFile"][];
         };
         /** @description Averages the updates that are nearest to their neighbors (Blanchard et al. 2017). */
@@ -6058,10 +6058,10 @@ export interface components {
          *     }
          */
         NewBackup: {
-            /** @description The absolute path of a folder on the service's machine; SERVICE_BACKUP_URL when absent */
+            /** @description Absolute path of a folder on the service's machine, or s3://…; default SERVICE_BACKUP_URL */
             target?: string;
             /**
-             * @description Start the database on a copy, compare rows and hash all files
+             * @description Verify it: start the database from a copy, compare rows and hash all files
              * @default false
              */
             verify?: boolean;
@@ -6117,7 +6117,7 @@ export interface components {
             first_token_ms_p90: number;
             first_token_ms_p99: number;
             tokens_per_second_p50: number;
-            /** @description reached by 90 % of the runs */
+            /** @description Reached by 90 % of the runs */
             tokens_per_second_p90: number;
             tokens_per_second_p99: number;
             total_ms_p50: number;
@@ -6134,7 +6134,7 @@ export interface components {
          *     }
          */
         NewBudget: {
-            /** @description Epsilon that all rounds together may spend */
+            /** @description Total epsilon that all rounds may spend */
             total_epsilon_budget: number;
             /**
              * @description The delta at which epsilon is accounted
@@ -6241,7 +6241,7 @@ export interface components {
          *     }
          */
         NewDeviceLogin: {
-            /** @description The program and its machine, shown to who approves */
+            /** @description The program and its machine, shown to the approver */
             client_name: string;
         };
         /**
@@ -6307,7 +6307,7 @@ export interface components {
          *     }
          */
         NewFederation: {
-            /** @description Unique among those of its owner */
+            /** @description Unique among the owner's federations */
             name: string;
             /** @description The owner */
             org_id: string;
@@ -6352,12 +6352,12 @@ export interface components {
         NewIntegration: {
             kind?: components["schemas"]["IntegrationKind"];
             type: components["schemas"]["IntegrationType"];
-            /** @description The type's when absent */
+            /** @description Default: the type's */
             name?: string;
-            /** @description The receiver's address; datadog has a default */
+            /** @description Address of the receiver; optional for datadog */
             endpoint?: string;
             format?: components["schemas"]["LogFormat"];
-            /** @description What an integration of logs gets: topics of the event stream, of which all when absent, and entries of the audit log */
+            /** @description Topics of the event stream (default: all) and audit log entries that a log integration receives */
             topics?: components["schemas"]["IntegrationTopic"][];
             /** @description By type: username, password, bearer_token and headers; datadog: api_key; splunk: token; webhook: secret; elasticsearch: api_key, index; statsd: prefix; mlflow: experiment. Stored encrypted */
             config?: { [key: string]: unknown; };
@@ -6451,11 +6451,11 @@ export interface components {
         NewKey: {
             /** @description What the key is for */
             name: string;
-            /** @description All but admin when absent */
+            /** @description Default: all scopes except admin */
             scopes?: components["schemas"]["Scope"][];
-            /** @description For keys without an org_id */
+            /** @description Only for keys without an org_id */
             org_id?: string;
-            /** @description Never when absent */
+            /** @description Default: never */
             expires_in_days?: number;
         };
         /**
@@ -6474,9 +6474,9 @@ export interface components {
             framework?: components["schemas"]["Framework"];
             /** @description Such as 2.4.1 */
             framework_version?: string;
-            /** @description For people */
+            /** @description Free text */
             description?: string;
-            /** @description What others are compared with; false when absent */
+            /** @description Whether other models are compared with it; default false */
             is_baseline?: boolean;
         };
         /**
@@ -6592,7 +6592,7 @@ export interface components {
         NewPasskey: {
             /** @description What you recognize it by */
             name: string;
-            /** @description What the browser answers: PublicKeyCredential.toJSON() */
+            /** @description The browser's PublicKeyCredential.toJSON() */
             credential: { [key: string]: unknown; };
         };
         /**
@@ -6606,7 +6606,7 @@ export interface components {
             old_password: string;
             /** @description At least 12 characters */
             new_password: string;
-            /** @description Also revoke your personal keys; false when absent */
+            /** @description Also revoke your personal keys; default false */
             revoke_keys?: boolean;
         };
         /**
@@ -6764,11 +6764,11 @@ export interface components {
          */
         NewSignInPolicy: {
             /**
-             * @description Who must sign in by two factors
+             * @description Who must use two-factor sign-in
              * @enum {string}
              */
             require_mfa?: "off" | "admins" | "all";
-            /** @description A session ends so long after it began */
+            /** @description Maximum length of a session */
             session_hours?: number;
             reauthenticate_minutes?: number | null;
             /** @description For keys without an org_id */
@@ -6815,7 +6815,7 @@ export interface components {
          */
         NewTeamMember: {
             email: components["schemas"]["Email"];
-            /** @description member when absent */
+            /** @description Default: member */
             role?: components["schemas"]["Role"];
             /** @description For keys without an org_id */
             org_id?: string;
@@ -6843,17 +6843,17 @@ export interface components {
             /** Format: binary */
             file?: string;
             format?: components["schemas"]["VersionFormat"];
-            /** @description For people */
+            /** @description Free text */
             description?: string;
-            /** @description Semantic version; n.0.0 when absent */
+            /** @description Semantic version; default n.0.0 */
             version_label?: string;
-            /** @description Formats to convert it to: onnx, tflite, coreml, with commas */
+            /** @description Formats to convert it to, separated by commas: onnx, tflite, coreml */
             formats?: string;
-            /** @description Instead of file: sha256:<hex> of a finished upload */
+            /** @description sha256:<hex> of a finished upload; instead of file */
             upload?: string;
-            /** @description With upload: its Upload-Length */
+            /** @description Only with upload: its Upload-Length */
             upload_size?: number;
-            /** @description With upload: the name of the file */
+            /** @description Only with upload: the name of the file */
             file_name?: string;
         };
         /**
@@ -6887,13 +6887,13 @@ export interface components {
         OpenSession: {
             /** @description Not needed under open enrollment */
             api_key?: string;
-            /** @description Of a link from POST /session/links, instead of a key */
+            /** @description Code of a link from POST /session/links; instead of a key */
             code?: string;
-            /** @description Of a person, with the password */
+            /** @description Email address; together with the password */
             email?: string;
             /** @description Of that person */
             password?: string;
-            /** @description Needed where several organizations know the email address */
+            /** @description Required when the email address belongs to several organizations */
             org_id?: string;
         };
         /**
@@ -6946,23 +6946,23 @@ export interface components {
             org_id: string;
             compliance: components["schemas"]["Compliance"] | null;
             /**
-             * @description Who must sign in by two factors
+             * @description Who must use two-factor sign-in
              * @enum {string}
              */
             require_mfa: "off" | "admins" | "all";
-            /** @description A session ends so long after it began */
+            /** @description Maximum length of a session */
             session_hours: number;
             reauthenticate_minutes: number | null;
             audit_retention_days: number | null;
             key_lifetime_days: number | null;
             update_retention_days: number | null;
             min_group_size: number | null;
-            /** @description Every rollout goes back by itself when its health fails */
+            /** @description Every rollout rolls back automatically when its health check fails */
             automatic_rollback: boolean;
-            /** @description A second admin approves moves of aliases, and what reaches more than half of the devices */
+            /** @description A second admin must approve alias changes and deliveries to more than half of the devices */
             require_approval: boolean;
             violations: components["schemas"]["SettingViolation"][];
-            /** @description What keeps the rules from working */
+            /** @description Conflicts that keep the rules from taking effect */
             warnings: string[];
             approval_id: string | null;
         };
@@ -7166,7 +7166,7 @@ export interface components {
          *     }
          */
         PasskeySignIn: {
-            /** @description What the browser answers: PublicKeyCredential.toJSON() */
+            /** @description The browser's PublicKeyCredential.toJSON() */
             credential: { [key: string]: unknown; };
         };
         /**
@@ -7391,7 +7391,7 @@ export interface components {
         PrivacyBudget: {
             /** Format: uuid */
             federation_id: string;
-            /** @description 0 until one is set */
+            /** @description 0 until a budget is set */
             total_epsilon_budget: number;
             total_delta_budget: number;
             current_epsilon_spent: number;
@@ -7400,7 +7400,7 @@ export interface components {
             rounds_tracked: number;
             /** @description Whether the owner has set a budget; private rounds need one */
             is_set: boolean;
-            /** @description Spent, and reserved by rounds in progress */
+            /** @description Spent so far, including what rounds in progress have reserved */
             epsilon_committed: number;
             accountant: components["schemas"]["LedgerAccountant"];
         };
@@ -7419,7 +7419,7 @@ export interface components {
          *     }
          */
         PrivacyEstimate: {
-            /** @description Spent, and reserved by rounds in progress */
+            /** @description Spent so far, including what rounds in progress have reserved */
             current_epsilon: number;
             projected_epsilon: number;
             /** @description The increase of epsilon; less than the cost of the round alone, because costs are composed */
@@ -7522,7 +7522,7 @@ export interface components {
          *     }
          */
         ProviderAddress: {
-            /** @description At the identity provider */
+            /** @description Address at the identity provider */
             redirect_to: string;
         };
         /**
@@ -7532,7 +7532,7 @@ export interface components {
          *     }
          */
         ProviderAnswer: {
-            /** @description What it appended to the address of the callback, behind the question mark */
+            /** @description Query string of the callback address, without the question mark */
             query: string;
         };
         /**
@@ -7542,7 +7542,7 @@ export interface components {
          *     }
          */
         ProviderSignIn: {
-            /** @description Needed where several organizations know you */
+            /** @description Required when you belong to several organizations */
             org_id?: string;
         };
         /** @description A version that the job added to its model */
@@ -7656,7 +7656,7 @@ export interface components {
          *     }
          */
         RecoveryCodes: {
-            /** @description Each works once; empty where there are some already */
+            /** @description Each code works once; empty if you already have some */
             recovery_codes: string[];
         };
         /**
@@ -7709,7 +7709,7 @@ export interface components {
          *     }
          */
         Rejection: {
-            /** @description For whoever requested it */
+            /** @description Shown to the requester */
             reason: string;
         };
         /**
@@ -7823,7 +7823,7 @@ export interface components {
             base_round_id: string | null;
         };
         /**
-         * @description An admin may do everything, a member all but administer, a viewer only read
+         * @description admin: everything; member: everything except administration; viewer: read only
          * @enum {string}
          */
         Role: "admin" | "member" | "viewer";
@@ -8298,7 +8298,7 @@ export interface components {
         SecondFactor: {
             /** @description The 6 digits that the authenticator app shows */
             code?: string;
-            /** @description Each works once */
+            /** @description Each code works once */
             recovery_code?: string;
         };
         /** @description The service learns the sum of the updates and nothing about any single one */
@@ -8452,16 +8452,16 @@ export interface components {
         Session: {
             signed_in: boolean;
             /**
-             * @description open: a session needs no key
+             * @description open: no key is required
              * @enum {string}
              */
             enrollment: "open" | "token";
-            /** @description Of the service */
+            /** @description Version of the service */
             version: string;
             key_name: string | null;
             org_id: string | null;
             scopes: string[];
-            /** @description Whether the service knows an inference server: SERVICE_INFERENCE_URL */
+            /** @description Whether an inference server is configured (SERVICE_INFERENCE_URL) */
             inference: boolean;
             identity_provider: string | null;
             person: components["schemas"]["SignedInPerson"] | null;
@@ -8572,7 +8572,7 @@ export interface components {
          *     }
          */
         SignInLink: {
-            /** @description Behind the address of the dashboard; the code is in the fragment, which is not sent */
+            /** @description Path to append to the dashboard's address; the code is in the fragment, which browsers do not send */
             path: string;
             /**
              * Format: date-time
@@ -8592,11 +8592,11 @@ export interface components {
         SignInPolicy: {
             org_id: string;
             /**
-             * @description Who must sign in by two factors
+             * @description Who must use two-factor sign-in
              * @enum {string}
              */
             require_mfa: "off" | "admins" | "all";
-            /** @description A session ends so long after it began */
+            /** @description Maximum length of a session */
             session_hours: number;
             reauthenticate_minutes: number | null;
         };
@@ -8614,7 +8614,7 @@ export interface components {
         SignInStep: {
             /** @enum {string} */
             next: "second_factor";
-            /** @description Any of them will do */
+            /** @description Any one of these completes the sign-in */
             factors: ("passkey" | "totp" | "recovery_code")[];
             /** @description Seconds */
             expires_in: number;
@@ -8627,7 +8627,7 @@ export interface components {
             name: string | null;
             /** @enum {string} */
             role: "admin" | "member" | "viewer";
-            /** @description Whether they signed in by two factors */
+            /** @description Whether the sign-in used two factors */
             mfa: boolean;
             restriction: ("enroll" | "confirm") | null;
         };
@@ -8837,7 +8837,7 @@ export interface components {
             name: string | null;
             role: components["schemas"]["Role"];
             /**
-             * @description An invitation is open for 7 days
+             * @description Invitations expire after 7 days
              * @enum {string}
              */
             status: "active" | "invited" | "expired";
@@ -8851,11 +8851,11 @@ export interface components {
             created_at: string;
             expires_at: string | null;
             org_id: string;
-            /** @description Shown this once */
+            /** @description Shown only once */
             token: string;
-            /** @description What the invited person opens; it works once */
+            /** @description Link for the invited person; works once */
             link: string;
-            /** @description sent; off without SERVICE_SMTP_URL; or failed with what the mail server said */
+            /** @description sent; off (SERVICE_SMTP_URL is not set); or failed, with the error of the mail server */
             mail: string;
         };
         /**
@@ -8879,7 +8879,7 @@ export interface components {
             name: string | null;
             role: components["schemas"]["Role"];
             /**
-             * @description An invitation is open for 7 days
+             * @description Invitations expire after 7 days
              * @enum {string}
              */
             status: "active" | "invited" | "expired";
@@ -8911,9 +8911,9 @@ export interface components {
          *     }
          */
         TotpSecret: {
-            /** @description In Base32, shown this once */
+            /** @description Base32; shown only once */
             secret: string;
-            /** @description The same for a QR code */
+            /** @description The same secret as a URI for a QR code */
             uri: string;
         };
         /**
@@ -8938,7 +8938,7 @@ export interface components {
          *     }
          */
         UserCode: {
-            /** @description As it was shown, with or without the hyphen */
+            /** @description As shown, with or without the hyphen */
             user_code: string;
         };
         /** @description A variant of an experiment */
@@ -9012,7 +9012,7 @@ export interface components {
         VerifyAudit: {
             /** @description One organization; those that the key sees when absent */
             org_id?: string;
-            /** @description Signed heads that were kept, of audit-heads.jsonl or GET /audit/head */
+            /** @description Signed heads that you saved from audit-heads.jsonl or GET /audit/head */
             heads?: {
                 org_id: string | null;
                 seq: number;
@@ -9105,10 +9105,10 @@ export interface components {
              * @description ISO 8601, UTC
              */
             uploaded_at: string;
-            /** @description What it is or was converted to; downloadVersion serves those that are ready */
+            /** @description Conversions to other formats; downloadVersion serves those that are ready */
             formats: components["schemas"]["ConvertedFile"][];
             trained_by: components["schemas"]["VersionOrigin"] | null;
-            /** @description Names that currently stand for this version */
+            /** @description Aliases that currently point to this version */
             aliases: string[];
             /** Format: uuid */
             model_id: string;
@@ -9129,14 +9129,14 @@ export interface components {
             /** Format: uuid */
             round_id: string;
             round_number: number;
-            /** @description What the round measured: loss, accuracy */
+            /** @description Metrics of the round: loss, accuracy */
             metrics: { [key: string]: number; };
-            /** @description Where the receipt is, which svc train verify replays */
+            /** @description Path of the receipt, which svc train verify replays */
             receipt_path: string;
         };
         /** @description Where the version runs; null for a model that a federation shares */
         VersionRuns: {
-            /** @description By the state that they reported last: downloading, verifying, ready, active, failed; withdrawn: it was active, and its plan was rolled back or stopped */
+            /** @description Devices by last reported state: downloading, verifying, ready, active or failed; withdrawn: it was active, and its plan was rolled back or stopped */
             devices: { [key: string]: number; };
             /** @description The latest 100, newest first */
             uses: components["schemas"]["VersionUse"][];
@@ -9163,7 +9163,7 @@ export interface components {
                 target_delta: number;
                 rounds: number;
             } | null;
-            /** @description Where the receipt is, which svc train verify replays */
+            /** @description Path of the receipt, which svc train verify replays */
             receipt_path: string;
             ended_at: string | null;
         };
@@ -9306,7 +9306,7 @@ export interface components {
         LimitTo200: number;
         /** @description Id or name of a model */
         ModelId: string;
-        /** @description Standard deviation of the noise over the clip norm. At least 1e-9; more than 1e6 counts as 1e6 */
+        /** @description Standard deviation of the noise divided by the clip norm; at least 1e-9; values above 1e6 count as 1e6 */
         NoiseMultiplier: number;
         /** @description Rounds of this kind */
         NumSteps: number;
@@ -9318,11 +9318,11 @@ export interface components {
         RolloutId: string;
         /** @description Id of a round */
         RoundId: string;
-        /** @description Probability that a device is drawn: target devices / eligible devices; below 1e-9 it counts as 1e-9 */
+        /** @description Probability that a device is drawn: target devices / eligible devices; values below 1e-9 count as 1e-9 */
         SampleRate: number;
         /** @description SHA-256 of the whole file, in lowercase hex */
         Sha256: string;
-        /** @description The budget's delta when absent */
+        /** @description Default: the budget's delta */
         TargetDelta: number;
     };
     requestBodies: never;
@@ -9342,13 +9342,13 @@ export interface operations {
                 action?: string;
                 /** @description Id or name of what was changed */
                 object?: string;
-                /** @description refused: it was not allowed; failed: it had changed something before its error */
+                /** @description refused: not allowed; failed: the request changed something before it failed */
                 result?: components["schemas"]["AuditResult"];
-                /** @description From this time on */
+                /** @description Entries at or after this time */
                 since?: string;
-                /** @description Before this time */
+                /** @description Entries before this time */
                 until?: string;
-                /** @description `next` of the page before */
+                /** @description `next` of the previous page */
                 after?: string;
                 /** @description Items per page */
                 limit?: number;
@@ -9400,13 +9400,13 @@ export interface operations {
                 action?: string;
                 /** @description Id or name of what was changed */
                 object?: string;
-                /** @description refused: it was not allowed; failed: it had changed something before its error */
+                /** @description refused: not allowed; failed: the request changed something before it failed */
                 result?: components["schemas"]["AuditResult"];
-                /** @description From this time on */
+                /** @description Entries at or after this time */
                 since?: string;
-                /** @description Before this time */
+                /** @description Entries before this time */
                 until?: string;
-                /** @description JSON lines, or CSV with a head */
+                /** @description JSON lines, or CSV with a header row */
                 format?: "jsonl" | "csv";
             };
         };
@@ -9474,9 +9474,9 @@ export interface operations {
     listKeys: {
         parameters: {
             query?: {
-                /** @description Keys of this kind only */
+                /** @description Only keys of this kind */
                 kind?: "service" | "personal" | "device";
-                /** @description The keys of devices, instead of those of people and programs; `kind` goes before it */
+                /** @description List keys of devices instead of those of people and programs; ignored when `kind` is given */
                 devices?: boolean;
                 limit?: number;
                 offset?: number;
@@ -9678,9 +9678,9 @@ export interface operations {
             query?: {
                 /** @description One organization */
                 org_id?: string;
-                /** @description failed: it was approved, but what it changes was not any more what it was */
+                /** @description failed: approved, but its target had changed in the meantime */
                 status?: components["schemas"]["ApprovalStatus"];
-                /** @description `next` of the page before */
+                /** @description `next` of the previous page */
                 after?: string;
                 /** @description Items per page */
                 limit?: number;
@@ -9904,9 +9904,9 @@ export interface operations {
                 org_id?: string;
             };
             path: {
-                /** @description As in the entries: person, key, device, invitation, ... */
+                /** @description As in the log entries: person, key, device, invitation, ... */
                 name_kind: string;
-                /** @description Its id in the entries */
+                /** @description Its id in the log entries */
                 name_id: string;
             };
         };
@@ -10842,7 +10842,7 @@ export interface operations {
     deleteAlias: {
         parameters: {
             query?: {
-                /** @description Delete it only if it currently names this version */
+                /** @description Delete the alias only if it currently points to this version */
                 expected_version?: string;
             };
             path: {
@@ -10930,7 +10930,7 @@ export interface operations {
     getUploadOffset: {
         parameters: {
             query: {
-                /** @description Bytes of the whole file */
+                /** @description Size of the whole file in bytes */
                 size: number;
             };
             path: {
@@ -10960,7 +10960,7 @@ export interface operations {
             header: {
                 /** @description Bytes received so far: the offset of this part */
                 "upload-offset": string;
-                /** @description Bytes of the whole file */
+                /** @description Size of the whole file in bytes */
                 "upload-length": string;
             };
             path: {
@@ -11002,7 +11002,7 @@ export interface operations {
                 /** @description The framework of a model */
                 framework?: components["schemas"]["Framework"];
                 is_baseline?: boolean;
-                /** @description false omits models that training rounds created; true when absent */
+                /** @description false omits models created by training rounds; default true */
                 round_models?: boolean;
             };
         };
@@ -11133,7 +11133,7 @@ export interface operations {
     listFederations: {
         parameters: {
             query?: {
-                /** @description Only those that it is a member of or invited to */
+                /** @description Only federations that this organization is a member of or invited to */
                 org_id?: string;
                 name?: string;
                 /** @description Items per page */
@@ -11496,13 +11496,13 @@ export interface operations {
     estimatePrivacyCost: {
         parameters: {
             query: {
-                /** @description Standard deviation of the noise over the clip norm. At least 1e-9; more than 1e6 counts as 1e6 */
+                /** @description Standard deviation of the noise divided by the clip norm; at least 1e-9; values above 1e6 count as 1e6 */
                 noise_multiplier: components["parameters"]["NoiseMultiplier"];
-                /** @description Probability that a device is drawn: target devices / eligible devices; below 1e-9 it counts as 1e-9 */
+                /** @description Probability that a device is drawn: target devices / eligible devices; values below 1e-9 count as 1e-9 */
                 sample_rate: components["parameters"]["SampleRate"];
                 /** @description Rounds of this kind */
                 num_steps?: components["parameters"]["NumSteps"];
-                /** @description The budget's delta when absent */
+                /** @description Default: the budget's delta */
                 target_delta?: components["parameters"]["TargetDelta"];
             };
             path: {
@@ -11530,13 +11530,13 @@ export interface operations {
     findNoise: {
         parameters: {
             query: {
-                /** @description Probability that a device is drawn: target devices / eligible devices; below 1e-9 it counts as 1e-9 */
+                /** @description Probability that a device is drawn: target devices / eligible devices; values below 1e-9 count as 1e-9 */
                 sample_rate: components["parameters"]["SampleRate"];
                 /** @description Rounds of this kind */
                 num_steps?: components["parameters"]["NumSteps"];
-                /** @description The budget's when absent */
+                /** @description Default: the budget's */
                 target_epsilon?: number;
-                /** @description The budget's delta when absent */
+                /** @description Default: the budget's delta */
                 target_delta?: components["parameters"]["TargetDelta"];
             };
             path: {
@@ -11564,13 +11564,13 @@ export interface operations {
     countPrivateRounds: {
         parameters: {
             query: {
-                /** @description Standard deviation of the noise over the clip norm. At least 1e-9; more than 1e6 counts as 1e6 */
+                /** @description Standard deviation of the noise divided by the clip norm; at least 1e-9; values above 1e6 count as 1e6 */
                 noise_multiplier: components["parameters"]["NoiseMultiplier"];
-                /** @description Probability that a device is drawn: target devices / eligible devices; below 1e-9 it counts as 1e-9 */
+                /** @description Probability that a device is drawn: target devices / eligible devices; values below 1e-9 count as 1e-9 */
                 sample_rate: components["parameters"]["SampleRate"];
                 /** @description Rounds of this kind */
                 num_steps?: components["parameters"]["NumSteps"];
-                /** @description The budget's delta when absent */
+                /** @description Default: the budget's delta */
                 target_delta?: components["parameters"]["TargetDelta"];
             };
             path: {
@@ -14591,7 +14591,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Each event has an id, a type, and as data {"type", "subject": {"kind", "id"}, "payload", "time"}. `ready` begins a stream without Last-Event-ID; `resync` says that events were missed: reload what you show. */
+            /** @description Each event has an id, a type, and the data {"type", "subject": {"kind", "id"}, "payload", "time"}. A stream without Last-Event-ID starts with `ready`. After `resync`, reload all data: events were missed. */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {

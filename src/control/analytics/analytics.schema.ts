@@ -51,12 +51,12 @@ const Filters = Type.Optional(
       ),
       platform: Type.Optional(Type.Union([Platform, Type.Array(Platform, { minItems: 1 })])),
       min_sample_count: Type.Optional(
-        Type.Integer({ minimum: 1, description: 'Withholds groups of fewer devices; at least 5' }),
+        Type.Integer({ minimum: 1, description: 'Groups with fewer devices are withheld; at least 5' }),
       ),
     },
     {
       title: 'AnalyticsFilters',
-      description: 'By the time of the heartbeat or update, and by platform. Unknown filters cause a warning',
+      description: 'By time of the heartbeat or update, and by platform; unknown filters produce a warning',
     },
   ),
 )
@@ -132,11 +132,11 @@ export const TTestResult = Body('TTest', "The result of Welch's t-test", example
   ...heading,
   t_statistic: NullableNumber,
   p_value: NullableNumber,
-  degrees_of_freedom: Nullable(Type.Number({ description: 'Of Welch and Satterthwaite' })),
+  degrees_of_freedom: Nullable(Type.Number({ description: 'Welch-Satterthwaite' })),
   confidence_interval: Nullable(
     Type.Object(
       { lower: Type.Number(), upper: Type.Number(), level: Type.Number() },
-      { description: "Of group_a's mean minus group_b's" },
+      { description: 'For the mean of group_a minus the mean of group_b' },
     ),
   ),
   significant: Type.Boolean(),
@@ -156,8 +156,8 @@ export const AnovaResult = Body('Anova', 'The result of an analysis of variance'
     Part('ComparedPair', 'Two groups compared', {
       group_a: Type.String(),
       group_b: Type.String(),
-      mean_difference: Type.Number({ description: "group_a's mean minus group_b's" }),
-      p_value: Type.Number({ description: 'Of Tukey and Kramer: adjusted for the number of pairs' }),
+      mean_difference: Type.Number({ description: 'Mean of group_a minus mean of group_b' }),
+      p_value: Type.Number({ description: 'Tukey-Kramer: adjusted for the number of pairs' }),
       significant: Type.Boolean(),
     }),
   ),

@@ -74,7 +74,7 @@ export const federationsRoutes = (
       schema: {
         operationId: 'getFederation',
         summary: 'Get a federation',
-        description: 'One federation; its members and those invited may see it.',
+        description: 'Visible to members and to invited organizations.',
         params: FederationParams,
         response: { 200: Federation },
       },

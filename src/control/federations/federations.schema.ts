@@ -23,13 +23,15 @@ export const SharedModelParams = Type.Object({ federation_id: FederationId, mode
 export const PageQuery = Type.Object(Page({ max: 1000, default: 100 }))
 
 export const CreateFederationBody = Body('NewFederation', 'A federation to create', examples.newFederation, {
-  name: Type.String({ minLength: 1, maxLength: 128, description: 'Unique among those of its owner' }),
+  name: Type.String({ minLength: 1, maxLength: 128, description: "Unique among the owner's federations" }),
   org_id: Type.String({ ...OrgId, description: 'The owner' }),
   description: Type.Optional(Type.String({ maxLength: 512 })),
 })
 
 export const ListFederationsQuery = Type.Object({
-  org_id: Type.Optional(Type.String({ description: 'Only those that it is a member of or invited to' })),
+  org_id: Type.Optional(
+    Type.String({ description: 'Only federations that this organization is a member of or invited to' }),
+  ),
   name: Type.Optional(Type.String()),
   ...Page({ max: 1000, default: 100 }),
 })
@@ -51,12 +53,12 @@ export const Federation = Body('Federation', 'Organizations that train together'
   description: Type.String(),
   org_id: Type.String({ description: 'The owner' }),
   status: OneOf(['active']),
-  member_count: Type.Integer({ minimum: 0, description: 'Active members, the owner among them' }),
+  member_count: Type.Integer({ minimum: 0, description: 'Active members, including the owner' }),
   created_at: Timestamp,
   membership: Nullable(
     Type.Object(
       { role, status: memberStatus },
-      { description: "Of the requested organization, or of the key's; null if it is not a member" },
+      { description: "Role of the requested organization, or of the key's organization; null if it is not a member" },
     ),
   ),
 })
@@ -68,7 +70,7 @@ export const FederationList = Body('FederationList', 'A page of federations', ex
 export const Invited = Body('InvitedOrgs', 'Which organizations were invited', examples.invitedOrgs, {
   federation_id: Uuid,
   invited: Type.Array(Type.String()),
-  skipped: Type.Array(Type.String(), { description: 'Already members or invited' }),
+  skipped: Type.Array(Type.String(), { description: 'Organizations that were already members or invited' }),
 })
 
 export const Joined = Body('Membership', "An organization's membership", examples.membership, {
@@ -84,7 +86,7 @@ export const Member = Part('Member', 'A member and what its devices contributed'
   status: memberStatus,
   invited_at: Nullable(Timestamp),
   joined_at: Nullable(Timestamp),
-  rounds_contributed: Type.Integer({ minimum: 0, description: 'Completed rounds with an update of its devices' }),
+  rounds_contributed: Type.Integer({ minimum: 0, description: 'Completed rounds with an update from its devices' }),
   total_samples: Count,
   avg_accuracy: Nullable(Type.Number({ description: 'Weighted by samples' })),
   avg_loss: Nullable(Type.Number({ description: 'Weighted by samples' })),

@@ -49,8 +49,8 @@ export const privacyForecastsRoutes = (app: App, forecasts: PrivacyForecasts, { 
     {
       schema: {
         operationId: 'findNoise',
-        summary: 'Get the least noise that fits an epsilon',
-        description: 'The lowest noise multiplier with which this many rounds fit within an epsilon.',
+        summary: 'Get the noise multiplier for an epsilon',
+        description: 'The lowest noise multiplier with which this number of rounds stays within an epsilon.',
         'x-extension': true,
         params: FederationParams,
         querystring: NoiseQuery,

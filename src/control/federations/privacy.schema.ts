@@ -26,7 +26,8 @@ const round = {
     'NoiseMultiplier',
     Type.Number({
       exclusiveMinimum: 0,
-      description: 'Standard deviation of the noise over the clip norm. At least 1e-9; more than 1e6 counts as 1e6',
+      description:
+        'Standard deviation of the noise divided by the clip norm; at least 1e-9; values above 1e6 count as 1e6',
     }),
   ),
   sample_rate: Parameter(
@@ -35,7 +36,7 @@ const round = {
       exclusiveMinimum: 0,
       maximum: 1,
       description:
-        'Probability that a device is drawn: target devices / eligible devices; below 1e-9 it counts as 1e-9',
+        'Probability that a device is drawn: target devices / eligible devices; values below 1e-9 count as 1e-9',
     }),
   ),
   num_steps: Parameter(
@@ -44,11 +45,11 @@ const round = {
   ),
 }
 const target_delta = Type.Optional(
-  Parameter('TargetDelta', Type.Number({ ...Delta, description: "The budget's delta when absent" })),
+  Parameter('TargetDelta', Type.Number({ ...Delta, description: "Default: the budget's delta" })),
 )
 
 export const BudgetBody = Body('NewBudget', 'A privacy budget to set', examples.newBudget, {
-  total_epsilon_budget: Type.Number({ exclusiveMinimum: 0, description: 'Epsilon that all rounds together may spend' }),
+  total_epsilon_budget: Type.Number({ exclusiveMinimum: 0, description: 'Total epsilon that all rounds may spend' }),
   total_delta_budget: Type.Optional(
     Type.Number({ ...Delta, default: 1e-5, description: 'The delta at which epsilon is accounted' }),
   ),
@@ -60,7 +61,7 @@ export const PrivacyBudget = Body(
   examples.privacyBudget,
   {
     federation_id: Uuid,
-    total_epsilon_budget: Type.Number({ minimum: 0, description: '0 until one is set' }),
+    total_epsilon_budget: Type.Number({ minimum: 0, description: '0 until a budget is set' }),
     total_delta_budget: Delta,
     current_epsilon_spent: Epsilon,
     epsilon_remaining: Epsilon,
@@ -73,7 +74,7 @@ export const PrivacyBudget = Body(
     epsilon_committed: Type.Number({
       minimum: 0,
       'x-extension': true,
-      description: 'Spent, and reserved by rounds in progress',
+      description: 'Spent so far, including what rounds in progress have reserved',
     }),
     accountant: Accountant,
   },
@@ -81,7 +82,10 @@ export const PrivacyBudget = Body(
 
 export const EstimateQuery = Type.Object({ ...round, target_delta })
 export const Estimate = Body('PrivacyEstimate', 'What a private round would cost', examples.privacyEstimate, {
-  current_epsilon: Type.Number({ minimum: 0, description: 'Spent, and reserved by rounds in progress' }),
+  current_epsilon: Type.Number({
+    minimum: 0,
+    description: 'Spent so far, including what rounds in progress have reserved',
+  }),
   projected_epsilon: Epsilon,
   round_epsilon_cost: Type.Number({
     minimum: 0,
@@ -111,7 +115,9 @@ export const PrivacyHistory = Body(
         sample_rate: Type.Number(),
         num_steps: Type.Integer(),
         clip_norm: Nullable(Type.Number()),
-        epsilon_cost: Nullable(Type.Number({ description: 'What it added; null while it is only reserved' })),
+        epsilon_cost: Nullable(
+          Type.Number({ description: 'Epsilon that the round added; null while it is only reserved' }),
+        ),
         cumulative_epsilon: Nullable(Epsilon),
         accountant: Nullable(Accountant),
         reserved_at: Timestamp,
@@ -126,12 +132,12 @@ export const PrivacyHistory = Body(
 export const NoiseQuery = Type.Object({
   sample_rate: round.sample_rate,
   num_steps: round.num_steps,
-  target_epsilon: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: "The budget's when absent" })),
+  target_epsilon: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: "Default: the budget's" })),
   target_delta,
 })
 export const NoiseAnswer = Body('NoiseForEpsilon', 'The least noise that fits an epsilon', examples.noiseForEpsilon, {
   federation_id: Uuid,
-  noise_multiplier: Nullable(Type.Number({ description: 'Null when no noise is enough' })),
+  noise_multiplier: Nullable(Type.Number({ description: 'Null when no amount of noise is enough' })),
   target_epsilon: Epsilon,
   target_delta: Delta,
   sample_rate: Type.Number(),

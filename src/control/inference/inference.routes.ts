@@ -53,8 +53,8 @@ export const inferenceRoutes = (app: App, inference: InferenceService): void => 
         operationId: 'createChatCompletion',
         summary: 'Chat with a model of the inference server',
         description:
-          'As in the OpenAI API; with `stream` by server-sent events. The `X-Service-…` headers are those of the server; its ' +
-          'trailers follow the stream as an event `trailers`.',
+          'As in the OpenAI API; with `stream`, the response is server-sent events. The `X-Service-…` headers come from the ' +
+          'inference server; its trailers follow the stream as an event `trailers`.',
         'x-extension': true,
         body: ChatBody,
         response: { 200: ChatCompletion },

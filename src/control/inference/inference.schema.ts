@@ -9,7 +9,7 @@ const MAX_TEXTS = 64
 const MAX_TEXT = 20_000
 const MAX_TOKENS = 131_072
 
-const ModelName = Type.String({ minLength: 1, maxLength: 300, description: 'One of those that the server lists' })
+const ModelName = Type.String({ minLength: 1, maxLength: 300, description: 'A model that the server lists' })
 
 const Served = Part('ServedModel', 'A model of an inference server', {
   id: Type.String(),
@@ -64,7 +64,7 @@ export const ChatCompletion = Body('ChatCompletion', 'The reply of the model', e
     Part('ChatChoice', 'One of the replies', {
       index: Count,
       message: ChatMessage,
-      finish_reason: Nullable(Type.String({ description: 'stop, or length where max_tokens ended it' })),
+      finish_reason: Nullable(Type.String({ description: 'stop, or length if max_tokens was reached' })),
     }),
   ),
   usage: Type.Optional(Part('ChatUsage', 'The number of tokens used', { ...Usage, completion_tokens: Count })),

@@ -33,7 +33,7 @@ const ErrorBody = Body(
   { error: 'not_found', message: "There is no device 'pixel-8-0043'.", status_code: 404 },
   {
     error: { type: 'string', enum: Object.keys(STATUS_OF), description: 'Machine-readable code' },
-    message: { type: 'string', description: 'Text for people' },
+    message: { type: 'string', description: 'Human-readable message' },
     status_code: { type: 'integer', description: 'The HTTP status' },
   } as unknown as TObject['properties'],
 )

@@ -20,7 +20,7 @@ export const approvalsRoutes = (app: App, approvals: Approvals): void => {
       schema: {
         operationId: 'listApprovals',
         summary: 'List requests for approval',
-        description: 'What waits for a second admin, and what was decided; newest first.',
+        description: 'Pending and decided requests, newest first.',
         'x-extension': true,
         querystring: ApprovalQuery,
         response: { 200: ApprovalPage },
@@ -55,8 +55,8 @@ export const approvalsRoutes = (app: App, approvals: Approvals): void => {
         operationId: 'approveRequest',
         summary: 'Approve a request and carry it out',
         description:
-          'By another admin in person than whoever requested it. It is done as it was requested, or, where what it ' +
-          'changes is not any more what it was, not at all: then the answer is 409 and the request has failed.',
+          'Requires a signed-in admin other than the requester. The action runs exactly as requested. If its target has ' +
+          'changed in the meantime, nothing happens: the response is 409 and the request fails.',
       },
       config: decides,
     },
@@ -80,7 +80,7 @@ export const approvalsRoutes = (app: App, approvals: Approvals): void => {
         ...one,
         operationId: 'cancelRequest',
         summary: 'Cancel a request for approval',
-        description: 'By whoever made it, or an admin.',
+        description: 'Allowed to the requester and to admins.',
       },
       config: { ...decides, access: 'models:write' },
     },

@@ -5,17 +5,19 @@ import { examples } from '../access.examples.ts'
 
 const Status = OneOf(APPROVAL_STATUSES, {
   title: 'ApprovalStatus',
-  description: 'failed: it was approved, but what it changes was not any more what it was',
+  description: 'failed: approved, but its target had changed in the meantime',
 })
 const Who = Nullable(Type.String({ description: 'Id of a person or key' }))
-const Name = Nullable(Type.String({ description: 'Null where there is none, or it is erased' }))
+const Name = Nullable(Type.String({ description: 'Null when there is none or it was erased' }))
 
 export const Approval = Body('Approval', 'What somebody requested and another admin decides', examples.approval, {
   id: Uuid,
   org_id: Type.String(),
-  kind: OneOf(APPROVAL_KIND_NAMES, { title: 'ApprovalKind', description: 'What is done when it is approved' }),
-  subject: Type.String({ description: 'What it changes: model id/alias, deployment, rollout or organization' }),
-  title: Type.String({ description: 'What would be done' }),
+  kind: OneOf(APPROVAL_KIND_NAMES, { title: 'ApprovalKind', description: 'The action that approval carries out' }),
+  subject: Type.String({
+    description: 'What it changes: a model id with an alias, a deployment, a rollout or an organization',
+  }),
+  title: Type.String({ description: 'Details of the action' }),
   status: Status,
   requested_by: Type.String({ description: 'Id of a person or key' }),
   requested_by_name: Name,
@@ -29,18 +31,18 @@ export const Approval = Body('Approval', 'What somebody requested and another ad
 
 export const ApprovalPage = Body('ApprovalPage', 'Requests for approval, newest first', examples.approvalPage, {
   approvals: Type.Array(Approval),
-  next: Nullable(Type.String({ description: '`after` of the next page; null: there is none' })),
+  next: Nullable(Type.String({ description: 'Pass as `after` to get the next page; null on the last page' })),
 })
 
 export const ApprovalQuery = Type.Object({
   org_id: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'One organization' })),
   status: Type.Optional(Status),
   after: Type.Optional(
-    Matching('^\\d{1,15}$', '`next` of the page before', { description: '`next` of the page before' }),
+    Matching('^\\d{1,15}$', '`next` of the previous page', { description: '`next` of the previous page' }),
   ),
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 50, description: 'Items per page' }),
 })
 export const ApprovalParams = Type.Object({ approval_id: Type.String({ description: 'Id of a request for approval' }) })
 export const RejectBody = Body('Rejection', 'Why it is not approved', examples.rejection, {
-  reason: Type.String({ minLength: 1, maxLength: 1000, description: 'For whoever requested it' }),
+  reason: Type.String({ minLength: 1, maxLength: 1000, description: 'Shown to the requester' }),
 })

@@ -84,7 +84,7 @@ export const auditRoutes = (app: App, audit: Audit, chains: AuditChains): void =
       schema: {
         operationId: 'exportAudit',
         summary: 'Download the audit log',
-        description: 'All entries that fit, oldest first, as JSON lines or CSV.',
+        description: 'All matching entries, oldest first, as JSON lines or CSV.',
         'x-extension': true,
         produces: ['application/x-ndjson', 'text/csv'],
         querystring: AuditExportQuery,
@@ -110,8 +110,8 @@ const chainRoutes = (app: App, chains: AuditChains): void => {
     {
       schema: {
         operationId: 'getAuditHeads',
-        summary: 'Get the signed ends of the audit chains',
-        description: 'Keep them elsewhere: by them a log that was cut is recognized.',
+        summary: 'Get the signed heads of the audit chains',
+        description: 'Store them outside the service: they reveal whether the log was truncated.',
         'x-extension': true,
         response: { 200: AuditHeads },
       },
@@ -129,8 +129,7 @@ const chainRoutes = (app: App, chains: AuditChains): void => {
       schema: {
         operationId: 'verifyAudit',
         summary: 'Verify the audit chains',
-        description:
-          'Recompute every hash, compare signed heads that were kept, and name the first entry that does not fit.',
+        description: 'Recompute every hash, compare saved signed heads, and report the first invalid entry.',
         'x-extension': true,
         body: optionalBody(VerifyAuditBody),
         response: { 200: AuditVerification },

@@ -3,40 +3,43 @@ import { AUDIT_ACTORS, AUDIT_RESULTS } from '../../../domain/audit.ts'
 import { Binary, Body, Count, Matching, Nullable, OneOf, Part, Timestamp } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../access.examples.ts'
 
-const ActorKind = OneOf(AUDIT_ACTORS, { title: 'AuditActorKind', description: 'Who acts; anonymous: no valid key' })
+const ActorKind = OneOf(AUDIT_ACTORS, {
+  title: 'AuditActorKind',
+  description: 'Kind of actor; anonymous: the request had no valid key',
+})
 const Result = OneOf(AUDIT_RESULTS, {
   title: 'AuditResult',
-  description: 'refused: it was not allowed; failed: it had changed something before its error',
+  description: 'refused: not allowed; failed: the request changed something before it failed',
 })
-const OrgId = Nullable(Type.String({ description: 'Null: of no organization' }))
+const OrgId = Nullable(Type.String({ description: 'Null when the entry belongs to no organization' }))
 const Hash = Type.String({ description: 'SHA-256, hexadecimal' })
 
 const FieldChange = Part('AuditFieldChange', 'A field that has another value than before; secrets are redacted', {
   field: Type.String(),
-  from: Nullable(Type.String({ description: 'JSON, at most 200 characters of it' })),
-  to: Nullable(Type.String({ description: 'JSON, at most 200 characters of it' })),
+  from: Nullable(Type.String({ description: 'JSON, truncated to 200 characters' })),
+  to: Nullable(Type.String({ description: 'JSON, truncated to 200 characters' })),
 })
 
 export const AuditEntry = Body('AuditEntry', 'Who did what, and when', examples.auditEntry, {
-  id: Type.Integer({ description: 'For pages; `seq` counts the entries of one organization' }),
+  id: Type.Integer({ description: 'Used for paging; `seq` numbers the entries within an organization' }),
   org_id: OrgId,
   seq: Type.Integer({ minimum: 1 }),
   at: Timestamp,
   actor_kind: ActorKind,
   actor_id: Nullable(Type.String()),
-  actor_name: Nullable(Type.String({ description: 'Null once it is erased' })),
+  actor_name: Nullable(Type.String({ description: 'Null after erasure' })),
   credential_id: Nullable(Type.String({ description: 'The key or session that was used' })),
-  address: Nullable(Type.String({ description: 'Null once it is erased' })),
-  address_id: Nullable(Type.String({ description: 'Stands for the address in the hash' })),
+  address: Nullable(Type.String({ description: 'Null after erasure' })),
+  address_id: Nullable(Type.String({ description: 'Replaces the address in the hash' })),
   action: Type.String({ description: 'The operationId of the request' }),
   object_kind: Nullable(Type.String()),
   object_id: Nullable(Type.String()),
   object_name: Nullable(Type.String({ description: 'Its latest name' })),
   changes: Type.Array(FieldChange),
   result: Result,
-  status: Nullable(Type.Integer({ description: 'HTTP status of what was refused or failed' })),
+  status: Nullable(Type.Integer({ description: 'HTTP status of a refused or failed request' })),
   request_id: Type.String(),
-  prev_hash: Type.String({ description: 'Hash of the entry before; empty for the first' }),
+  prev_hash: Type.String({ description: 'Hash of the previous entry; empty for the first entry' }),
   hash: Hash,
 })
 
@@ -48,26 +51,26 @@ const filters = {
   action: text('An operationId, such as createKey'),
   object: text('Id or name of what was changed'),
   result: Type.Optional(Result),
-  since: Type.Optional(Type.String({ format: 'date-time', description: 'From this time on' })),
-  until: Type.Optional(Type.String({ format: 'date-time', description: 'Before this time' })),
+  since: Type.Optional(Type.String({ format: 'date-time', description: 'Entries at or after this time' })),
+  until: Type.Optional(Type.String({ format: 'date-time', description: 'Entries before this time' })),
 }
 
 export const AuditQuery = Type.Object({
   ...filters,
   after: Type.Optional(
-    Matching('^\\d{1,15}$', '`next` of the page before', { description: '`next` of the page before' }),
+    Matching('^\\d{1,15}$', '`next` of the previous page', { description: '`next` of the previous page' }),
   ),
   limit: Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'Items per page' }),
 })
 export const AuditExportQuery = Type.Object({
   ...filters,
-  format: OneOf(['jsonl', 'csv'], { default: 'jsonl', description: 'JSON lines, or CSV with a head' }),
+  format: OneOf(['jsonl', 'csv'], { default: 'jsonl', description: 'JSON lines, or CSV with a header row' }),
 })
 export const AuditParams = Type.Object({ entry_id: Type.Integer({ minimum: 1 }) })
 
 export const AuditPage = Body('AuditPage', 'Entries of the audit log, newest first', examples.auditPage, {
   entries: Type.Array(AuditEntry),
-  next: Nullable(Type.String({ description: '`after` of the next page; null on the last' })),
+  next: Nullable(Type.String({ description: 'Pass as `after` to get the next page; null on the last page' })),
 })
 export const AuditExport = Binary
 
@@ -94,7 +97,7 @@ export const VerifyAuditBody = Body('VerifyAudit', 'What to compare the chains w
         at: Type.String({ maxLength: 40 }),
         signature: Type.String({ maxLength: 200 }),
       }),
-      { maxItems: 2000, description: 'Signed heads that were kept, of audit-heads.jsonl or GET /audit/head' },
+      { maxItems: 2000, description: 'Signed heads that you saved from audit-heads.jsonl or GET /audit/head' },
     ),
   ),
 })
@@ -106,10 +109,10 @@ export const AuditVerification = Body('AuditVerification', 'Whether the chains a
       valid: Type.Boolean(),
       entries: Count,
       first_seq: Count,
-      last_seq: Type.Integer({ minimum: 0, description: 'The last entry that fits' }),
+      last_seq: Type.Integer({ minimum: 0, description: 'The last valid entry' }),
       last_hash: Type.String(),
-      heads: Type.Integer({ minimum: 0, description: 'Signed heads that were compared' }),
-      fault_seq: Nullable(Type.Integer({ description: 'The first entry that does not fit' })),
+      heads: Type.Integer({ minimum: 0, description: 'Number of signed heads compared' }),
+      fault_seq: Nullable(Type.Integer({ description: 'The first invalid entry' })),
       fault: Nullable(Type.String()),
     }),
   ),

@@ -49,7 +49,7 @@ export const keysRoutes = (app: App, keys: KeysService, now: () => Date): void =
       schema: {
         operationId: 'listKeys',
         summary: 'List keys',
-        description: "List keys, newest first. Without the scope admin, a person's own.",
+        description: "List keys, newest first. Without the admin scope: only the person's own keys.",
         'x-extension': true,
         querystring: KeyQuery,
         response: { 200: KeyList },
@@ -69,7 +69,7 @@ export const keysRoutes = (app: App, keys: KeysService, now: () => Date): void =
       schema: {
         operationId: 'getOwnKey',
         summary: 'Get the key of this request',
-        description: 'The key that was sent with this request, and its scopes.',
+        description: 'The key of this request and its scopes.',
         'x-extension': true,
         response: { 200: Key },
       },
@@ -89,7 +89,7 @@ export const keysRoutes = (app: App, keys: KeysService, now: () => Date): void =
         operationId: 'revokeKey',
         summary: 'Revoke a key and the keys it approved',
         'x-extension': true,
-        description: 'Needs the scope admin, but for the key of the request, and the personal keys of a person.',
+        description: "Requires the admin scope, except for the key of the request and a person's own keys.",
         params: KeyParams,
         response: { 200: Key },
       },
@@ -103,11 +103,11 @@ export const keysRoutes = (app: App, keys: KeysService, now: () => Date): void =
     {
       schema: {
         operationId: 'rotateKey',
-        summary: 'Replace a key, with an overlap',
+        summary: 'Rotate a key with an overlap',
         description:
-          'A new key of the same name, scopes, organization and length. The old one, and the logins that it approved, end after ' +
-          'the overlap. The new key ends with the key of the request at the latest. Needs the scope admin, but for the key of ' +
-          "the request; a person's key is rotated by them only.",
+          'Creates a key with the same name, scopes, organization and lifetime. The old key, and the sign-ins that it approved, ' +
+          'expire after the overlap. The new key expires no later than the key of the request. Requires the admin scope, except ' +
+          "for the key of the request; a person's key can be rotated only by that person.",
         'x-extension': true,
         params: KeyParams,
         body: optionalBody(RotateKeyBody),

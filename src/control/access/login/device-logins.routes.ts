@@ -87,7 +87,7 @@ export const deviceLoginsRoutes = (app: App, { deviceLogins, needsKey, publicUrl
       schema: {
         operationId: 'startDeviceLogin',
         summary: 'Start a sign-in without a browser',
-        description: 'Device authorization (RFC 8628): a person approves by the user code, in any browser.',
+        description: 'Device authorization (RFC 8628): a person approves the user code in any browser.',
         'x-extension': true,
         body: StartDeviceLoginBody,
         response: { 201: DeviceLoginStart },
@@ -115,8 +115,8 @@ export const deviceLoginsRoutes = (app: App, { deviceLogins, needsKey, publicUrl
         operationId: 'exchangeDeviceCode',
         summary: 'Exchange an approved device code for a key',
         description:
-          'Until it is approved, the error is authorization_pending, slow_down (5 s more between requests), expired_token or ' +
-          'access_denied, each with status 400.',
+          'Until the code is approved, the response is 400 with the error authorization_pending, slow_down (wait 5 s longer ' +
+          'between requests), expired_token or access_denied.',
         'x-extension': true,
         body: DeviceCodeBody,
         response: { 200: Token },
@@ -153,7 +153,8 @@ export const deviceLoginsRoutes = (app: App, { deviceLogins, needsKey, publicUrl
       schema: {
         operationId: 'decideDeviceLogin',
         summary: 'Approve or deny a sign-in by its code',
-        description: 'Its key holds what the approver holds: of a person, a personal key that ends after 90 days.',
+        description:
+          "The key gets the approver's permissions. A person's approval creates a personal key that expires after 90 days.",
         'x-extension': true,
         body: DecideDeviceLoginBody,
         response: { 200: DeviceLogin },

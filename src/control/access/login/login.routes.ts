@@ -23,7 +23,7 @@ export const loginRoutes = (app: App, login: LoginService, enrollment: Enrollmen
       schema: {
         operationId: 'authorizeLogin',
         summary: 'Approve a command-line sign-in',
-        description: 'Approve a browser login of the command line.',
+        description: 'Approve a sign-in that the command line started in the browser.',
         'x-extension': true,
         body: AuthorizeBody,
         response: { 200: Authorization },

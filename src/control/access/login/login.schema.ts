@@ -32,7 +32,7 @@ export const Token = Body('LoginToken', 'The API key of a sign-in', examples.log
 const userCode = Type.String({
   minLength: 8,
   maxLength: 20,
-  description: 'As it was shown, with or without the hyphen',
+  description: 'As shown, with or without the hyphen',
 })
 
 export const StartDeviceLoginBody = Body(
@@ -44,7 +44,7 @@ export const StartDeviceLoginBody = Body(
     client_name: Matching('^[ -~]+$', '1 to 100 printable ASCII characters', {
       minLength: 1,
       maxLength: 100,
-      description: 'The program and its machine, shown to who approves',
+      description: 'The program and its machine, shown to the approver',
     }),
   },
 )
@@ -54,12 +54,12 @@ export const DeviceLoginStart = Body(
   'The codes of a sign-in (RFC 8628, section 3.2)',
   examples.deviceLoginStart,
   {
-    device_code: Type.String({ description: 'What the program polls with; shown to nobody' }),
-    user_code: Type.String({ description: 'What the person types' }),
-    verification_uri: Type.String({ description: 'Where they type it' }),
-    verification_uri_complete: Type.String({ description: 'The same with the code in it, for a QR code' }),
+    device_code: Type.String({ description: 'The code that the program polls with; keep it secret' }),
+    user_code: Type.String({ description: 'The code that the person enters' }),
+    verification_uri: Type.String({ description: 'The page on which to enter it' }),
+    verification_uri_complete: Type.String({ description: 'The same page with the code filled in, for a QR code' }),
     expires_in: Type.Integer({ description: 'Seconds' }),
-    interval: Type.Integer({ description: 'Seconds between two requests of the program' }),
+    interval: Type.Integer({ description: "Minimum seconds between the program's requests" }),
   },
 )
 
@@ -79,8 +79,8 @@ export const DecideDeviceLoginBody = Body(
 )
 
 export const DeviceLogin = Body('DeviceLogin', 'A program that asks to be signed in', examples.deviceLogin, {
-  client_name: Type.String({ description: 'What it says it is' }),
-  address: Type.String({ description: 'The address that asked' }),
+  client_name: Type.String({ description: 'Name that the program gave' }),
+  address: Type.String({ description: 'Address of the requester' }),
   created_at: Timestamp,
   expires_at: Timestamp,
   decision: Nullable(OneOf(['approved', 'denied'])),

@@ -12,7 +12,7 @@ export const orgsRoutes = (app: App, orgs: OrgsService): void => {
         operationId: 'createOrg',
         summary: 'Create an organization',
         description:
-          'Create an organization. Keys and devices can then be bound to it. Without region, that of the installation.',
+          "Create an organization, to which keys and devices can then be bound. `region` defaults to the installation's.",
         'x-extension': true,
         body: CreateOrgBody,
         response: { 201: Org },

@@ -21,38 +21,40 @@ export const Org = Body('Org', 'An organization', examples.org, {
 })
 
 const settingFields = {
-  require_mfa: OneOf(['off', 'admins', 'all'], { description: 'Who must sign in by two factors' }),
-  session_hours: Type.Integer({ minimum: 1, maximum: 8760, description: 'A session ends so long after it began' }),
+  require_mfa: OneOf(['off', 'admins', 'all'], { description: 'Who must use two-factor sign-in' }),
+  session_hours: Type.Integer({ minimum: 1, maximum: 8760, description: 'Maximum length of a session' }),
   reauthenticate_minutes: Nullable(
     Type.Integer({
       minimum: 1,
       maximum: 525_600,
-      description: 'After so long without use a session asks again; null: never',
+      description: 'Inactivity after which a session must be confirmed again; null: never',
     }),
   ),
   audit_retention_days: Nullable(
-    Type.Integer({ minimum: 1, maximum: 36_500, description: 'How long the audit log is kept; null: for ever' }),
+    Type.Integer({ minimum: 1, maximum: 36_500, description: 'Retention of the audit log; null: forever' }),
   ),
   key_lifetime_days: Nullable(
-    Type.Integer({ minimum: 1, maximum: 3650, description: 'How long a new API key lasts at most; null: for ever' }),
+    Type.Integer({ minimum: 1, maximum: 3650, description: 'Maximum lifetime of a new API key; null: unlimited' }),
   ),
   update_retention_days: Nullable(
     Type.Integer({
       minimum: 0,
       maximum: 3650,
-      description: "How long a round's updates are kept; null: as the service",
+      description: "Retention of a round's updates; null: the service's setting",
     }),
   ),
   min_group_size: Nullable(
     Type.Integer({
       minimum: 5,
       maximum: 1_000_000,
-      description: 'Analytics show no smaller group; null: as the service, 5',
+      description: "Smallest group that analytics show; null: the service's setting, 5",
     }),
   ),
-  automatic_rollback: Type.Boolean({ description: 'Every rollout goes back by itself when its health fails' }),
+  automatic_rollback: Type.Boolean({
+    description: 'Every rollout rolls back automatically when its health check fails',
+  }),
   require_approval: Type.Boolean({
-    description: 'A second admin approves moves of aliases, and what reaches more than half of the devices',
+    description: 'A second admin must approve alias changes and deliveries to more than half of the devices',
   }),
 }
 
@@ -67,8 +69,10 @@ export const Settings = Body('OrgSettings', 'The rules of an organization', exam
       preset: Type.Unknown(),
     }),
   ),
-  warnings: Type.Array(Type.String(), { description: 'What keeps the rules from working' }),
-  approval_id: Nullable(Type.String({ description: 'The change waits for this approval; null: it holds' })),
+  warnings: Type.Array(Type.String(), { description: 'Conflicts that keep the rules from taking effect' }),
+  approval_id: Nullable(
+    Type.String({ description: 'The approval that the change is waiting for; null: the change is in effect' }),
+  ),
 })
 export const ChangeSettings = Body('ChangeOrgSettings', 'Rules to change', examples.changeOrgSettings, {
   require_mfa: Type.Optional(settingFields.require_mfa),

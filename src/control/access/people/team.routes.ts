@@ -61,7 +61,7 @@ export const teamRoutes = (app: App, { people, publicUrl, now }: TeamParts): voi
       schema: {
         operationId: 'listTeam',
         summary: 'List the people of an organization',
-        description: 'Members in the order in which they came, then those who are invited.',
+        description: 'Members in the order in which they joined, then open invitations.',
         'x-extension': true,
         querystring: TeamQuery,
         response: { 200: Team },
@@ -81,7 +81,7 @@ export const teamRoutes = (app: App, { people, publicUrl, now }: TeamParts): voi
         operationId: 'inviteMember',
         summary: 'Invite a person to an organization',
         description:
-          'The link works once, for 7 days. It is mailed where SERVICE_SMTP_URL is set. Inviting the same address again replaces the invitation.',
+          'The link works once, within 7 days, and is sent by email if SERVICE_SMTP_URL is set. Inviting the same address again replaces the invitation.',
         'x-extension': true,
         body: NewInvitation,
         response: { 201: Invitation },
@@ -120,7 +120,7 @@ export const teamRoutes = (app: App, { people, publicUrl, now }: TeamParts): voi
       schema: {
         operationId: 'removeMember',
         summary: 'Remove a member, or revoke an invitation',
-        description: 'Their sessions and their own keys end with them. The last admin cannot be removed.',
+        description: "Ends the member's sessions and personal keys. The last admin cannot be removed.",
         'x-extension': true,
         params: MemberParams,
         response: { 204: Type.Null() },
@@ -143,8 +143,8 @@ export const nameErasureRoutes = (app: App, erase: EraseNames): void => {
         operationId: 'eraseAuditName',
         summary: 'Erase a name from the audit log',
         description:
-          'Of a removed person, a key, a device or another object: its name, the addresses that it acted from, and of a ' +
-          "person the account's address and name. The entries stay with their ids, and the chain still fits.",
+          'Erases the name of a removed person, key, device or other object, the addresses that it acted from and, for a ' +
+          'person, the email address. The entries keep their ids, and the chain stays valid.',
         'x-extension': true,
         params: NameParams,
         querystring: TeamQuery,
@@ -186,7 +186,7 @@ export const invitationsRoutes = (app: App, people: PeopleService): void => {
       schema: {
         operationId: 'acceptInvitation',
         summary: 'Accept an invitation',
-        description: 'Makes the account. Then sign in with the email address and the password.',
+        description: 'Creates the account; then sign in with the email address and password.',
         'x-extension': true,
         body: Acceptance,
         response: { 201: Member },
@@ -226,7 +226,7 @@ export const signInPolicyRoutes = (app: App, settings: SettingsService): void =>
       schema: {
         operationId: 'setSignInPolicy',
         summary: 'Change the sign-in rules of an organization',
-        description: 'They hold at once, for open sessions too.',
+        description: 'Takes effect at once, also for open sessions.',
         'x-extension': true,
         body: NewSignInPolicy,
         response: { 200: SignInPolicy },

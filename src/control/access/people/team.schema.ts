@@ -6,7 +6,7 @@ import { PASSWORD_LENGTH } from '../sign-in/passwords.service.ts'
 
 const Role = OneOf(ROLES, {
   title: 'Role',
-  description: 'An admin may do everything, a member all but administer, a viewer only read',
+  description: 'admin: everything; member: everything except administration; viewer: read only',
 })
 /** One address: nothing that could be read as a second one, or as another line of a mail. */
 const Email = Matching(
@@ -23,11 +23,11 @@ const memberFields = {
   email: Nullable(Type.String()),
   name: Nullable(Type.String()),
   role: Role,
-  status: OneOf(['active', 'invited', 'expired'], { description: 'An invitation is open for 7 days' }),
+  status: OneOf(['active', 'invited', 'expired'], { description: 'Invitations expire after 7 days' }),
   mfa: Type.Boolean({ description: 'Whether a second factor or a passkey is set up' }),
   signed_in_at: Nullable(Timestamp),
   created_at: Timestamp,
-  expires_at: Nullable(Type.String({ format: 'date-time', description: 'Of an invitation' })),
+  expires_at: Nullable(Type.String({ format: 'date-time', description: 'Only for invitations' })),
 }
 
 export const Member = Body('TeamMember', 'A person of a team, or who is invited to it', examples.member, memberFields)
@@ -37,7 +37,7 @@ export const Team = Body('Team', 'The people of an organization', examples.team,
 })
 export const NewInvitation = Body('NewTeamMember', 'A person to invite', examples.newInvitation, {
   email: Email,
-  role: Type.Optional(Beside(Role, { description: 'member when absent' })),
+  role: Type.Optional(Beside(Role, { description: 'Default: member' })),
   org_id: Type.Optional(OrgId),
 })
 export const Invitation = Body(
@@ -47,9 +47,11 @@ export const Invitation = Body(
   {
     ...memberFields,
     org_id: Type.String(),
-    token: Type.String({ description: 'Shown this once' }),
-    link: Type.String({ description: 'What the invited person opens; it works once' }),
-    mail: Type.String({ description: 'sent; off without SERVICE_SMTP_URL; or failed with what the mail server said' }),
+    token: Type.String({ description: 'Shown only once' }),
+    link: Type.String({ description: 'Link for the invited person; works once' }),
+    mail: Type.String({
+      description: 'sent; off (SERVICE_SMTP_URL is not set); or failed, with the error of the mail server',
+    }),
   },
 )
 export const NewRole = Body('NewRole', 'The role of a member', examples.newRole, { role: Role })
@@ -71,13 +73,13 @@ export const Acceptance = Body('InvitationAcceptance', 'An accepted invitation',
   }),
 })
 const policyFields = {
-  require_mfa: OneOf(['off', 'admins', 'all'], { description: 'Who must sign in by two factors' }),
-  session_hours: Type.Integer({ minimum: 1, maximum: 8760, description: 'A session ends so long after it began' }),
+  require_mfa: OneOf(['off', 'admins', 'all'], { description: 'Who must use two-factor sign-in' }),
+  session_hours: Type.Integer({ minimum: 1, maximum: 8760, description: 'Maximum length of a session' }),
   reauthenticate_minutes: Nullable(
     Type.Integer({
       minimum: 1,
       maximum: 525_600,
-      description: 'After so long without use a session asks again who you are; null: never',
+      description: 'Inactivity after which a session must be confirmed again; null: never',
     }),
   ),
 }
@@ -94,6 +96,6 @@ export const NewSignInPolicy = Body('NewSignInPolicy', 'Sign-in rules to change'
 export const TeamQuery = Type.Object({ org_id: Type.Optional(OrgId) })
 export const MemberParams = Type.Object({ member_id: Type.String() })
 export const NameParams = Type.Object({
-  name_kind: Type.String({ maxLength: 40, description: 'As in the entries: person, key, device, invitation, ...' }),
-  name_id: Type.String({ maxLength: 255, description: 'Its id in the entries' }),
+  name_kind: Type.String({ maxLength: 40, description: 'As in the log entries: person, key, device, invitation, ...' }),
+  name_id: Type.String({ maxLength: 255, description: 'Its id in the log entries' }),
 })

@@ -22,7 +22,7 @@ export const sessionsRoutes = (app: App, { sessions, login, present }: SessionPa
       schema: {
         operationId: 'getSession',
         summary: 'Get the session of this browser',
-        description: 'Who is signed in, and the settings that the dashboard needs to start.',
+        description: 'The signed-in person or key, and the settings that the dashboard needs.',
         'x-extension': true,
         response: { 200: Session },
       },
@@ -36,8 +36,8 @@ export const sessionsRoutes = (app: App, { sessions, login, present }: SessionPa
     {
       schema: {
         operationId: 'createSignInLink',
-        summary: 'Make a link that signs in a browser',
-        description: 'Its session stands for the key of this request. It works once and within a minute.',
+        summary: 'Create a link that signs in a browser',
+        description: 'The session acts with the key of this request. The link works once, within a minute.',
         'x-extension': true,
         response: { 201: SignInLink },
       },
@@ -76,8 +76,8 @@ export const sessionsRoutes = (app: App, { sessions, login, present }: SessionPa
     {
       schema: {
         operationId: 'listSessions',
-        summary: 'List sessions of browsers',
-        description: 'Sessions that have not ended, newest first.',
+        summary: 'List browser sessions',
+        description: 'Open sessions, newest first.',
         'x-extension': true,
         response: { 200: SessionList },
       },
@@ -94,7 +94,7 @@ export const sessionsRoutes = (app: App, { sessions, login, present }: SessionPa
     {
       schema: {
         operationId: 'revokeSession',
-        summary: 'End a session of a browser',
+        summary: 'End a browser session',
         'x-extension': true,
         params: SessionParams,
         response: { 204: Type.Null() },

@@ -14,16 +14,18 @@ export const OpenSessionBody = Body(
       Type.String({
         minLength: 1,
         maxLength: 200,
-        description: 'Of a link from POST /session/links, instead of a key',
+        description: 'Code of a link from POST /session/links; instead of a key',
       }),
     ),
-    email: Type.Optional(Type.String({ minLength: 1, maxLength: 254, description: 'Of a person, with the password' })),
+    email: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 254, description: 'Email address; together with the password' }),
+    ),
     password: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'Of that person' })),
     org_id: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 128,
-        description: 'Needed where several organizations know the email address',
+        description: 'Required when the email address belongs to several organizations',
       }),
     ),
   },
@@ -35,7 +37,7 @@ export const SignInLink = Body(
   { path: '/#sign-in=Zb2mB4Vt0cK8x1yq5o3n7p9rUeWdHgJfLaSiTkMvXzY', expires_at: '2026-01-31T12:01:00Z' },
   {
     path: Type.String({
-      description: 'Behind the address of the dashboard; the code is in the fragment, which is not sent',
+      description: "Path to append to the dashboard's address; the code is in the fragment, which browsers do not send",
     }),
     expires_at: Timestamp,
   },
@@ -46,11 +48,11 @@ const SignedInPerson = Part('SignedInPerson', 'The person who is signed in', {
   email: Type.String(),
   name: Nullable(Type.String()),
   role: OneOf(ROLES),
-  mfa: Type.Boolean({ description: 'Whether they signed in by two factors' }),
+  mfa: Type.Boolean({ description: 'Whether the sign-in used two factors' }),
   restriction: Nullable(
     OneOf(['enroll', 'confirm'], {
       description:
-        'What they must do before anything else: set up a second factor, or confirm who they are after a while without use',
+        'What the person must do first: set up a second factor, or confirm their identity after a period of inactivity',
     }),
   ),
 })
@@ -71,15 +73,13 @@ export const Session = Body(
   },
   {
     signed_in: Type.Boolean(),
-    enrollment: OneOf(['open', 'token'], { description: 'open: a session needs no key' }),
-    version: Type.String({ description: 'Of the service' }),
-    key_name: Nullable(Type.String({ description: 'Of the key that the session stands for' })),
-    org_id: Nullable(Type.String({ description: 'Of that key; null sees every organization' })),
+    enrollment: OneOf(['open', 'token'], { description: 'open: no key is required' }),
+    version: Type.String({ description: 'Version of the service' }),
+    key_name: Nullable(Type.String({ description: 'Scopes of the key that the session acts with' })),
+    org_id: Nullable(Type.String({ description: 'Organization of that key; null: every organization' })),
     scopes: Type.Array(Type.String()),
-    inference: Type.Boolean({ description: 'Whether the service knows an inference server: SERVICE_INFERENCE_URL' }),
-    identity_provider: Nullable(
-      Type.String({ description: 'The host of the identity provider that people sign in by: SERVICE_OIDC_ISSUER' }),
-    ),
+    inference: Type.Boolean({ description: 'Whether an inference server is configured (SERVICE_INFERENCE_URL)' }),
+    identity_provider: Nullable(Type.String({ description: 'Host of the identity provider (SERVICE_OIDC_ISSUER)' })),
     person: Nullable(SignedInPerson),
   },
 )
@@ -89,12 +89,12 @@ const ListedSession = Part('ListedSession', 'A session of a browser', {
   key_id: Nullable(Type.String({ format: 'uuid', description: 'The key that opened the session' })),
   person_id: Nullable(Type.String({ format: 'uuid', description: 'The person who signed in' })),
   email: Nullable(Type.String({ description: 'Of that person' })),
-  mfa: Type.Boolean({ description: 'Whether they signed in by two factors' }),
-  browser: Type.String({ description: 'The name that the browser reports' }),
+  mfa: Type.Boolean({ description: 'Whether the sign-in used two factors' }),
+  browser: Type.String({ description: 'User agent reported by the browser' }),
   created_at: Timestamp,
   last_used_at: Timestamp,
   expires_at: Timestamp,
-  current: Type.Boolean({ description: 'Whether this request used this session' }),
+  current: Type.Boolean({ description: 'Whether this is the session of the request' }),
 })
 
 export const SessionList = Body(

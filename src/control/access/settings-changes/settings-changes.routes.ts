@@ -35,7 +35,8 @@ export const orgSettingsRoutes = (
       schema: {
         operationId: 'getOrgSettings',
         summary: 'Get the rules of an organization',
-        description: 'With what is less strict than its compliance preset. A preset is no certificate.',
+        description:
+          'Includes the rules that are less strict than the compliance preset. A preset is not a certification.',
         'x-extension': true,
         params: OrgParams,
         response: { 200: Settings },
@@ -55,9 +56,9 @@ export const orgSettingsRoutes = (
         operationId: 'setOrgSettings',
         summary: 'Change the rules of an organization',
         description:
-          'They hold at once; what is less strict than the compliance preset is shown as a violation. Two are refused ' +
-          'below the preset, audit_retention_days and require_approval; making them less strict where require_approval ' +
-          'holds waits for a second admin.',
+          'Takes effect at once. A rule that is less strict than the compliance preset is reported as a violation; for ' +
+          'audit_retention_days and require_approval it is rejected. Where require_approval is on, relaxing these two ' +
+          'requires approval by a second admin.',
         'x-extension': true,
         params: OrgParams,
         body: ChangeSettings,

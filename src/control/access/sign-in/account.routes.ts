@@ -59,7 +59,7 @@ export const accountRoutes = (app: App, account: AccountService): void => {
         operationId: 'changePassword',
         summary: 'Change your password',
         description:
-          'Your other sessions end; this one goes on under another token. Personal keys stay unless revoke_keys is true.',
+          'Ends your other sessions; this session gets a new token. Your personal keys stay valid unless revoke_keys is true.',
         'x-extension': true,
         body: NewPassword,
         response: { 204: Type.Null() },
@@ -120,7 +120,7 @@ export const factorRoutes = (app: App, account: AccountService): void => {
       schema: {
         operationId: 'beginTotp',
         summary: 'Begin to set up an authenticator app',
-        description: 'It counts once POST /account/totp/confirm has had a code of it.',
+        description: 'Takes effect after POST /account/totp/confirm receives a code from the app.',
         'x-extension': true,
         response: { 201: TotpSecret },
       },
@@ -135,7 +135,7 @@ export const factorRoutes = (app: App, account: AccountService): void => {
       schema: {
         operationId: 'confirmTotp',
         summary: 'Finish setting up an authenticator app',
-        description: 'Your other sessions end; this one goes on under another token, as one of two factors.',
+        description: 'Ends your other sessions. This session gets a new token and counts as two-factor.',
         'x-extension': true,
         body: TotpCode,
         response: { 200: RecoveryCodes },
@@ -172,7 +172,7 @@ export const factorRoutes = (app: App, account: AccountService): void => {
       schema: {
         operationId: 'renewRecoveryCodes',
         summary: 'Make new recovery codes',
-        description: 'The former ones work no more.',
+        description: 'The previous codes stop working.',
         'x-extension': true,
         response: { 201: RecoveryCodes },
       },

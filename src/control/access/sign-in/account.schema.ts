@@ -10,13 +10,13 @@ export const Account = Body('Account', 'Who is signed in, and what they sign in 
   email: Type.String(),
   name: Nullable(Type.String()),
   role: OneOf(ROLES),
-  password: Type.Boolean({ description: 'Whether they have one' }),
-  identity_provider: Type.Boolean({ description: 'Whether they have signed in by it' }),
+  password: Type.Boolean({ description: 'Whether the account has a password' }),
+  identity_provider: Type.Boolean({ description: 'Whether the account has signed in with the identity provider' }),
   totp: Type.Boolean({ description: 'Whether an authenticator app is set up' }),
   passkeys: Type.Integer(),
   recovery_codes_left: Type.Integer(),
   must_confirm: Type.Boolean({
-    description: 'Whether these are changed only after confirming who you are: POST /session/confirm',
+    description: 'Whether changing these first requires POST /session/confirm',
   }),
 })
 export const NewPassword = Body('NewPassword', 'Another password', examples.newPassword, {
@@ -25,16 +25,16 @@ export const NewPassword = Body('NewPassword', 'Another password', examples.newP
     maxLength: PASSWORD_LENGTH.max,
     description: `At least ${PASSWORD_LENGTH.min} characters`,
   }),
-  revoke_keys: Type.Optional(Type.Boolean({ description: 'Also revoke your personal keys; false when absent' })),
+  revoke_keys: Type.Optional(Type.Boolean({ description: 'Also revoke your personal keys; default false' })),
 })
 export const TotpSecret = Body('TotpSecret', 'What an authenticator app is set up with', examples.totpSecret, {
-  secret: Type.String({ description: 'In Base32, shown this once' }),
-  uri: Type.String({ description: 'The same for a QR code' }),
+  secret: Type.String({ description: 'Base32; shown only once' }),
+  uri: Type.String({ description: 'The same secret as a URI for a QR code' }),
 })
 export const TotpCode = Body('TotpCode', 'A code of an authenticator app', examples.secondFactor, {
   code: Type.String({ minLength: 6, maxLength: 12, description: 'The 6 digits that the app shows' }),
 })
 export const RecoveryCodes = Body('RecoveryCodes', 'Recovery codes, shown this once', examples.recoveryCodes, {
-  recovery_codes: Type.Array(Type.String(), { description: 'Each works once; empty where there are some already' }),
+  recovery_codes: Type.Array(Type.String(), { description: 'Each code works once; empty if you already have some' }),
 })
 export const PersonParams = Type.Object({ member_id: Type.String() })

@@ -26,9 +26,9 @@ export const oidcRoutes = (app: App, { oidc, present, publicUrl }: OidcParts): v
     {
       schema: {
         operationId: 'beginProviderSignIn',
-        summary: 'Begin to sign in by the identity provider',
+        summary: 'Begin a sign-in with the identity provider',
         description:
-          'Answers where to send the browser. Who is signed in has to show again there who they are. The provider sends the browser back to /sign-in/callback, whose page sends what was appended to it to /session/oidc/callback.',
+          'Returns the address to send the browser to. A user who is already signed in must authenticate again there. The provider redirects the browser to /sign-in/callback, which passes the query string on to POST /session/oidc/callback.',
         'x-extension': true,
         body: optionalBody(ProviderSignIn),
         response: { 200: ProviderAddress },
@@ -54,9 +54,9 @@ export const oidcRoutes = (app: App, { oidc, present, publicUrl }: OidcParts): v
     {
       schema: {
         operationId: 'finishProviderSignIn',
-        summary: 'Finish a sign-in by the identity provider',
+        summary: 'Finish a sign-in with the identity provider',
         description:
-          'In the browser that began it, within 5 minutes, once. Answers 200 where a second factor is due: nothing is signed in before.',
+          'Works once, within 5 minutes, in the browser that began the sign-in. Responds with 200 when a second factor is still required: nobody is signed in until then.',
         'x-extension': true,
         body: ProviderAnswer,
         response: { 201: Session, 200: SignInStep },

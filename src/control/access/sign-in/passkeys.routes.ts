@@ -72,7 +72,8 @@ export const passkeysRoutes = (app: App, { passkeys, publicUrl }: PasskeyParts):
       schema: {
         operationId: 'beginPasskey',
         summary: 'Begin to add a passkey',
-        description: 'Options of navigator.credentials.create() for this browser: 5 minutes, one attempt.',
+        description:
+          'Options for navigator.credentials.create() in this browser, valid for one attempt within 5 minutes.',
         'x-extension': true,
         response: { 200: PasskeyOptions },
       },
@@ -91,7 +92,7 @@ export const passkeysRoutes = (app: App, { passkeys, publicUrl }: PasskeyParts):
       schema: {
         operationId: 'addPasskey',
         summary: 'Add a passkey',
-        description: 'Your other sessions end; this one goes on under another token, as one of two factors.',
+        description: 'Ends your other sessions. This session gets a new token and counts as two-factor.',
         'x-extension': true,
         body: NewPasskey,
         response: { 201: AddedPasskey },
@@ -154,8 +155,8 @@ export const passkeySignInRoutes = (
     {
       schema: {
         operationId: 'beginPasskeySignIn',
-        summary: 'Begin to sign in, or to confirm, by a passkey',
-        description: 'Options of navigator.credentials.get() for this browser: 5 minutes, one attempt.',
+        summary: 'Begin a passkey sign-in or confirmation',
+        description: 'Options for navigator.credentials.get() in this browser, valid for one attempt within 5 minutes.',
         'x-extension': true,
         response: { 200: PasskeyOptions },
       },
@@ -174,8 +175,8 @@ export const passkeySignInRoutes = (
     {
       schema: {
         operationId: 'finishPasskeySignIn',
-        summary: 'Sign in by a passkey',
-        description: 'It counts as two factors: the device has verified its user.',
+        summary: 'Sign in with a passkey',
+        description: 'Counts as two factors, because the device verifies its user.',
         'x-extension': true,
         body: PasskeySignIn,
         response: { 201: Session },

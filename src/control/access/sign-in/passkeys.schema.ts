@@ -12,7 +12,7 @@ const fields = {
 
 /** As the browser has it: PublicKeyCredential.toJSON(). */
 export const Credential = Type.Record(Type.String(), Type.Unknown(), {
-  description: 'What the browser answers: PublicKeyCredential.toJSON()',
+  description: "The browser's PublicKeyCredential.toJSON()",
 })
 export const Passkey = Body('Passkey', 'A passkey of who is signed in', examples.passkey, fields)
 export const PasskeyList = Body('PasskeyList', 'Passkeys, oldest first', examples.passkeyList, {
@@ -28,7 +28,7 @@ export const NewPasskey = Body('NewPasskey', 'A passkey to add', examples.newPas
 export const AddedPasskey = Body('AddedPasskey', 'A passkey that was added', examples.addedPasskey, {
   ...fields,
   recovery_codes: Type.Array(Type.String(), {
-    description: 'Each works once, shown this once; empty where there are some already',
+    description: 'Shown only once; each code works once; empty if you already have some',
   }),
 })
 export const PasskeyName = Body('PasskeyName', 'The name of a passkey', examples.passkeyName, { name: Name })

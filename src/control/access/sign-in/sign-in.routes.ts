@@ -41,7 +41,7 @@ export const signInRoutes = (
         operationId: 'openSession',
         summary: 'Sign in a browser',
         description:
-          'By an API key, the code of a link, or email and password. Sets an HttpOnly cookie that is accepted only from pages of this service. Answers 200 where a second factor is due: nothing is signed in before.',
+          'Takes an API key, the code of a link, or an email address and password. Sets an HttpOnly cookie that is accepted only from pages of this service. Responds with 200 when a second factor is still required: nobody is signed in until then.',
         'x-extension': true,
         body: optionalBody(OpenSessionBody),
         response: { 201: Session, 200: SignInStep },
@@ -82,7 +82,8 @@ export const signInRoutes = (
       schema: {
         operationId: 'showSecondFactor',
         summary: 'Finish a sign-in with a second factor',
-        description: 'For the browser whose sign-in waits for it: 5 minutes, 5 attempts. No code works twice.',
+        description:
+          'For the browser that is waiting for its second factor: 5 attempts within 5 minutes. Each code works once.',
         'x-extension': true,
         body: SecondFactor,
         response: { 201: Session },
@@ -104,9 +105,9 @@ export const signInRoutes = (
     {
       schema: {
         operationId: 'confirmSession',
-        summary: 'Confirm who is signed in',
+        summary: 'Confirm your identity',
         description:
-          'By password or passkey. Asked for after a while without use, and before factors are changed. The session goes on under another token.',
+          'Takes a password or a passkey. Required after a period of inactivity and before sign-in factors are changed. The session gets a new token.',
         'x-extension': true,
         body: Confirmation,
         response: { 200: Session },

@@ -8,26 +8,28 @@ const Code = Type.String({ minLength: 6, maxLength: 12, description: 'The 6 digi
 
 export const SignInStep = Body('SignInStep', 'A sign-in that waits for a second factor', examples.signInStep, {
   next: OneOf(['second_factor']),
-  factors: Type.Array(OneOf(['passkey', 'totp', 'recovery_code']), { description: 'Any of them will do' }),
+  factors: Type.Array(OneOf(['passkey', 'totp', 'recovery_code']), {
+    description: 'Any one of these completes the sign-in',
+  }),
   expires_in: Type.Integer({ description: 'Seconds' }),
 })
 export const SecondFactor = Body('SecondFactor', 'The second factor: one of the two', examples.secondFactor, {
   code: Type.Optional(Code),
-  recovery_code: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Each works once' })),
+  recovery_code: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Each code works once' })),
 })
 export const ProviderSignIn = Body('ProviderSignIn', 'A sign-in by the identity provider', examples.providerSignIn, {
   org_id: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 128, description: 'Needed where several organizations know you' }),
+    Type.String({ minLength: 1, maxLength: 128, description: 'Required when you belong to several organizations' }),
   ),
 })
 export const ProviderAddress = Body('ProviderAddress', 'Where to send the browser', examples.providerAddress, {
-  redirect_to: Type.String({ description: 'At the identity provider' }),
+  redirect_to: Type.String({ description: 'Address at the identity provider' }),
 })
 export const ProviderAnswer = Body('ProviderAnswer', 'What the identity provider says', examples.providerAnswer, {
   query: Type.String({
     minLength: 1,
     maxLength: 8192,
-    description: 'What it appended to the address of the callback, behind the question mark',
+    description: 'Query string of the callback address, without the question mark',
   }),
 })
 export const Confirmation = Body(

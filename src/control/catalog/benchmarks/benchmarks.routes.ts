@@ -10,8 +10,7 @@ export const benchmarksRoutes = (app: App, benchmarks: BenchmarksService): void 
       schema: {
         operationId: 'shareBenchmark',
         summary: 'Share an anonymous benchmark result',
-        description:
-          'Share the measured speed of a model on a machine. It is stored without the name of the organization.',
+        description: 'Share the measured speed of a model on a machine. Stored without the name of the organization.',
         'x-extension': true,
         body: ShareBenchmarkBody,
         response: { 201: Benchmark },

@@ -30,7 +30,7 @@ const Report = {
   first_token_ms_p90: Amount,
   first_token_ms_p99: Amount,
   tokens_per_second_p50: Amount,
-  tokens_per_second_p90: Type.Number({ ...Amount, description: 'reached by 90 % of the runs' }),
+  tokens_per_second_p90: Type.Number({ ...Amount, description: 'Reached by 90 % of the runs' }),
   tokens_per_second_p99: Amount,
   total_ms_p50: Amount,
   total_ms_p90: Amount,

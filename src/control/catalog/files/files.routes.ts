@@ -12,7 +12,7 @@ export const filesRoutes = (app: App, scrubs: Scrubs): void => {
         operationId: 'listDamagedFiles',
         summary: 'List damaged files',
         description:
-          "Stored files that are not what they were when they were hashed again in the background; a bound key sees those of its organization's versions.",
+          "Stored files whose hash no longer matches. The service rehashes all files in the background. A bound key sees the files of its organization's versions.",
         'x-extension': true,
         response: { 200: DamagedFileList },
       },

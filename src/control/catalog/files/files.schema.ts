@@ -18,7 +18,9 @@ export const DamagedFileList = Body(
         ),
       }),
     ),
-    stored_files: Type.Integer({ minimum: 0, description: 'All of them' }),
-    oldest_check_at: Nullable(Type.String({ format: 'date-time', description: 'Every file was hashed since then' })),
+    stored_files: Type.Integer({ minimum: 0, description: 'Number of damaged files' }),
+    oldest_check_at: Nullable(
+      Type.String({ format: 'date-time', description: 'Every file has been rehashed since this time' }),
+    ),
   },
 )

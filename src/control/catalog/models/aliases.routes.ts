@@ -49,9 +49,9 @@ export const aliasesRoutes = (app: App, aliases: AliasesService, models: ModelsS
         operationId: 'setAlias',
         summary: 'Move an alias to a version',
         description:
-          'Point an alias to a version, from the next request on. What was resolved before does not change: a rollout of ' +
-          '`production` continues with the version that it was created for. Where the organization requires approvals, ' +
-          'the answer is 202, and the alias moves when another admin approves it.',
+          'Point an alias to a version, effective from the next request. Anything already resolved does not change: a rollout ' +
+          'of `production` continues with the version that it was created for. If the organization requires approval, the ' +
+          'response is 202, and the alias moves when another admin approves.',
         'x-extension': true,
         params: AliasParams,
         body: SetAliasBody,
@@ -74,7 +74,7 @@ export const aliasesRoutes = (app: App, aliases: AliasesService, models: ModelsS
       schema: {
         operationId: 'deleteAlias',
         summary: 'Delete an alias',
-        description: 'The version and the history of the alias stay.',
+        description: 'Keeps the version and the history of the alias.',
         'x-extension': true,
         params: AliasParams,
         querystring: DeleteAliasQuery,
@@ -95,7 +95,7 @@ export const aliasesRoutes = (app: App, aliases: AliasesService, models: ModelsS
     {
       schema: {
         operationId: 'listAliasMoves',
-        summary: 'List the moves of aliases',
+        summary: "List a model's alias history",
         description: "Who moved a model's aliases, when, and from which version to which; newest first.",
         'x-extension': true,
         params: ModelParams,

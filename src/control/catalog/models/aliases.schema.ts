@@ -5,7 +5,7 @@ const VersionNumber = Type.Integer({ minimum: 1 })
 const Mover = {
   moved_at: Timestamp,
   moved_by: Nullable(Type.String({ format: 'uuid', description: 'The id of the key that requested it' })),
-  moved_by_name: Nullable(Type.String({ description: "That key's name, while the key is kept" })),
+  moved_by_name: Nullable(Type.String({ description: 'Name of that key, as long as the key exists' })),
 }
 
 const MOVED = {
@@ -54,7 +54,8 @@ export const SetAliasBody = Body(
       Nullable(
         Type.String({
           minLength: 1,
-          description: 'Move it only if it currently names this version; null: only if it does not exist yet',
+          description:
+            'Move the alias only if it currently points to this version; null: only if it does not exist yet',
         }),
       ),
     ),
@@ -62,7 +63,9 @@ export const SetAliasBody = Body(
 )
 
 export const DeleteAliasQuery = Type.Object({
-  expected_version: Type.Optional(Type.String({ description: 'Delete it only if it currently names this version' })),
+  expected_version: Type.Optional(
+    Type.String({ description: 'Delete the alias only if it currently points to this version' }),
+  ),
 })
 
 export const Alias = Body('Alias', 'A movable name for a version', ALIAS_EXAMPLE, {

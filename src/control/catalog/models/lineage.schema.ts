@@ -19,16 +19,16 @@ const Training = Part(
     trained_from: Nullable(
       Type.Object(
         { model_id: Uuid, version: Type.Integer({ minimum: 1 }) },
-        { description: 'What its round distributed; retention may have deleted it' },
+        { description: 'The model that its round distributed; retention may have deleted it' },
       ),
     ),
     privacy_spent: Nullable(
       Type.Object(
         { epsilon: Type.Number(), target_delta: Type.Number(), rounds: Count },
-        { description: "What the job's rounds up to this one cost together; null without noise" },
+        { description: 'Total privacy cost of the job up to this round; null without noise' },
       ),
     ),
-    receipt_path: Type.String({ description: 'Where the receipt is, which svc train verify replays' }),
+    receipt_path: Type.String({ description: 'Path of the receipt, which svc train verify replays' }),
     ended_at: Nullable(Timestamp),
   },
 )
@@ -45,7 +45,7 @@ const Use = Part('VersionUse', 'What brings the version to devices, or brought i
 const Runs = Part('VersionRuns', 'Where the version runs; null for a model that a federation shares', {
   devices: Type.Record(Type.String(), Count, {
     description:
-      'By the state that they reported last: downloading, verifying, ready, active, failed; withdrawn: it was active, and its plan was rolled back or stopped',
+      'Devices by last reported state: downloading, verifying, ready, active or failed; withdrawn: it was active, and its plan was rolled back or stopped',
   }),
   uses: Type.Array(Use, { description: 'The latest 100, newest first' }),
 })

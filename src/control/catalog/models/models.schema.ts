@@ -26,7 +26,7 @@ import { examples } from '../catalog.examples.ts'
 const CONVERTED_LIST = `^(${CONVERTED_FORMATS.join('|')})(,(${CONVERTED_FORMATS.join('|')}))*$`
 const Framework = OneOf(FRAMEWORKS, { title: 'Framework', description: 'The framework of a model' })
 const Format = OneOf(VERSION_FORMATS, { title: 'VersionFormat', description: "The format of a version's file" })
-const Description = Type.String({ maxLength: MODEL_DESCRIPTION_MAX, description: 'For people' })
+const Description = Type.String({ maxLength: MODEL_DESCRIPTION_MAX, description: 'Free text' })
 
 export const CreateModelBody = Body('NewModel', 'A model to create', examples.newModel, {
   name: Type.Optional(
@@ -38,7 +38,7 @@ export const CreateModelBody = Body('NewModel', 'A model to create', examples.ne
   framework: Type.Optional(Framework),
   framework_version: Type.Optional(Type.String({ maxLength: 100, description: 'Such as 2.4.1' })),
   description: Type.Optional(Description),
-  is_baseline: Type.Optional(Type.Boolean({ description: 'What others are compared with; false when absent' })),
+  is_baseline: Type.Optional(Type.Boolean({ description: 'Whether other models are compared with it; default false' })),
 })
 
 const modelFields = {
@@ -65,8 +65,8 @@ const TrainedBy = Nullable(
     job_id: Nullable(Uuid),
     round_id: Uuid,
     round_number: Count,
-    metrics: Type.Record(Type.String(), Type.Number(), { description: 'What the round measured: loss, accuracy' }),
-    receipt_path: Type.String({ description: 'Where the receipt is, which svc train verify replays' }),
+    metrics: Type.Record(Type.String(), Type.Number(), { description: 'Metrics of the round: loss, accuracy' }),
+    receipt_path: Type.String({ description: 'Path of the receipt, which svc train verify replays' }),
   }),
 )
 
@@ -80,7 +80,7 @@ const ConvertedFile = Part('ConvertedFile', 'A version in another format', {
 
 const Formats = Type.Array(ConvertedFile, {
   'x-extension': true,
-  description: 'What it is or was converted to; downloadVersion serves those that are ready',
+  description: 'Conversions to other formats; downloadVersion serves those that are ready',
 })
 
 export const ListedVersion = Part('ListedVersion', 'A version of a model in a list', {
@@ -92,7 +92,7 @@ export const ListedVersion = Part('ListedVersion', 'A version of a model in a li
   uploaded_at: Timestamp,
   formats: Formats,
   trained_by: TrainedBy,
-  aliases: Type.Array(Type.String(), { description: 'Names that currently stand for this version' }),
+  aliases: Type.Array(Type.String(), { description: 'Aliases that currently point to this version' }),
 })
 
 export const ModelDetail = Body('ModelDetail', 'A model with its versions', examples.modelDetail, {
@@ -107,7 +107,7 @@ export const ListModelsQuery = Type.Object({
   round_models: Type.Optional(
     Type.Boolean({
       'x-extension': true,
-      description: 'false omits models that training rounds created; true when absent',
+      description: 'false omits models created by training rounds; default true',
     }),
   ),
 })
@@ -128,26 +128,26 @@ export const UploadFields = Body(
   {
     format: Type.Optional(Format),
     description: Type.Optional(Description),
-    version_label: Type.Optional(
-      Type.String({ 'x-extension': true, description: 'Semantic version; n.0.0 when absent' }),
-    ),
+    version_label: Type.Optional(Type.String({ 'x-extension': true, description: 'Semantic version; default n.0.0' })),
     formats: Type.Optional(
       Matching(CONVERTED_LIST, `formats with commas between them: ${CONVERTED_FORMATS.join(', ')}`, {
         maxLength: 100,
         'x-extension': true,
-        description: `Formats to convert it to: ${CONVERTED_FORMATS.join(', ')}, with commas`,
+        description: `Formats to convert it to, separated by commas: ${CONVERTED_FORMATS.join(', ')}`,
       }),
     ),
     upload: Type.Optional(
       Matching('^sha256:[0-9a-f]{64}$', 'sha256: and 64 lowercase hex digits', {
         'x-extension': true,
-        description: 'Instead of file: sha256:<hex> of a finished upload',
+        description: 'sha256:<hex> of a finished upload; instead of file',
       }),
     ),
     upload_size: Type.Optional(
-      Type.Integer({ minimum: 1, 'x-extension': true, description: 'With upload: its Upload-Length' }),
+      Type.Integer({ minimum: 1, 'x-extension': true, description: 'Only with upload: its Upload-Length' }),
     ),
-    file_name: Type.Optional(Type.String({ 'x-extension': true, description: 'With upload: the name of the file' })),
+    file_name: Type.Optional(
+      Type.String({ 'x-extension': true, description: 'Only with upload: the name of the file' }),
+    ),
   },
 )
 

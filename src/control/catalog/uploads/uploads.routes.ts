@@ -19,8 +19,9 @@ export const uploadsRoutes = (app: App, uploads: UploadsService): void => {
     {
       schema: {
         operationId: 'getUploadOffset',
-        summary: 'Get the number of bytes received of an upload',
-        description: 'The number of bytes received; 0 if there are none. They are kept for 24 h after the last part.',
+        summary: 'Get the progress of an upload',
+        description:
+          'The number of bytes received so far, which may be 0. An unfinished upload is kept for 24 hours after its last part.',
         'x-extension': true,
         params: UploadParams,
         querystring: OffsetQuery,
@@ -42,7 +43,7 @@ export const uploadsRoutes = (app: App, uploads: UploadsService): void => {
         operationId: 'appendToUpload',
         summary: 'Append to an upload',
         description:
-          'Send the rest of a file, or a part of it. uploadVersion then creates a version from it, by its sha256.',
+          'Send the rest of a file, or part of it. uploadVersion then creates a version from the finished upload by its SHA-256.',
         'x-extension': true,
         consumes: [BYTES],
         params: UploadParams,

@@ -12,12 +12,12 @@ const Sha256 = Parameter(
 export const UploadParams = Type.Object({ sha256: Sha256 })
 
 export const OffsetQuery = Type.Object({
-  size: Type.Integer({ minimum: 0, description: 'Bytes of the whole file' }),
+  size: Type.Integer({ minimum: 0, description: 'Size of the whole file in bytes' }),
 })
 
 export const AppendHeaders = Type.Object({
   'upload-offset': Bytes('Bytes received so far: the offset of this part'),
-  'upload-length': Bytes('Bytes of the whole file'),
+  'upload-length': Bytes('Size of the whole file in bytes'),
 })
 
 const offsetHeader = { 'Upload-Offset': { schema: { type: 'integer' }, description: 'Bytes received so far' } }

@@ -5,7 +5,7 @@ import { optionalBody } from '../../../platform/http/validation.ts'
 import { BackupList, BackupParams, Backup as BackupSchema, NewBackup } from './backups.schema.ts'
 import type { Backup, Backups } from './backups.service.ts'
 
-const WHO = 'It needs a key that belongs to no organization.'
+const WHO = 'Requires a key that is not bound to an organization.'
 
 export const backupsRoutes = (app: App, backups: Backups): void => {
   app.post(
@@ -14,7 +14,7 @@ export const backupsRoutes = (app: App, backups: Backups): void => {
       schema: {
         operationId: 'createBackup',
         summary: 'Start a backup',
-        description: `Copies the database, the keys and the stored files that the target does not have yet, while the service goes on. ${WHO}`,
+        description: `Copies the database, the keys, and the stored files that the target does not have yet, while the service keeps running. ${WHO}`,
         'x-extension': true,
         body: optionalBody(NewBackup),
         response: { 202: BackupSchema },
@@ -33,7 +33,7 @@ export const backupsRoutes = (app: App, backups: Backups): void => {
       schema: {
         operationId: 'listBackups',
         summary: 'List backups',
-        description: `The 100 latest, whatever became of them. ${WHO}`,
+        description: `The 100 most recent backups in every state. ${WHO}`,
         'x-extension': true,
         response: { 200: BackupList },
       },

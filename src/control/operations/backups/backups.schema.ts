@@ -7,11 +7,14 @@ export const NewBackup = Body('NewBackup', 'Where a backup is written to', examp
     Type.String({
       minLength: 1,
       maxLength: 4096,
-      description: "The absolute path of a folder on the service's machine; SERVICE_BACKUP_URL when absent",
+      description: "Absolute path of a folder on the service's machine, or s3://…; default SERVICE_BACKUP_URL",
     }),
   ),
   verify: Type.Optional(
-    Type.Boolean({ default: false, description: 'Start the database on a copy, compare rows and hash all files' }),
+    Type.Boolean({
+      default: false,
+      description: 'Verify it: start the database from a copy, compare rows and hash all files',
+    }),
   ),
 })
 
@@ -19,20 +22,22 @@ export const Backup = Body('Backup', 'A backup of the whole installation', examp
   id: Uuid,
   name: Type.String({ description: 'Its name in the target' }),
   target: Type.String(),
-  scheduled: Type.Boolean({ description: 'By SERVICE_BACKUP_URL, and not on request' }),
+  scheduled: Type.Boolean({ description: 'Whether it was scheduled (SERVICE_BACKUP_HOURS)' }),
   status: OneOf(['running', 'completed', 'failed']),
   reason: Nullable(Type.String({ description: 'Why it failed' })),
   database: Nullable(
     OneOf(['embedded', 'dump', 'none'], {
       description:
-        'How the database is in it; none: a server without pg_dump on this machine, to be backed up by its own tools',
+        'Format of the database; none: pg_dump is not installed on this machine, so back up the PostgreSQL server with its own tools',
     }),
   ),
   files: Nullable(Count),
   bytes: Nullable(Count),
-  copied_files: Nullable(Type.Integer({ minimum: 0, description: 'Those that the target did not have' })),
+  copied_files: Nullable(Type.Integer({ minimum: 0, description: 'Files that the target did not have yet' })),
   copied_bytes: Nullable(Count),
-  unreadable_files: Nullable(Type.Integer({ minimum: 0, description: 'Stored files that are damaged, and not in it' })),
+  unreadable_files: Nullable(
+    Type.Integer({ minimum: 0, description: 'Stored files that are damaged and were left out' }),
+  ),
   verified_at: Nullable(Timestamp),
   created_at: Timestamp,
   ended_at: Nullable(Timestamp),

@@ -24,10 +24,10 @@ export const eventsRoutes = (app: App, events: Events): void => {
       exposeHeadRoute: false,
       schema: {
         operationId: 'streamEvents',
-        summary: 'Follow what changes',
+        summary: 'Stream events',
         description:
-          "Stream server-sent events of the key's organization until the client closes, for at most 15 minutes. Reconnect with " +
-          'Last-Event-ID to any process. 204: the key has too many open streams; poll instead.',
+          "Stream the organization's events as server-sent events until the client disconnects, for at most 15 minutes. To " +
+          'continue, reconnect to any process with Last-Event-ID. 204: the key has too many open streams; poll instead.',
         'x-extension': true,
         produces: ['text/event-stream'],
         querystring: EventsQuery,

@@ -22,8 +22,8 @@ export const EventsHeaders = Type.Object({
 export const EventStream = Type.Unsafe<unknown>({
   type: 'string',
   description:
-    'Each event has an id, a type, and as data {"type", "subject": {"kind", "id"}, "payload", "time"}. `ready` begins a stream ' +
-    'without Last-Event-ID; `resync` says that events were missed: reload what you show.',
+    'Each event has an id, a type, and the data {"type", "subject": {"kind", "id"}, "payload", "time"}. A stream without ' +
+    'Last-Event-ID starts with `ready`. After `resync`, reload all data: events were missed.',
 })
 
 export const NoStream = Type.Unsafe<void>({ description: 'The key has too many open streams; poll instead' })

@@ -26,8 +26,7 @@ export const integrationsRoutes = (app: App, integrations: Integrations): void =
       schema: {
         operationId: 'createIntegration',
         summary: 'Create an integration',
-        description:
-          'Send events (logs), figures (metrics) or training of the organization to a receiver, from now on.',
+        description: "Send the organization's events (logs), metrics, or training runs to a receiver, starting now.",
         'x-extension': true,
         body: NewIntegration,
         response: { 201: CreatedIntegration },
@@ -80,7 +79,7 @@ export const integrationsRoutes = (app: App, integrations: Integrations): void =
       schema: {
         operationId: 'deleteIntegration',
         summary: 'Delete an integration',
-        description: 'Events that wait for it and its dead letters are deleted, too.',
+        description: 'Also deletes its queued events and dead letters.',
         'x-extension': true,
         params: IntegrationParams,
         body: optionalBody(IntegrationKindBody),
@@ -107,7 +106,7 @@ export const integrationActionsRoutes = (app: App, integrations: Integrations): 
         schema: {
           operationId: `${action}Integration`,
           summary,
-          description: 'Events of the last 24 hours wait for an integration that is paused.',
+          description: 'Events are kept for up to 24 hours while an integration is paused.',
           'x-extension': true,
           params: IntegrationParams,
           response: { 200: Integration },
@@ -125,7 +124,7 @@ export const integrationActionsRoutes = (app: App, integrations: Integrations): 
       schema: {
         operationId: 'testIntegration',
         summary: 'Send a sample to an integration',
-        description: "The response is the receiver's, within 10 seconds.",
+        description: "Returns the receiver's response, or an error after 10 seconds.",
         'x-extension': true,
         params: IntegrationParams,
         body: optionalBody(IntegrationKindBody),
@@ -147,7 +146,7 @@ export const integrationActionsRoutes = (app: App, integrations: Integrations): 
       schema: {
         operationId: 'listDeadLetters',
         summary: 'List the dead letters of an integration',
-        description: 'Events that the receiver refused for good, oldest first, at most 1000.',
+        description: 'Events that the receiver rejected permanently, oldest first, at most 1,000.',
         'x-extension': true,
         params: IntegrationParams,
         response: { 200: DeadLetterList },
@@ -167,7 +166,7 @@ export const integrationActionsRoutes = (app: App, integrations: Integrations): 
       schema: {
         operationId: 'replayDeadLetters',
         summary: 'Send dead letters again',
-        description: 'At most 100 of them, oldest first, until one is refused again.',
+        description: 'Up to 100 of them, oldest first, until one is rejected again.',
         'x-extension': true,
         params: IntegrationParams,
         response: { 200: Redelivery },

@@ -9,20 +9,19 @@ import {
 import { Body, Count, Nullable, OneOf, Part, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../operations.examples.ts'
 
-const Kind = OneOf(INTEGRATION_KINDS, { title: 'IntegrationKind', description: 'What is sent' })
+const Kind = OneOf(INTEGRATION_KINDS, { title: 'IntegrationKind', description: 'Kind of data that is sent' })
 const TypeName = OneOf(Object.keys(INTEGRATION_TYPES) as IntegrationType[], {
   title: 'IntegrationType',
   description:
     'prometheus, opentelemetry, datadog and statsd take metrics; otlp, webhook, splunk, elasticsearch and syslog take logs; mlflow takes training',
 })
-const Format = OneOf(LOG_FORMATS, { title: 'LogFormat', description: 'How events are written' })
+const Format = OneOf(LOG_FORMATS, { title: 'LogFormat', description: 'Encoding of events' })
 
 const Topics = Type.Array(OneOf(INTEGRATION_TOPICS, { title: 'IntegrationTopic' }), {
   minItems: 1,
   maxItems: INTEGRATION_TOPICS.length,
   uniqueItems: true,
-  description:
-    'What an integration of logs gets: topics of the event stream, of which all when absent, and entries of the audit log',
+  description: 'Topics of the event stream (default: all) and audit log entries that a log integration receives',
 })
 
 export const NewIntegration = Body(
@@ -32,9 +31,9 @@ export const NewIntegration = Body(
   {
     kind: Type.Optional(Kind),
     type: TypeName,
-    name: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: "The type's when absent" })),
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: "Default: the type's" })),
     endpoint: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 2048, description: "The receiver's address; datadog has a default" }),
+      Type.String({ minLength: 1, maxLength: 2048, description: 'Address of the receiver; optional for datadog' }),
     ),
     format: Type.Optional(Format),
     topics: Type.Optional(Topics),
@@ -57,11 +56,11 @@ const fields = {
   endpoint: Type.String(),
   format: Nullable(Format),
   topics: Nullable(Topics),
-  config: Type.Record(Type.String(), Type.String(), { description: 'Without the values of secrets' }),
+  config: Type.Record(Type.String(), Type.String(), { description: 'Secrets are masked' }),
   status: OneOf(['active', 'paused', 'failing']),
   pending: Type.Integer({ minimum: 0, description: 'Events, or jobs and rounds, that wait to be delivered' }),
   oldest_pending_at: Nullable(Timestamp),
-  dead_letters: Type.Integer({ minimum: 0, description: 'Events that the receiver refused for good' }),
+  dead_letters: Type.Integer({ minimum: 0, description: 'Events that the receiver rejected permanently' }),
   failures: Type.Integer({ minimum: 0, description: 'Failed deliveries in a row' }),
   last_error: Nullable(Type.String()),
   last_error_at: Nullable(Timestamp),
@@ -76,7 +75,7 @@ export const CreatedIntegration = Body(
   examples.createdIntegration,
   {
     ...fields,
-    secret: Nullable(Type.String({ description: 'Verifies the signatures of a webhook; shown this once' })),
+    secret: Nullable(Type.String({ description: 'Key that verifies the signatures of a webhook; shown only once' })),
   },
 )
 export const IntegrationList = Body('IntegrationList', 'Integrations', examples.integrationList, {
@@ -84,8 +83,10 @@ export const IntegrationList = Body('IntegrationList', 'Integrations', examples.
 })
 export const IntegrationTest = Body('IntegrationTest', "A receiver's answer to a sample", examples.integrationTest, {
   ok: Type.Boolean(),
-  status: Nullable(Type.Integer({ description: 'HTTP status; null where there was none' })),
-  response: Type.String({ description: 'The first 500 characters of its answer, or why it could not be reached' }),
+  status: Nullable(Type.Integer({ description: 'HTTP status; null if there was no response' })),
+  response: Type.String({
+    description: 'First 500 characters of the response, or why the receiver could not be reached',
+  }),
   milliseconds: Count,
 })
 export const DeadLetterList = Body('DeadLetterList', 'Events that were refused for good', examples.deadLetterList, {
@@ -102,7 +103,7 @@ export const DeadLetterList = Body('DeadLetterList', 'Events that were refused f
 export const Redelivery = Body('Redelivery', 'What came of sending dead letters again', examples.redelivery, {
   delivered: Count,
   remaining: Count,
-  error: Nullable(Type.String({ description: 'Why the next one was refused again' })),
+  error: Nullable(Type.String({ description: 'Why the next event was rejected again' })),
 })
 
 export const IntegrationParams = Type.Object({ integration_id: Type.String() })
@@ -111,7 +112,7 @@ export const IntegrationKindBody = Body(
   'A check that it is the one that was meant',
   { kind: 'logs' },
   {
-    kind: Type.Optional(OneOf(INTEGRATION_KINDS, { description: 'Refused where the integration is of another kind' })),
+    kind: Type.Optional(OneOf(INTEGRATION_KINDS, { description: 'Rejected if the integration is of another kind' })),
   },
 )
 export const IntegrationQuery = Type.Object({ kind: Type.Optional(OneOf(INTEGRATION_KINDS)) })

@@ -15,7 +15,7 @@ export const systemRoutes = (
       schema: {
         operationId: 'getHealth',
         summary: 'Check health',
-        description: 'Whether the service answers.',
+        description: 'Responds with 200 while the service is running.',
         response: { 200: Health },
       },
       config: { access: 'public', rateLimit: false } satisfies RouteConfig,

@@ -86,7 +86,7 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
       [paths.policies!, ['enabled', '25 %']],
       [
         paths.policy!,
-        [/^What a round learned goes to 25 % of the devices/, 'canary', /^Inconclusive after 30 minutes/],
+        [/^The result of a round goes to 25 % of the devices/, 'canary', /^Inconclusive after 30 minutes/],
       ],
       [paths.groups!, ['canaries', 'In the lab']],
       [paths.group!, ['d0', 'd1', 'd2']],
@@ -130,7 +130,7 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     await confirm('Pause', /keep version 2\.0\.0/)
     await page.getByText('Paused at 99 %.').waitFor()
     await press('Resume')
-    await confirm('Resume', /It goes on at 99 %/)
+    await confirm('Resume', /It continues at 99 %/)
     await page.getByText(/^Now 99 %,/).waitFor()
 
     const { rollouts } = (await world.request('GET', '/api/v1/rollouts', { key })).body as {

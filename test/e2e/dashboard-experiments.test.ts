@@ -83,7 +83,7 @@ describe.skipIf(!hasBrowser())('experiments in the dashboard', () => {
     await expectNoSidewaysScroll(page)
 
     await pressIn(page, 'Complete')
-    await dialog.getByText('About 20 devices go back to what they have without the experiment.').waitFor()
+    await dialog.getByText('About 20 devices return to the version they have without the experiment.').waitFor()
     await dialog.getByLabel('Reason').fill('treatment wins')
     await dialog.getByLabel('Type next-word to confirm').fill('next-word')
     await dialog.getByLabel('Type next-word to confirm').press('Enter')

@@ -51,7 +51,7 @@ describe.skipIf(!hasBrowser())('integrations in the dashboard', () => {
     await page.getByText(/^Accepted with 204 after/).waitFor()
     receiver.state.status = 422
     await page.getByRole('button', { name: 'Send a sample' }).click()
-    await page.getByText(/^Not taken with 422 .* not like this$/).waitFor()
+    await page.getByText(/^Not accepted with 422 .* not like this$/).waitFor()
 
     const { key } = await world.register('laptop')
     await world.request('POST', '/api/v1/models', { key, body: { name: 'm' } })

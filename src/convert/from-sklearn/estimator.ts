@@ -196,6 +196,7 @@ export class Estimator {
 
   /** Columns of the input that the estimator was fitted to. */
   features(): number {
+    if (/^(LabelEncoder|IsotonicRegression|CountVectorizer|TfidfVectorizer)$/.test(this.type)) return 1
     const inner = this.has('n_features_in_') ? null : this.first()
     if (inner !== null) return inner.features()
     const features = this.number('n_features_in_', 0)

@@ -15,6 +15,9 @@ export const textColumns = (estimator: Estimator, columns: number, depth = 0): b
     case 'OrdinalEncoder':
     case 'TargetEncoder':
       return categoriesOf(estimator).map((own) => 'texts' in own)
+    case 'CountVectorizer':
+    case 'TfidfVectorizer':
+      return [true]
     case 'LabelEncoder':
       return ['texts' in estimator.labels('classes_')]
     case 'SimpleImputer': {

@@ -41,8 +41,9 @@ export const minMaxScaler: Converter = (estimator, x, graph) => {
   return { kind: 'table', table: graph.inPlace(x, steps) }
 }
 
-export const normalizer: Converter = (estimator, x, graph) => {
-  const input = graph.as(x, 'f64')
+/** Rows divided by their norm, where there is one. */
+export const normed = (estimator: Estimator, input: string, graph: TableGraph): string => {
+  if (!estimator.has('norm')) return input
   const absolute = graph.node('Abs', [input])
   const norms: Record<string, () => string> = {
     l1: () => graph.sum(absolute, 1),
@@ -53,8 +54,11 @@ export const normalizer: Converter = (estimator, x, graph) => {
   const norm = Object.hasOwn(norms, kind) ? norms[kind]!() : estimator.refuse(`the norm '${kind}' cannot be converted.`)
   const isZero = graph.node('Equal', [norm, graph.scalar(0)])
   const divisor = graph.node('Where', [isZero, graph.scalar(1), norm])
-  return tableResult(graph, graph.divide(input, divisor), x.columns)
+  return graph.divide(input, divisor)
 }
+
+export const normalizer: Converter = (estimator, x, graph) =>
+  tableResult(graph, normed(estimator, graph.as(x, 'f64'), graph), x.columns)
 
 export const binarizer: Converter = (estimator, x, graph) => {
   const above = graph.node('Greater', [graph.as(x, 'f64'), graph.scalar(estimator.number('threshold'))])

@@ -19,6 +19,7 @@ import { addOutputs, type Converter } from './result.ts'
 import { selection } from './selection.ts'
 import * as svm from './svm.ts'
 import { type Table, TableGraph } from './table.ts'
+import * as texts from './text.ts'
 import * as trees from './trees.ts'
 
 /** Converters by the classes that they convert. */
@@ -78,6 +79,9 @@ const TABLE: readonly (readonly [Converter, string])[] = [
     selection,
     'SelectKBest SelectPercentile SelectFpr SelectFdr SelectFwe SelectFromModel VarianceThreshold RFE RFECV SequentialFeatureSelector',
   ],
+  [texts.countVectorizer, 'CountVectorizer'],
+  [texts.inverseFrequencies, 'TfidfTransformer'],
+  [texts.inverseFrequencyVectorizer, 'TfidfVectorizer'],
   [encoders.oneHotEncoder, 'OneHotEncoder'],
   [encoders.ordinalEncoder, 'OrdinalEncoder'],
   [encoders.targetEncoder, 'TargetEncoder'],
@@ -139,7 +143,7 @@ const boundedConverter = (): Converter => {
 
 /** `X` of numbers or of texts; where columns differ, one input for each, named as the columns were. */
 const addInputs = (estimator: Estimator, graph: TableGraph): Table => {
-  const columns = ['LabelEncoder', 'IsotonicRegression'].includes(estimator.type) ? 1 : estimator.features()
+  const columns = estimator.features()
   const isText = textColumns(estimator, columns)
   if (isText.every((text) => text === isText[0])) {
     const type = isText[0] === true ? 'string' : 'f32'

@@ -137,11 +137,44 @@ const run = (node: OnnxNode, inputs: readonly Value[]): readonly Value[] => {
       const keys: readonly string[] = attributeOf(node, 'keys_strings', 'strings', [])
       return [{ shape: a.shape, data: a.data.map((value) => keys.indexOf(value as string)) }]
     }
+    case 'StringNormalizer':
+      return [{ shape: a.shape, data: a.data.map((value) => String(value).toLowerCase()) }]
+    case 'Tokenizer':
+      return [words(a, new RegExp(attributeOf(node, 'tokenexp', 'string', ''), 'gu'))]
+    case 'TfIdfVectorizer':
+      return [grams(node, a)]
     case 'TreeEnsembleRegressor':
       return [treeEnsemble(node, a)]
     default:
       throw new Error(`The operator ${node.type} is not evaluated here.`)
   }
+}
+
+/** The words of two letters and more of each text, filled up with '#'. */
+const words = ({ data }: Value, pattern: RegExp): Value => {
+  const rows = data.map((value) => (String(value).match(pattern) ?? []).filter((word) => word.length > 1))
+  const width = Math.max(...rows.map((row) => row.length))
+  const padded = rows.flatMap((row) => [...row, ...Array<string>(width - row.length).fill('#')])
+  return { shape: [rows.length, width], data: padded }
+}
+
+/** How often the n-grams of the pool occur in each row. */
+const grams = (node: OnnxNode, { shape, data }: Value): Value => {
+  const starts = [...attributeOf(node, 'ngram_counts', 'ints', []), Number.POSITIVE_INFINITY]
+  const pool = attributeOf(node, 'pool_strings', 'strings', [])
+  const columns = attributeOf(node, 'ngram_indexes', 'ints', [])
+  const width = shape[1]!
+  const counts = Array.from({ length: shape[0]! }, () => Array<number>(columns.length).fill(0))
+  let at = 0
+  for (const column of columns) {
+    const size = starts.findLastIndex((start) => start <= at) + 1
+    const gram = pool.slice(at, at + size)
+    at += size
+    for (const [row, own] of counts.entries())
+      for (let from = row * width; from + size <= (row + 1) * width; from++)
+        if (gram.every((word, k) => data[from + k] === word)) own[column]! += 1
+  }
+  return { shape: [counts.length, columns.length], data: counts.flat() }
 }
 
 /** A loop with one value, which ends by a condition or after so many rounds. */

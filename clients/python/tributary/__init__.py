@@ -1,4 +1,4 @@
-"""Takes part in federated training from Python, and runs it: see docs/python.md of Tributary."""
+"""Python client of Tributary: take part in federated training, and manage it. See docs/python.md."""
 
 from .client import Client, Group, Job, Rollout
 from .device import Device, Heartbeat

@@ -1,4 +1,4 @@
-"""The operator's half: models, training jobs, devices and deliveries as plain objects."""
+"""The API client: models, training jobs, devices, and deliveries as plain objects."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NESTED: dict[type, dict[str, type]] = {Model: {"versions": Version}, records.Jo
 
 
 def record(kind: type[T], body: Json, **more: Any) -> T:
-    """An answer as an object. Fields that this version does not know are left out; what was not sent is None."""
+    """A response as an object. Fields unknown to this version are left out; missing ones are None."""
     nested = {name: each for base in kind.__mro__ for name, each in _NESTED.get(base, {}).items()}
     known: Json = {}
     for each in fields(kind):  # type: ignore[arg-type]
@@ -46,7 +46,7 @@ def record(kind: type[T], body: Json, **more: Any) -> T:
 
 
 class _Refreshed:
-    """An object that can be asked for anew."""
+    """An object that can be refreshed from the service."""
 
     _client: Client
 
@@ -57,19 +57,19 @@ class _Refreshed:
 
 @dataclass(kw_only=True)
 class Job(_Refreshed, records.Job):
-    """A training job: its fields as of the last answer, and what can be done with it."""
+    """A training job: its fields as of the last response, and its actions."""
 
     _client: Client = field(repr=False, compare=False)
 
     def refresh(self) -> Job:
-        """Asks the service anew."""
+        """Fetch the job again."""
         return self._take(self._client.request("GET", f"/training/jobs/{self.id}"))
 
     def wait(self, timeout: float | None = None, progress: bool | None = None) -> Job:
-        """Waits until the job has ended, with a bar on a terminal (`progress` says otherwise). Ctrl-C leaves the job
-        alone.
+        """Wait until the job has ended, with a progress bar on a terminal (override with `progress`). Ctrl-C stops
+        waiting, not the job.
 
-        Raises TributaryError with code job_failed or job_stopped and the job's reason where it does not complete,
+        Raises TributaryError with code job_failed or job_stopped and the job's reason if the job does not complete, and
         TimeoutError after `timeout` seconds.
         """
         shows = sys.stderr.isatty() if progress is None else progress
@@ -90,17 +90,17 @@ class Job(_Refreshed, records.Job):
         return self
 
     def stop(self) -> Job:
-        """Ends the job now."""
+        """Stop the job now."""
         return self._take(self._client.request("POST", f"/training/jobs/{self.id}/stop"))
 
     def weights(self, torch: bool = False) -> Any:
-        """The latest round's model as arrays, or as a PyTorch state dict."""
+        """Return the latest round's model as arrays, or as a PyTorch state dict."""
         if self.latest_model_id is None:
             raise ValueError(f"Job {self.id} has no model yet: no round is completed.")
         return self._client.weights(self.latest_model_id, torch=torch)
 
     def plot(self, metric: str = "loss") -> Any:
-        """Loss or accuracy by round: axes of matplotlib, or a curve as text where that is not installed."""
+        """Plot a metric by round: returns matplotlib axes, or a text curve if matplotlib is not installed."""
         ended = [each for each in self.history if getattr(each, metric) is not None]
         numbers = [each.round_number for each in ended]
         values = [float(getattr(each, metric)) for each in ended]
@@ -130,7 +130,7 @@ class Job(_Refreshed, records.Job):
 
 @dataclass(kw_only=True)
 class Rollout(_Refreshed, records.Rollout):
-    """A staged delivery of a version, and its steps."""
+    """A rollout: a staged delivery of a version."""
 
     _client: Client = field(repr=False, compare=False)
 
@@ -144,7 +144,7 @@ class Rollout(_Refreshed, records.Rollout):
         return self._act("resume", reason)
 
     def advance(self, reason: str | None = None) -> Rollout:
-        """Takes the next step now."""
+        """Advance to the next step now."""
         return self._act("advance", reason)
 
     def rollback(self, reason: str | None = None) -> Rollout:
@@ -182,10 +182,11 @@ class Group(_Refreshed, records.Group):
 
 
 class Client:
-    """The service at `url` for those who run it. Raises TributaryError.
+    """A client of the service at `url`. Methods raise TributaryError.
 
-    `url` is SERVICE_API_BASE, else the service on this machine, when absent. `key` is SERVICE_API_KEY, else the one
-    that `svc login` keeps for this service; where enrollment is open, a key is made once and kept beside it.
+    `url` defaults to SERVICE_API_BASE, otherwise to the service on this machine. `key` defaults to SERVICE_API_KEY,
+    otherwise to the key that `svc login` stored for this service; with open enrollment, a key is created once and
+    stored.
     """
 
     def __init__(self, url: str | None = None, key: str | None = None, org: str | None = None) -> None:
@@ -196,17 +197,17 @@ class Client:
 
     @property
     def org(self) -> str:
-        """The organization of the key."""
+        """The organization that the key belongs to."""
         if self._org is None:
             self._org = self.request("GET", "/keys/self")["org_id"] or "default"
         return self._org
 
     def request(self, method: str, path: str, body: Any = None, **query: Any) -> Json:
-        """Any call of the API: the JSON of its answer. `path` begins after /api/v1."""
+        """Send any API request and return the JSON of the response. `path` begins after /api/v1."""
         return self.connection.call(method, path, body, query=query)
 
     def listed(self, path: str, key: str, **query: Any) -> Iterator[Json]:
-        """The items of a list, page by page."""
+        """Yield the items of a paginated list."""
         offset = 0
         while True:
             page = self.request("GET", path, **{"limit": PAGE, **query, "offset": offset})
@@ -218,11 +219,11 @@ class Client:
     # Models
 
     def models(self) -> list[Model]:
-        """The catalog, newest first; `versions` are shown by `model` only."""
+        """List the models of the catalog, newest first. Only `model` returns `versions`."""
         return [record(Model, each) for each in self.listed("/models", "models")]
 
     def model(self, name: str) -> Model:
-        """A model with its versions, by name or id."""
+        """Return a model with its versions, by name or id."""
         return record(Model, self.request("GET", f"/models/{quote(name)}"))
 
     def push(
@@ -233,11 +234,11 @@ class Client:
         description: str | None = None,
         framework: str = "pytorch",
     ) -> Version:
-        """Adds a version to a model, which is made where there is none of that name.
+        """Add a version to a model, and create the model if it does not exist.
 
-        `weights` is a file, or arrays or tensors by name (a PyTorch state dict), which become a safetensors file.
-        `version` is a semantic version; the service counts where it is absent. The same bytes under the same version
-        are a success.
+        `weights` is a file, or arrays or tensors by name (a PyTorch state dict), which are stored as a safetensors
+        file. `version` is a semantic version; if absent, the service assigns a number. Pushing the same bytes under the
+        same version again succeeds.
         """
         with tempfile.TemporaryDirectory() as folder:
             if isinstance(weights, Mapping):
@@ -253,12 +254,12 @@ class Client:
             return self._upload(name, path, version, description)
 
     def promote(self, name: str, version: str | int, alias: str) -> str:
-        """Moves an alias to a version (a number, a label or another alias); `name@alias` then means it. Returns its label."""
+        """Point an alias (`name@alias`) to a version: a number, label, or other alias. Returns the version's label."""
         path = f"/models/{quote(name)}/aliases/{quote(alias)}"
         return str(self.request("PUT", path, {"version": str(version)})["version_label"])
 
     def pull(self, name: str, version: str | int = "latest", to: str | os.PathLike[str] = ".") -> Path:
-        """A version's file, into a folder or as a file of that path; its hash is checked, and it is there only whole."""
+        """Download a version's file, verified by hash, to a folder or file path. Leaves no partial files."""
         path = f"/models/{quote(name)}/versions/{quote(str(version))}/download"
         with self.connection.retrying(f"GET {path}", lambda: self.connection.open("HEAD", path)) as answer:
             size, digest = int(answer.headers["content-length"]), hex_of("X-Model-Hash", answer.headers["x-model-hash"])
@@ -272,7 +273,7 @@ class Client:
         return target
 
     def weights(self, name: str, version: str | int = "latest", torch: bool = False) -> Any:
-        """A version's weights as arrays by name, or as a PyTorch state dict."""
+        """Return a version's weights as arrays by name, or as a PyTorch state dict."""
         with tempfile.TemporaryDirectory() as folder:
             weights, types = read_weights(self.pull(name, version, folder))
             copied: Weights = {each: array.copy() for each, array in weights.items()}
@@ -306,7 +307,7 @@ class Client:
     def train(
         self, model: str, *, rounds: int = 10, strategy: str = "fedavg", min_devices: int = 2, **options: Any
     ) -> Job:
-        """Starts a training job. `options` are fields of POST /training/jobs, such as hyperparameters."""
+        """Start a training job. `options` are fields of POST /training/jobs, such as hyperparameters."""
         asked = {"model": model, "rounds": rounds, "strategy": strategy, "min_devices": min_devices, **options}
         return self.job(self.request("POST", "/training/jobs", asked)["id"])
 
@@ -314,7 +315,7 @@ class Client:
         return record(Job, self.request("GET", f"/training/jobs/{job_id}"), _client=self)
 
     def jobs(self, model: str | None = None, status: str | None = None) -> list[Job]:
-        """Newest first; `history` is shown by `job` only."""
+        """List training jobs, newest first. Only `job` returns `history`."""
         found = self.listed("/training/jobs", "jobs", model=model, status=status)
         return [record(Job, each, _client=self) for each in found]
 
@@ -339,7 +340,7 @@ class Client:
     # Delivery
 
     def roll_out(self, model: str, version: str, percentage: int = 10, **options: Any) -> Rollout:
-        """Starts a staged delivery. `options` are fields of POST /models/{id}/rollouts, such as increment_step."""
+        """Start a rollout. `options` are fields of POST /models/{id}/rollouts, such as increment_step."""
         asked = {"version": version, "rollout_percentage": percentage, "start_immediately": True, **options}
         return record(Rollout, self.request("POST", f"/models/{quote(model)}/rollouts", asked), _client=self)
 
@@ -348,7 +349,7 @@ class Client:
         return [record(Rollout, each, _client=self) for each in found]
 
     def deploy(self, model: str, version: str = "latest", **options: Any) -> Deployment:
-        """Brings a version to `devices`, a `group` or the whole active fleet: the fields of POST /deploy/execute."""
+        """Deploy a version to `devices`, a `group`, or all active devices (POST /deploy/execute)."""
         asked = {"model_name": model, "model_version": version, **options}
         return self.deployment(self.request("POST", "/deploy/execute", asked)["deployment_id"])
 
@@ -359,13 +360,13 @@ class Client:
         return [record(Deployment, each) for each in self.listed("/deployments", "deployments", model_name=model)]
 
     def rollback(self, deployment_id: str, reason: str | None = None) -> Deployment:
-        """Returns a deployment's devices to the version before."""
+        """Roll back a deployment's devices to the previous version."""
         self.request("POST", f"/deployments/{deployment_id}/rollback", {} if reason is None else {"reason": reason})
         return self.deployment(deployment_id)
 
 
 def signed_in_key(url: str) -> str | None:
-    """The key that `svc login` keeps for this service: it is sent to no other. None when there is none."""
+    """The key that `svc login` stored for this service, or None. It is sent to no other service."""
     try:
         kept = json.loads((home() / "credentials.json").read_text())
     except (OSError, ValueError):
@@ -382,7 +383,7 @@ def _origin(url: str) -> tuple[str, str]:
 
 
 def _own_key(url: str) -> str:
-    """Of a device that takes no part in rounds: where enrollment is open, any device's key may do everything."""
+    """The key of a device that takes no part in rounds: with open enrollment, any device's key has all rights."""
     name = f"python-{socket.gethostname()}"[:200]
     state = State(None, url, name)
     known = state.load()
@@ -401,7 +402,7 @@ def _own_key(url: str) -> str:
 
 
 def text_curve(values: Sequence[float], label: str, width: int = 60, height: int = 10) -> str:
-    """The values as a curve of text: the last column is the latest value."""
+    """The values as a text curve; the last column is the latest value."""
     step = max(1, -(-len(values) // width))
     shown = [values[min(at + step, len(values)) - 1] for at in range(0, len(values), step)]
     low, high = min(shown), max(shown)

@@ -1,4 +1,4 @@
-"""HTTP by the standard library: keys, retries, downloads that go on where they stopped, and forms."""
+"""HTTP with the standard library: keys, retries, resumable downloads, and forms."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ SLOWEST_BYTES_PER_SECOND = 64 * 1024
 
 
 class Stopped(Exception):
-    """Whoever runs this asked it to stop."""
+    """The program was asked to stop."""
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect would resend the key and the weights to somewhere nobody named."""
+    """Redirects are not followed: they would send the key and the weights to an address that nobody configured."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
@@ -95,7 +95,7 @@ def form_of(fields: Mapping[str, str], files: Mapping[str, tuple[str, bytes]]) -
 
 
 class Connection:
-    """One service, with a key added to each request and every wait bounded. Raises TributaryError."""
+    """A connection to one service: adds the key to each request and bounds every wait. Raises TributaryError."""
 
     def __init__(self, url: str, key: str | None = None, stop: threading.Event | None = None) -> None:
         parts = urllib.parse.urlsplit(url)
@@ -108,7 +108,7 @@ class Connection:
         self._warned: set[str] = set()
 
     def pause(self, seconds: float) -> None:
-        """Waits; raises Stopped as soon as it is asked to."""
+        """Wait; raises Stopped as soon as the program is asked to stop."""
         if self.stop.wait(max(0.0, seconds)):
             raise Stopped
 
@@ -122,7 +122,7 @@ class Connection:
         body: bytes | IO[bytes] | None = None,
         timeout: float = TIMEOUT_SECONDS,
     ) -> http.client.HTTPResponse:
-        """Sends once and gives back the open answer; the caller closes it."""
+        """Send once and return the open response, which the caller closes."""
         if self.stop.is_set():
             raise Stopped
         asked = {name: value for name, value in (query or {}).items() if value is not None}
@@ -143,7 +143,7 @@ class Connection:
         return answer
 
     def call(self, method: str, path: str, body: Any = None, *, until: float | None = None, **options: Any) -> Json:
-        """The JSON of a success, tried until it is answered (see `retrying`)."""
+        """Send a request with retries (see `retrying`) and return the JSON of a successful response."""
         headers = {}
         if body is not None:
             headers["content-type"] = "application/json"
@@ -157,7 +157,7 @@ class Connection:
         files: Mapping[str, tuple[str, bytes]],
         until: float | None = None,
     ) -> Json:
-        """Sends a form, again and whole after a cut."""
+        """Send a form; after a broken connection, send all of it again."""
         content_type, body = form_of(fields, files)
         headers = {"content-type": content_type}
         timeout = TIMEOUT_SECONDS + len(body) / SLOWEST_BYTES_PER_SECOND
@@ -166,11 +166,11 @@ class Connection:
         )
 
     def download(self, path: str, target: Path, size: int, sha256: str, until: float | None = None) -> None:
-        """Brings `target` up to the whole file, from where it stopped, also in an earlier run; checks size and hash."""
+        """Download into `target`, resuming a partial file, also of an earlier run; verifies size and hash."""
         self.retrying(f"GET {path}", lambda: self._download_once(path, target, size, sha256), until)
 
     def upload(self, path: Path, size: int, sha256: str) -> None:
-        """Sends a large file of a version to /uploads: from where it stopped, also in an earlier run."""
+        """Upload a large file of a version to /uploads, resuming where it stopped, also in an earlier run."""
         furthest = 0
 
         def attempt() -> None:
@@ -188,11 +188,10 @@ class Connection:
         self.retrying(f"upload of {path.name}", attempt)
 
     def retrying(self, what: str, attempt: Callable[[], T], until: float | None = None) -> T:
-        """Tries until it works: again after network errors, 429, 500, 502, 503 and 504, but not after any other
-        refusal.
+        """Retry `attempt` after network errors, 429, 500, 502, 503, and 504, but after no other error.
 
-        Gives up with the last error after eight tries in a row without progress, and when the next one would begin
-        later than `until` (by `time.time`; two minutes from now when absent).
+        Raises the last error after eight attempts in a row without progress, or when the next attempt would begin later
+        than `until` (by `time.time`; by default two minutes from now).
         """
         ends = time.monotonic() + (TOTAL_SECONDS if until is None else until - time.time())
         failures = 0
@@ -277,7 +276,7 @@ class Connection:
         return TributaryError.from_answer(error.code, body, parse_retry_after(error.headers.get("retry-after")))
 
     def _show_warning(self, warning: str | None) -> None:
-        """A heartbeat repeats the warning of the one before: each is told once, and not endlessly many."""
+        """Log each warning once, because heartbeats repeat them; the number remembered is bounded."""
         if warning is None or warning in self._warned or len(self._warned) >= 100:
             return
         self._warned.add(warning)
@@ -298,5 +297,5 @@ def _copy(answer: http.client.HTTPResponse, file: IO[bytes], size: int) -> None:
 
 
 def home() -> Path:
-    """SERVICE_HOME, else ~/.svc: the folder that the command line and the agent use too."""
+    """SERVICE_HOME, otherwise ~/.svc: the folder that the command line and the agent also use."""
     return Path(os.environ.get("SERVICE_HOME") or Path.home() / ".svc")

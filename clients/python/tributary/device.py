@@ -1,4 +1,4 @@
-"""One device of a service: its identity and its calls."""
+"""A device: its identity and its API calls."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ INVENTED_NAMES = 3
 
 @dataclass(frozen=True)
 class Heartbeat:
-    """The answer to a heartbeat."""
+    """The response to a heartbeat."""
 
     #: The round that awaits this device, if any.
     pending_round_id: str | None
@@ -42,7 +42,7 @@ class Heartbeat:
 
 
 class Device:
-    """Calls of one device, each retried as `Connection.retrying` says. Raises TributaryError."""
+    """The API calls of one device, each retried as in `Connection.retrying`. Raises TributaryError."""
 
     def __init__(self, url: str, device_id: str, *, api_key: str | None = None, stop: threading.Event | None = None):
         self.device_id = device_id
@@ -57,7 +57,7 @@ class Device:
         capabilities: Mapping[str, Any] | None = None,
         trains: bool = True,
     ) -> str:
-        """Registers; the key, which is shown here and never again. `trains` false: no round selects this device."""
+        """Register and return the key, which is shown only once. With `trains` false, no round selects the device."""
         self.connection.key = enrollment_token
         body = {
             "device_id": self.device_id,
@@ -79,7 +79,7 @@ class Device:
         status: str = "active",
         until: float | None = None,
     ) -> Heartbeat:
-        """`wait_seconds` lets the service hold its answer until a round awaits this device, at most 55 s."""
+        """Send a heartbeat. `wait_seconds` (at most 55): how long the service may hold the response until a round starts."""
         sent_at = time.time()
         answer = self.connection.call(
             "PUT",
@@ -100,18 +100,18 @@ class Device:
         )
 
     def unstoppable(self) -> Device:
-        """The same device with a connection of its own, which goes on when this one is stopped."""
+        """The same device with a separate connection, which continues when this one is stopped."""
         return Device(self.connection.url, self.device_id, api_key=self.connection.key)
 
     def plan(self, round_id: str) -> Plan:
         return plan_of(self.connection.call("GET", f"/training/rounds/{round_id}/plan"), self._clock_lead)
 
     def download_model(self, plan: Plan, target: Path) -> bool:
-        """The plan's global model into a file, which may hold its beginning already. False when the round has none."""
+        """Download the plan's global model, resuming a partial file. Returns False if the round has no model."""
         return self._download(plan, "model", target)
 
     def download_control(self, plan: Plan, target: Path) -> bool:
-        """SCAFFOLD's control variate likewise. False when there is none."""
+        """Download SCAFFOLD's control variate in the same way. Returns False if there is none."""
         return self._download(plan, "control", target)
 
     def submit(
@@ -128,11 +128,12 @@ class Device:
         evaluation: tuple[int, Mapping[str, float]] | None = None,
         final_model: bool = False,
     ) -> str | None:
-        """Submits an update; its id, or None when the service had it already and only its answer was lost.
+        """Submit an update. Returns its id, or None if the service already had it and only the response was lost.
 
-        `metrics` are of the trained model, beside loss and accuracy; `evaluation` is the number of samples and the metrics of
-        the received model on held-out data; with `final_model` this device also offers to evaluate the job's last model,
-        which a heartbeat's `pending_evaluation_round_id` then asks for. A private round is told neither, because its noise does not cover them.
+        `metrics` are those of the trained model besides loss and accuracy; `evaluation` is the number of samples and
+        the metrics of the received model on held-out data. With `final_model`, the device also offers to evaluate the
+        job's last model, which a heartbeat's `pending_evaluation_round_id` then requests. In a private round neither is
+        sent, because its noise does not cover them.
         """
         fields = {"num_samples": str(num_samples)}
         if loss is not None:
@@ -162,7 +163,7 @@ class Device:
             raise
 
     def evaluation_plan(self, round_id: str) -> Plan:
-        """What `pending_evaluation_round_id` asks for: a plan without training, whose `strategy` is "evaluation"."""
+        """The plan for `pending_evaluation_round_id`: without training, and with the `strategy` "evaluation"."""
         body = self.connection.call("GET", f"/training/rounds/{round_id}/evaluation")
         return plan_of({"strategy": "evaluation", **body}, self._clock_lead)
 
@@ -174,14 +175,14 @@ class Device:
         *,
         failure_reason: str | None = None,
     ) -> None:
-        """How the new model does on this device's held-out data, or why that cannot be told."""
+        """Report the metrics of the new model on this device's held-out data, or why there are none."""
         body: Json = {"num_samples": num_samples, "metrics": dict(metrics or {})}
         if failure_reason is not None:
             body = {"failure_reason": failure_reason.strip()[:MAX_REASON] or "no reason given"}
         self.connection.call("POST", f"/training/rounds/{plan.round_id}/evaluation", body, until=plan.timeout_at)
 
     def report_failure(self, round_id: str, reason: str, until: float | None = None) -> bool:
-        """Says that this device will not deliver. False when the round no longer cares."""
+        """Report that this device will not submit an update. Returns False if the round no longer awaits one."""
         body = {"reason": reason.strip()[:MAX_REASON] or "no reason given"}
         try:
             self.connection.call("POST", f"/training/rounds/{round_id}/failures", body, until=until)
@@ -192,7 +193,7 @@ class Device:
             raise
 
     def round_status(self, round_id: str) -> str:
-        """Where the round stands: pending, active, aggregating, completed or failed."""
+        """The status of the round: pending, active, aggregating, completed, or failed."""
         return str(self.connection.call("GET", f"/training/rounds/{round_id}/status")["status"])
 
     def _download(self, plan: Plan, what: str, target: Path) -> bool:
@@ -212,10 +213,10 @@ class Device:
 
 
 class State:
-    """A device's folder: `identity.json`, readable by its owner only, `rounds/` for work in progress, and what jobs
-    keep.
+    """A device's folder: `identity.json`, readable by its owner only, `rounds/` for work in progress, and the state of
+    jobs.
 
-    The same folder as that of `svc agent` for the same service and device, so that one registration serves both.
+    `svc agent` uses the same folder for the same service and device, so both share one registration.
     """
 
     def __init__(self, folder: Path | None, url: str, device_id: str | None) -> None:
@@ -228,7 +229,7 @@ class State:
         self._path = self.folder / "identity.json"
 
     def load(self) -> tuple[str, str] | None:
-        """Device id and key; None when this machine was not registered."""
+        """The device id and key, or None if this machine is not registered."""
         try:
             identity = json.loads(self._path.read_text())
             return str(identity["device_id"]), str(identity["api_key"])
@@ -256,7 +257,7 @@ def sign_in(
     capabilities: Mapping[str, Any] | None,
     stop: threading.Event,
 ) -> Device:
-    """The device this program is: by the key it was given, by the one it remembers, or newly registered."""
+    """The device of this program: from the given key, the stored key, or a new registration."""
     if api_key is not None:
         if device_id is None:
             raise ValueError("A device key belongs to one device: give its device_id too.")
@@ -295,7 +296,7 @@ def describe_machine() -> Json:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Replaces a file as a whole, for its owner only: whoever starts after a crash sees the old content or the new."""
+    """Replace a file atomically, readable by its owner only: after a crash it has either the old or the new content."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with open(descriptor, "wb") as file:

@@ -9,10 +9,10 @@ PASSING = frozenset({429, 500, 502, 503, 504})
 
 
 class TributaryError(Exception):
-    """The service refused, or could not be reached.
+    """The service refused a request or could not be reached.
 
-    `code` is the service's machine code such as "not_found"; "network_error" where no whole answer arrived, "unknown"
-    where what answered was not the service. `status` is the HTTP status, 0 without an answer.
+    `code` is the service's error code, such as "not_found"; "network_error" if no complete response arrived; "unknown"
+    if the response was not from the service. `status` is the HTTP status, or 0 without a response.
     """
 
     def __init__(self, code: str, message: str, status: int = 0, retry_after: float | None = None) -> None:
@@ -27,7 +27,7 @@ class TributaryError(Exception):
 
     @property
     def is_passing(self) -> bool:
-        """True where a later try may succeed."""
+        """True if a later attempt may succeed."""
         return self.status in PASSING or self.code == "network_error"
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What a round asks of a device."""
+"""The training plan of a round."""
 
 from __future__ import annotations
 
@@ -28,40 +28,40 @@ class Plan:
     round_id: str
     round_number: int
     strategy: str
-    #: As the round or job was started with, and the strategy's own: mu (FedProx), lambda (Ditto).
+    #: Those the round or job was started with, and those of the strategy: mu (FedProx), lambda (Ditto).
     hyperparameters: dict[str, Any]
-    #: The job that the round belongs to; what a device keeps between rounds, it keeps for that.
+    #: The job that the round belongs to; state that a device stores between rounds belongs to the job.
     job_id: str | None
-    #: FedBuff: an update that comes after the round counts for a later one.
+    #: FedBuff: an update that arrives after the round counts for a later one.
     asynchronous: bool
-    #: When the round ends, by `time.time` of this machine; updates that arrive later are refused.
+    #: When the round ends, in terms of `time.time` on this machine; later updates are refused.
     timeout_at: float
-    #: The global model; None when devices must make their own beginning, the same on each.
+    #: The global model, or None if devices must create the initial model themselves, the same on each device.
     model: RemoteFile | None
-    #: SCAFFOLD's global control variate; None in other strategies, and while it is zero.
+    #: SCAFFOLD's global control variate; None for other strategies, and while it is zero.
     control: RemoteFile | None
-    #: The service's answer as it came.
+    #: The response as received.
     raw: Json = field(repr=False)
-    #: SCAFFOLD: c - c_i, to be added to each gradient. None in other strategies.
+    #: SCAFFOLD: c - c_i, to add to each gradient. None for other strategies.
     correction: Weights | None = field(default=None, repr=False)
-    #: Ditto: the personal model kept for this job, the global one at first. Change or replace it: it stays on this
-    #: device.
+    #: Ditto: the personal model stored for this job, initially the global model. Change or replace it: it never leaves
+    #: this device.
     personal: Weights | None = field(default=None, repr=False)
     over: threading.Event = field(default_factory=threading.Event, repr=False, compare=False)
 
     @property
     def raw_vector(self) -> bool:
-        """Model and updates are bare little-endian float32 vectors, here one array named `vector`."""
+        """Whether model and updates are raw little-endian float32 vectors, here one array named `vector`."""
         return bool(self.raw.get("raw_vector"))
 
     @property
     def seconds_left(self) -> float:
-        """How long training may take: until the round ends."""
+        """Seconds until the round ends."""
         return max(0.0, self.timeout_at - time.time())
 
     @property
     def is_over(self) -> bool:
-        """True once the service wants no update of this device any more: training may stop."""
+        """True once the update is no longer needed, so training may stop."""
         return self.over.is_set() or (self.seconds_left == 0 and not self.asynchronous)
 
 

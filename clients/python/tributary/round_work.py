@@ -41,7 +41,7 @@ FAILURE_REPORT_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class RoundResult:
-    """A device's part in a round that the service has taken."""
+    """A device's part in a round, accepted by the service."""
 
     plan: Plan
     num_samples: int
@@ -60,13 +60,13 @@ class RoundResult:
 
 
 class RoundWork:
-    """Does rounds. Keeps everything in a round's folder until it is submitted: a killed program goes on there."""
+    """Does rounds. Keeps everything in a round's folder until it is submitted, so a killed program can resume."""
 
     def __init__(self, train: Train, evaluate: Evaluate | None, torch: bool, state: State) -> None:
         self.train, self.evaluate, self.torch, self.state = train, evaluate, torch, state
 
     def take_part(self, device: Device, round_id: str, interval: float) -> RoundResult:
-        """Raises what went wrong, after the service was told; after a passing error the round may be tried again."""
+        """Raises errors after reporting them to the service; after a transient error the round may be retried."""
         # It becomes the name of a folder.
         if not re.fullmatch(r"[\w-]{1,64}", round_id):
             raise network_error(f"The service named a round {round_id!r}, which is no id.")
@@ -94,7 +94,7 @@ class RoundWork:
         return result
 
     def evaluate_last(self, device: Device, round_id: str) -> None:
-        """Evaluates a job's last model, and tells the service, or why not. Raises what is passing: it may be tried again."""
+        """Evaluate a job's last model and report the result or the reason. Raises transient errors, for a retry."""
         plan = device.evaluation_plan(round_id)
         try:
             with tempfile.TemporaryDirectory(dir=self.state.rounds) as folder:
@@ -179,12 +179,12 @@ class RoundWork:
         return {"num_samples": num_samples, "metrics": metrics, "global_metrics": global_metrics, "seconds": seconds}
 
     def _memory_of(self, plan: Plan) -> Path:
-        """What this device keeps for the job: its control variate, or its personal model."""
+        """What this device stores for the job: its control variate or its personal model."""
         return self.state.jobs / re.sub(r"[^\w-]", "", plan.job_id or "")
 
 
 class _Heartbeats:
-    """Heartbeats while a round is worked on, so that a long training is not taken for a device that has gone."""
+    """Sends heartbeats during a round, so that a device that trains for long does not count as gone."""
 
     def __init__(self, device: Device, plan: Plan, interval: float) -> None:
         # A connection of its own: this runs beside the round's.
@@ -227,7 +227,7 @@ def _checked(returned: Any) -> tuple[Mapping[str, Any], int, dict[str, float]]:
 
 
 def _numbers(metrics: Any, source: str) -> dict[str, float]:
-    """Those that are finite: a loss that diverged is no reason to lose the update."""
+    """The finite metrics: a diverged loss is no reason to lose the update."""
     try:
         values = {str(name): float(value) for name, value in metrics.items()}
     except (AttributeError, TypeError, ValueError):
@@ -253,7 +253,7 @@ def _wide(weights: Weights) -> Weights:
 
 
 def _sendable(metrics: Mapping[str, float], without: frozenset[str]) -> dict[str, float]:
-    """What the service takes: bounded names, and an accuracy from 0 to 1. The rest is named in the log."""
+    """The metrics that the service accepts (bounded names, accuracy from 0 to 1). The others are logged."""
     sent = {}
     for name, value in metrics.items():
         if name in without:
@@ -286,7 +286,7 @@ def _report_failure(device: Device, round_id: str, error: BaseException) -> None
 
 
 def _read_json(path: Path) -> Json | None:
-    """None when not there, or not whole after a power cut: then it is trained again."""
+    """None if missing, or incomplete after a power failure: the round is then trained again."""
     try:
         body = json.loads(path.read_text())
     except (OSError, ValueError):

@@ -26,7 +26,7 @@ GOODBYE_SECONDS = 3.0
 
 
 class RoundFailed(TributaryError):
-    """A device that counts its rounds could not do its part in one. The message says in which, and why."""
+    """A round failed while `run` was given a number of `rounds`. The message names the round and the reason."""
 
 
 def run(
@@ -45,20 +45,19 @@ def run(
     on_round: Callable[[RoundResult], None] | None = None,
     stop: threading.Event | None = None,
 ) -> None:
-    """Takes part in rounds until stopped: by Ctrl-C, SIGTERM, `stop`, or after `rounds` of them.
+    """Take part in rounds until stopped by Ctrl-C, SIGTERM, or `stop`, or until `rounds` rounds are done.
 
-    `train(weights, plan)` gets the global model as a dict of numpy arrays (a PyTorch state dict with `torch=True`; None
-    where the round has no model) and returns new weights (arrays or tensors), the number of samples they were trained
-    on, and metrics: all of them are shown by the service, but "steps" and "learning_rate", which are what SCAFFOLD
-    needs. What it raises is told to the service as the reason. `evaluate(weights)` gives the metrics of the received
-    model on held-out data, which go with the update; its "num_samples", or else that of `train`, is their weight. It also
-    evaluates a job's last model, which no update follows.
+    `train(weights, plan)` receives the global model as a dict of numpy arrays (a PyTorch state dict with `torch=True`,
+    None if the round has no model) and returns new weights (arrays or tensors), the number of samples they were trained
+    on, and metrics. The service shows all metrics except "steps" and "learning_rate", which SCAFFOLD needs. An
+    exception is reported to the service as the reason. `evaluate(weights)` returns the metrics of the received model on
+    held-out data, which are sent with the update; they are weighted by its "num_samples", otherwise by that of `train`.
+    It is also called with a job's last model, which no update follows.
 
-    Registers once and keeps the key in `state_dir` (SERVICE_HOME, else ~/.svc). `enrollment_token` is a key with
-    devices:write for services that ask for one, that of `svc login` when absent; `api_key` is the key of a device that
-    was registered elsewhere. Outlives a service that is away, and goes on with a round that it had not submitted.
-    Raises what no waiting can mend: a name that is taken, a key that is refused, and, where `rounds` are counted,
-    RoundFailed.
+    Registers once and stores the key in `state_dir` (SERVICE_HOME, otherwise ~/.svc). `enrollment_token` is a key with
+    devices:write for services that require one, by default the key of `svc login`; `api_key` is the key of a device
+    that is already registered. Waits while the service is unreachable, and resumes a round that it had not submitted.
+    Raises errors that waiting cannot fix: a name that is taken, a key that is refused, and, with `rounds`, RoundFailed.
     """
     if not log.hasHandlers():
         logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
@@ -101,7 +100,7 @@ def run(
 
 
 class _Loop:
-    """Heartbeats, and the rounds that they tell of."""
+    """Sends heartbeats and takes part in the rounds they name."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What strategies ask of a device beside training: proximal terms and control variates."""
+"""What strategies require of a device besides training: proximal terms and control variates."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def proximal_loss(parameters: Iterable[tuple[str, Any]], center: Mapping[str, An
 
 
 def correction_of(model: Weights, control: Weights | None, own: Weights | None) -> Weights:
-    """c - c_i, which is added to every gradient (Karimireddy et al. 2020, algorithm 1, line 10). None is zero."""
+    """c - c_i, to add to every gradient (Karimireddy et al. 2020, algorithm 1, line 10). None is zero."""
     zero = {name: np.zeros(array.shape) for name, array in model.items()}
     return {name: (control or zero)[name] - (own or zero)[name] for name in model}
 

@@ -1,4 +1,4 @@
-"""Weight files as numpy arrays: safetensors, .npz, .npy, PyTorch (where torch is installed), float32 vectors."""
+"""Weight files as numpy arrays: safetensors, .npz, .npy, PyTorch (if torch is installed), float32 vectors."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _NAMES = {np.dtype(code): name for name, code in _NUMPY.items() if name != "BF16
 
 
 def read_weights(path: str | Path, raw_vector: bool = False) -> tuple[Weights, Types]:
-    """The arrays of a weight file and their types. Nothing in the file is run.
+    """Read the arrays of a weight file and their types. Code in the file is never executed.
 
-    The arrays may be changed in place, which leaves the file alone. numpy knows no bfloat16: such tensors come as
-    float32, with type BF16. `raw_vector`: the file is a bare little-endian float32 vector. Raises ValueError for other
-    files.
+    The arrays may be changed in place without changing the file. numpy has no bfloat16: such tensors are returned as
+    float32, with type BF16. `raw_vector`: the file is a raw little-endian float32 vector. Raises ValueError for files
+    that are not weight files.
     """
     path = Path(path)
     if raw_vector:
@@ -57,7 +57,7 @@ def read_weights(path: str | Path, raw_vector: bool = False) -> tuple[Weights, T
 
 
 def write_weights(weights: Mapping[str, Any], types: Mapping[str, str] | None = None) -> bytes:
-    """A safetensors file of arrays or tensors. `types`: element types other than the arrays' own, such as BF16."""
+    """Encode arrays or tensors as safetensors. `types`: element types other than the arrays' own, such as BF16."""
     header: dict[str, Any] = {}
     parts: list[bytes] = []
     at = 0
@@ -74,7 +74,7 @@ def write_weights(weights: Mapping[str, Any], types: Mapping[str, str] | None = 
 
 
 def to_numpy(value: Any) -> Array:
-    """An array of a numpy array, torch tensor, Keras variable or number."""
+    """Convert a numpy array, torch tensor, Keras variable, or number to an array."""
     if hasattr(value, "detach"):
         value = value.detach().cpu()
         if str(value.dtype) == "torch.bfloat16":
@@ -84,7 +84,7 @@ def to_numpy(value: Any) -> Array:
 
 
 def to_torch(weights: Mapping[str, Array], types: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """A PyTorch state dict of arrays; it shares their memory where it can. Needs torch."""
+    """Convert arrays to a PyTorch state dict, sharing memory if possible. Needs torch."""
     torch = _torch("To have weights as a state dict")
     state = {name: torch.from_numpy(np.require(array, requirements=["C", "W"])) for name, array in weights.items()}
     for name, kind in (types or {}).items():
@@ -94,9 +94,10 @@ def to_torch(weights: Mapping[str, Array], types: Mapping[str, str] | None = Non
 
 
 def conform(weights: Mapping[str, Any], like: Mapping[str, Array], label: str = "The weights") -> Weights:
-    """The weights as arrays in the model's order and types. Raises ValueError naming what does not fit the model.
+    """Return the weights as arrays in the model's order and types. Raises ValueError that names what does not fit the
+    model.
 
-    Floats may become narrower (numpy computes in float64 where nothing else is said); integers must stay integers.
+    Floats may be narrowed (numpy computes in float64 by default); integers must stay integers.
     """
     if not isinstance(weights, Mapping):
         raise ValueError(f"{label} must be a dict of arrays by name, got {type(weights).__name__}.")
@@ -121,7 +122,7 @@ def conform(weights: Mapping[str, Any], like: Mapping[str, Array], label: str = 
 
 
 def type_of(value: Any, array: Array, name: str) -> str:
-    """The element type in safetensors' words. Raises ValueError for types that weights cannot have."""
+    """The safetensors name of the element type. Raises ValueError for types that weights cannot have."""
     if str(getattr(value, "dtype", "")) == "torch.bfloat16":
         return "BF16"
     kind = _NAMES.get(array.dtype.newbyteorder("<"))

@@ -79,7 +79,7 @@ class Device:
         status: str = "active",
         until: float | None = None,
     ) -> Heartbeat:
-        """Send a heartbeat. `wait_seconds` (at most 55): how long the service may hold the response until a round starts."""
+        """Send a heartbeat. The service may hold the response for `wait_seconds` (at most 55) until a round starts."""
         sent_at = time.time()
         answer = self.connection.call(
             "PUT",

@@ -1,17 +1,35 @@
 // Estimators that are a curve over each column: power and quantile transformations, bins, isotonic regression.
+import { floatAtMost } from '../onnx/tree-ensemble.ts'
 import type { Estimator } from './estimator.ts'
 import { type Converter, tableResult, valuesResult } from './result.ts'
 import type { Table, TableGraph } from './table.ts'
 
-/** The piecewise linear curve through points, [batch, 1] to [batch, 1], which is constant outside (numpy.interp). */
-const interpolated = (graph: TableGraph, x: string, xs: readonly number[], ys: readonly number[]): string => {
+/** Limits that a column reaches: of float32 numbers the next ones above, which are the same limits in float32. */
+const limitsOf = (graph: TableGraph, x: Table, values: readonly number[]): readonly number[] =>
+  graph.typeOf(x) === 'f32' ? values.map((value) => -floatAtMost(-value)) : values
+
+/**
+ * The piecewise linear curve through points, [batch, 1] to [batch, 1], which is constant outside (numpy.interp). Each
+ * piece begins at its limit, the point's x.
+ */
+const interpolated = (
+  graph: TableGraph,
+  x: string,
+  xs: readonly number[],
+  ys: readonly number[],
+  limits: readonly number[] = xs,
+): string => {
   const slopes = xs.map((from, at) => {
     const slope = (ys[at + 1]! - ys[at]!) / (xs[at + 1]! - from)
     return Number.isFinite(slope) ? slope : 0
   })
   const inside = graph.clipped(x, xs[0]!, xs.at(-1)!)
-  const reached = graph.sum(graph.indicator(graph.node('GreaterOrEqual', [inside, graph.vector(xs, 'points')])), 1)
-  const index = graph.cast(graph.subtract(reached, graph.scalar(1)), 'i64')
+  // The first piece also has what is below all points.
+  const begun = graph.node('GreaterOrEqual', [
+    x,
+    graph.vector([Number.NEGATIVE_INFINITY, ...limits.slice(1)], 'points'),
+  ])
+  const index = graph.cast(graph.subtract(graph.sum(graph.indicator(begun), 1), graph.scalar(1)), 'i64')
   const at = (values: readonly number[]) => graph.node('Gather', [graph.vector(values, 'curve'), index])
   return graph.add(at(ys), graph.multiply(at(slopes), graph.subtract(inside, at(xs))))
 }
@@ -65,11 +83,16 @@ export const quantileTransformer: Converter = (estimator, x, graph) => {
   const margin = isNormal ? SMALLEST_SHARE : 0
   const name = columnByColumn(x, graph, (column, at) => {
     const quantiles = references.map((_, row) => data[row * x.columns + at]!)
-    const up = interpolated(graph, column, quantiles, references)
-    const down = interpolated(graph, graph.node('Neg', [column]), negated(quantiles), negated(references))
+    const up = interpolated(graph, column, quantiles, references, limitsOf(graph, x, quantiles))
+    const mirrored = negated(quantiles)
+    const below = limitsOf(graph, x, mirrored)
+    const down = interpolated(graph, graph.node('Neg', [column]), mirrored, negated(references), below)
     const middle = graph.multiply(graph.subtract(up, down), graph.scalar(0.5))
-    const isHigh = graph.node('GreaterOrEqual', [column, graph.scalar(quantiles.at(-1)! - margin)])
-    const isLow = graph.node('LessOrEqual', [column, graph.scalar(quantiles[0]! + margin)])
+    const isHigh = graph.node('GreaterOrEqual', [
+      column,
+      graph.scalar(limitsOf(graph, x, [quantiles.at(-1)! - margin])[0]!),
+    ])
+    const isLow = graph.node('LessOrEqual', [column, graph.scalar(-limitsOf(graph, x, [-quantiles[0]! - margin])[0]!)])
     const bounded = graph.node('Where', [isHigh, graph.scalar(1), middle])
     return graph.node('Where', [isLow, graph.scalar(0), bounded])
   })
@@ -120,7 +143,7 @@ export const binsDiscretizer: Converter = (estimator, x, graph) => {
   const name = columnByColumn(x, graph, (column, at) => {
     // A column of a single bin has no edges inside.
     const inner = edges[at]!.length > 0 ? edges[at]! : [Number.POSITIVE_INFINITY]
-    const above = graph.node('GreaterOrEqual', [column, graph.vector(inner, 'edges')])
+    const above = graph.node('GreaterOrEqual', [column, graph.vector(limitsOf(graph, x, inner), 'edges')])
     const bin = graph.sum(graph.indicator(above), 1)
     const bins = graph.vector(Array.from({ length: edges[at]!.length + 1 }, (_, own) => own))
     return isOneHot ? graph.indicator(graph.node('Equal', [bin, bins])) : bin

@@ -60,7 +60,7 @@ export const createApprovals = (parts: {
       const caller = await keys.callerById(requester.keyId)
       if (caller !== null && holds(caller, scope)) return
     }
-    throw conflict('Whoever requested it is not allowed to any more.')
+    throw conflict('The requester is no longer allowed to do this.')
   }
 
   /** @throws forbidden unless the caller is another admin's person than those behind the request */
@@ -96,7 +96,9 @@ export const createApprovals = (parts: {
     /** In the transaction of what waits for it. @throws conflict when the same waits already */
     async request(tx: Executor, caller: Caller, wanted: NewApproval): Promise<Approval> {
       if ((await store.countPending(tx, wanted.orgId)) >= MAX_PENDING)
-        throw conflict(`${MAX_PENDING} requests of '${wanted.orgId}' wait for an approval. Have some decided first.`)
+        throw conflict(
+          `${MAX_PENDING} requests of '${wanted.orgId}' are waiting for approval. Approve or reject some first.`,
+        )
       const { restriction: _, ...requester } = caller
       const behind = await store.peopleBehind(tx, caller.keyId)
       const approval: Approval = {
@@ -167,7 +169,7 @@ export const createApprovals = (parts: {
     async cancel(caller: Caller, id: string): Promise<ShownApproval> {
       const approval = await get(caller, id)
       if (actorOf(caller) !== actorOf(approval.requester) && !holds(caller, 'admin'))
-        throw forbidden('Only whoever requested it, or an admin, can cancel it.')
+        throw forbidden('Only the requester or an admin can cancel it.')
       await drop(id, 'cancelled', { by: actorOf(caller), reason: 'Cancelled.' })
       return get(caller, id)
     },

@@ -68,7 +68,9 @@ export const createApprovalsStore = () => ({
       .execute()
       .catch((error: unknown) => {
         if (!isUniqueViolation(error)) throw error
-        throw conflict(`The same waits for an approval already: ${approval.title}. Have it decided or cancelled first.`)
+        throw conflict(
+          `The same request is already waiting for approval: ${approval.title}. Approve, reject or cancel it first.`,
+        )
       })
   },
 

@@ -114,7 +114,7 @@ describe('moving an alias, where the organization requires approvals', () => {
     const demoted = await decide(bob, first.body.id)
     expect(demoted).toMatchObject({
       status: 409,
-      body: { message: expect.stringContaining('not allowed to any more') },
+      body: { message: expect.stringContaining('no longer allowed') },
     })
     expect((await ada.call('GET', `/approvals/${String(first.body.id)}`)).body).toMatchObject({ status: 'failed' })
 

@@ -42,7 +42,7 @@ export const createKeysService = (parts: {
   const requireManaged = async (caller: Caller, id: string): Promise<StoredKey> => {
     const key = isUuid(id) ? await store.find(database.sql, id) : null
     if (!holds(caller, 'admin') && (key === null || !isOwn(caller, key))) {
-      throw forbidden("This key lacks the scope 'admin', so it manages no keys but its own. Use a key that carries it.")
+      throw forbidden("This key lacks the scope 'admin', so it can manage only itself. Use a key that carries it.")
     }
     if (key === null || !sees(caller, key.orgId)) throw notFound('Key', id)
     return key

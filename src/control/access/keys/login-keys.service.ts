@@ -47,7 +47,8 @@ export const createLoginKeys = ({
       await store.insert(tx, made.key)
       noteMade(made.key)
       const stored = await store.find(tx, made.key.id)
-      if (stored === null || !isValid(stored, now())) throw unauthorized('Who approved this login was removed.')
+      if (stored === null || !isValid(stored, now()))
+        throw unauthorized('The person who approved this login was removed.')
       return made
     }
     const found = await store.find(tx, approvedBy)

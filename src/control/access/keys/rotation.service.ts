@@ -76,7 +76,8 @@ export const createRotation = (parts: {
         if (key === null || !isValid(key, now())) {
           throw conflict(`The key '${found.name}' is revoked or expired, so it cannot be rotated. Create another one.`)
         }
-        if (key.replacedBy !== null) throw conflict(`The key '${key.name}' is replaced by ${key.replacedBy} already.`)
+        if (key.replacedBy !== null)
+          throw conflict(`The key '${key.name}' has already been replaced by ${key.replacedBy}.`)
         const made = await replacementOf(tx, caller, key)
         await store.insert(tx, made.key)
         noteMade(made.key)

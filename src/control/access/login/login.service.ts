@@ -67,10 +67,14 @@ export const createLoginService = (parts: {
      */
     async makeLink(caller: Caller): Promise<{ code: string; expiresAt: Date }> {
       if (caller.deviceId !== null) {
-        throw forbidden("A device's key signs in no browser. Use a key that was created for a person or a program.")
+        throw forbidden(
+          "A device's key cannot sign in a browser. Use a key that was created for a person or a program.",
+        )
       }
       if (caller.personId !== undefined && caller.keyId === caller.sessionId) {
-        throw forbidden('A browser signs in no other one. Sign in there, or make a link with: svc dashboard')
+        throw forbidden(
+          'A browser session cannot create sign-in links. Sign in on the other browser, or make a link with: svc dashboard',
+        )
       }
       if (enrollment === 'open') throw conflict('No browser needs to sign in to this service: open its dashboard.')
       const expiresAt = new Date(now().getTime() + LINK_LIFETIME_MS)

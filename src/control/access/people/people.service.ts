@@ -94,7 +94,7 @@ export const createPeopleService = (parts: {
     { name, passwordHash }: { readonly name: string | null; readonly passwordHash: string | null },
   ): Promise<Person> => {
     const invitation = await store.accept(tx, hash, now())
-    if (invitation === null) throw unauthorized('This invitation was used, replaced or revoked meanwhile.')
+    if (invitation === null) throw unauthorized('This invitation was used, replaced or revoked in the meantime.')
     const { orgId, role, email } = invitation
     const person = { id: newId(), orgId, email, name, role, passwordHash, createdAt: now() }
     if (!(await store.insert(tx, person))) throw conflict(`${email} is already a member of '${orgId}'.`)
@@ -147,7 +147,7 @@ export const createPeopleService = (parts: {
         }
         const size = (await store.list(tx, orgId)).length + (await store.openInvitations(tx, orgId)).length
         if (size >= MAX_MEMBERS)
-          throw conflict(`'${orgId}' has ${MAX_MEMBERS} members and invitations, the most it may have.`)
+          throw conflict(`'${orgId}' has ${MAX_MEMBERS} members and invitations, which is the maximum.`)
         await store.invite(tx, invitation)
         noteOf({ kind: 'invitation', invitation }, null, { role: invitation.role, expiresAt: invitation.expiresAt })
       })

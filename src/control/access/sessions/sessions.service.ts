@@ -128,7 +128,7 @@ const createSessionOpening = ({ database, store, keys, enrollment, now, newId }:
      */
     async open(caller: Caller | null, browser: string, former: string | null): Promise<OpenedSession> {
       if (caller !== null && caller.deviceId !== null) {
-        throw forbidden("A device's own key opens no session. Use a key that was made for a person or a program.")
+        throw forbidden("A device's key cannot open a session. Use a key that was created for a person or a program.")
       }
       if (caller === null && enrollment === 'token') throw forbidden('Signing in to this service needs an API key.')
       const of = { keyId: caller?.keyId ?? null, personId: null, authenticatedAt: null, mfa: false, browser }
@@ -139,7 +139,7 @@ const createSessionOpening = ({ database, store, keys, enrollment, now, newId }:
         return made
       })
       const made = await opened(token, session)
-      if (made === null) throw forbidden('The key is not valid any more.')
+      if (made === null) throw forbidden('The key is no longer valid.')
       return made
     },
 

@@ -47,7 +47,7 @@ export const createSettingsChanges = (parts: {
         await settle(tx)
         const current = await settings.lock(tx, orgId)
         if (!isDeepStrictEqual(only(current, change), before))
-          throw conflict('The settings are not any more what they were when it was requested.')
+          throw conflict('The settings have changed since the request.')
         await settings.set(tx, orgId, current, change)
       }),
   })

@@ -41,7 +41,8 @@ export const createAccountService = (parts: {
   const own = async (caller: Caller): Promise<Own> => {
     const session = await sessions.ofPerson(caller)
     const account = session && (await accounts.find(database.sql, session.person.id))
-    if (account === null) throw forbidden('This is of people who are signed in with a browser; a key is nobody.')
+    if (account === null)
+      throw forbidden('This is for people who are signed in with a browser; an API key has no account.')
     return { session, account } as Own
   }
 
@@ -109,7 +110,7 @@ export const createAccountService = (parts: {
       const step = await totpStepOf(code, { secret, after: account.totpStep, now: now() })
       return database.transaction(async (tx) => {
         if (step === null || !(await accounts.takeTotpStep(tx, account.id, step))) {
-          throw badRequest('code: it is not the one that the app shows now. Check the clock of the phone.')
+          throw badRequest('code: it does not match the one that the app shows now. Check the clock of the phone.')
         }
         await throttle.forget(tx, counted)
         await accounts.confirmTotp(tx, account.id, now())

@@ -122,7 +122,9 @@ export const createOidc = (parts: {
     async finish(token: string | null, query: string, browser: Browser): Promise<Outcome> {
       const step = await steps.take(database.sql, token, 'oidc')
       if (step === null) {
-        throw unauthorized('No sign-in of this browser waits for the identity provider: it has expired. Begin again.')
+        throw unauthorized(
+          'No sign-in of this browser is waiting for the identity provider; it may have expired. Begin again.',
+        )
       }
       const { request, orgId, sessionId } = step.data as unknown as Waiting
       const vouched = await requireProvider().finish(query, request)

@@ -119,7 +119,9 @@ export const createPasskeys = (parts: {
       const made =
         step?.personId === person.id ? await verifiedCreation(answer, page, String(step.data.challenge)) : null
       if (made === null) {
-        throw badRequest('credential: it does not answer POST /account/passkeys/options of this page. Begin again.')
+        throw badRequest(
+          'credential: it does not match the options from POST /account/passkeys/options in this browser. Begin again.',
+        )
       }
       const passkey: Passkey = {
         id: made.id,

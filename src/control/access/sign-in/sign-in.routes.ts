@@ -58,8 +58,8 @@ export const signInRoutes = (
         throw badRequest('Send one of these: api_key; code; or email and password.')
       }
       if (email !== undefined || password !== undefined) {
-        if (email === undefined) throw badRequest('email: it belongs to the password.')
-        if (password === undefined) throw badRequest('password: it belongs to the email.')
+        if (email === undefined) throw badRequest('email: send it together with a password.')
+        if (password === undefined) throw badRequest('password: send it together with an email.')
         const outcome = await signIn.byPassword(
           { email: email.trim().normalize('NFC'), password, orgId },
           browserOf(request),

@@ -141,7 +141,7 @@ export const createSignIn = (parts: {
      */
     async confirm(caller: Caller, password: string): Promise<OpenedSession> {
       const session = await sessions.ofPerson(caller)
-      if (session === null) throw forbidden('Only who is signed in as a person confirms who they are.')
+      if (session === null) throw forbidden('Only a person who is signed in can confirm their identity.')
       const counted = await throttle.attemptIn(session.id)
       const account = await accounts.find(database.sql, session.person.id)
       if (!(await isPassword(password, account?.passwordHash ?? null))) throw forbidden('The password is wrong.')

@@ -119,7 +119,7 @@ export const createAliasesService = (parts: {
       const { approvalId } = await move(caller, model, { alias, to: version.version, expected })
       if (approvalId !== null) return { approval: await approvals.get(caller, approvalId) }
       const shown = (await report.list(database.sql, model.id)).find((one) => one.alias === alias)
-      if (shown === undefined) throw conflict(`The alias '${alias}' was deleted at this moment.`)
+      if (shown === undefined) throw conflict(`The alias '${alias}' was deleted in the meantime.`)
       return { shown }
     },
 

@@ -107,7 +107,7 @@ export const versionsRoutes = (app: App, models: ModelsService, storage: Version
 const finishedUpload = (fields: Readonly<Record<string, string>>) => {
   const { upload, upload_size: size } = parseFields(UploadFields, fields)
   if (upload === undefined || size === undefined) {
-    throw badRequest("The form's field 'upload' needs 'upload_size' beside it: the bytes of the whole file.")
+    throw badRequest("The form field 'upload' requires 'upload_size': the size of the whole file in bytes.")
   }
   return { sha256: upload.slice('sha256:'.length), size }
 }

@@ -260,7 +260,7 @@ it('what cannot be right is refused with the reason', async () => {
     [400, 'Upload-Offset 4 exceeds Upload-Length 3.'],
     [400, 'The body is longer than the 2 bytes of Upload-Length.'],
     [400, 'The Content-Type must be application/octet-stream, got text/plain.'],
-    [400, "The form's field 'upload' needs 'upload_size' beside it: the bytes of the whole file."],
+    [400, "The form field 'upload' requires 'upload_size': the size of the whole file in bytes."],
   ])
   for (const place of [
     { hash: 'A'.repeat(64), offset: 0, length: 3 },

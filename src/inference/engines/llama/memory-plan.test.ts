@@ -2,36 +2,62 @@ import { expect, test } from 'vitest'
 import { planMemory } from './memory-plan.ts'
 
 const GB = 2 ** 30
+const FIRST = 2 ** 25
 const model = { trainContextTokens: 32_768, cacheBytesPerToken: 100_000 }
 
 test('the context is as long as the model was trained for, at most 4096 tokens', () => {
   const memory = { free: 100 * GB, total: 200 * GB }
-  expect(planMemory({ contextTokens: null, slots: 8 }, model, memory)).toEqual({ contextTokens: 4096, slots: 8 })
+  expect(planMemory({ contextTokens: null, slots: 8 }, model, FIRST, memory)).toEqual({
+    contextTokens: 4096,
+    slots: 8,
+    firstSlots: 8,
+  })
   const short = { ...model, trainContextTokens: 512 }
-  expect(planMemory({ contextTokens: null, slots: 8 }, short, memory)).toEqual({ contextTokens: 512, slots: 8 })
+  expect(planMemory({ contextTokens: null, slots: 8 }, short, FIRST, memory)).toEqual({
+    contextTokens: 512,
+    slots: 8,
+    firstSlots: 8,
+  })
 })
 
-test('there are eight slots where they take little memory, else four', () => {
+test('there are eight slots where they take little memory, else four; the first have it at once, the others when they are needed', () => {
   const memory = { free: 100 * GB, total: 200 * GB }
   const usual = { contextTokens: null, slots: null }
-  expect(planMemory(usual, model, memory)).toEqual({ contextTokens: 4096, slots: 4 })
-  expect(planMemory(usual, { ...model, cacheBytesPerToken: 8192 }, memory)).toEqual({ contextTokens: 4096, slots: 8 })
-  expect(planMemory({ contextTokens: 300, slots: null }, model, memory)).toEqual({ contextTokens: 300, slots: 8 })
+  expect(planMemory(usual, model, FIRST, memory)).toEqual({ contextTokens: 4096, slots: 4, firstSlots: 1 })
+  expect(planMemory(usual, { ...model, cacheBytesPerToken: 4096 }, FIRST, memory)).toEqual({
+    contextTokens: 4096,
+    slots: 8,
+    firstSlots: 2,
+  })
+  expect(planMemory({ contextTokens: 300, slots: null }, model, FIRST, memory)).toEqual({
+    contextTokens: 300,
+    slots: 8,
+    firstSlots: 8,
+  })
 })
 
 test('where memory is short the context is shorter, and never under 256 tokens', () => {
   const memory = { free: 4 * GB, total: 8 * GB }
-  expect(planMemory({ contextTokens: null, slots: 8 }, model, memory)).toEqual({ contextTokens: 2048, slots: 8 })
-  expect(planMemory({ contextTokens: null, slots: 8 }, model, { ...memory, free: 1 })).toEqual({
+  expect(planMemory({ contextTokens: null, slots: 8 }, model, FIRST, memory)).toEqual({
+    contextTokens: 2048,
+    slots: 8,
+    firstSlots: 8,
+  })
+  expect(planMemory({ contextTokens: null, slots: 8 }, model, FIRST, { ...memory, free: 1 })).toEqual({
     contextTokens: 256,
     slots: 8,
+    firstSlots: 8,
   })
 })
 
 test('what was asked for is kept, or refused with the numbers', () => {
   const memory = { free: 1 * GB, total: 8 * GB }
-  expect(planMemory({ contextTokens: 5000, slots: 4 }, model, memory)).toEqual({ contextTokens: 5000, slots: 4 })
-  expect(() => planMemory({ contextTokens: 50_000, slots: 4 }, model, memory)).toThrow(
+  expect(planMemory({ contextTokens: 5000, slots: 4 }, model, FIRST, memory)).toEqual({
+    contextTokens: 5000,
+    slots: 4,
+    firstSlots: 4,
+  })
+  expect(() => planMemory({ contextTokens: 50_000, slots: 4 }, model, FIRST, memory)).toThrow(
     '4 slots of 50000 tokens take 18.6 GB, and there are 8.0 GB. Use fewer slots or a shorter context.',
   )
 })

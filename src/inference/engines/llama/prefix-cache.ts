@@ -15,6 +15,8 @@ export interface PrefixCache {
   hold(slot: number, tokens: readonly number[], length: number): void
   /** Copies between slots are made with the next batch; to be called after each. */
   computed(): void
+  /** Forgets everything. */
+  clear(): void
   figures(): Readonly<Record<string, number>>
 }
 
@@ -50,6 +52,7 @@ const withoutCache = (context: BatchContext): PrefixCache => ({
   },
   hold: () => undefined,
   computed: () => undefined,
+  clear: () => undefined,
   figures: () => ({
     prefix_cache_hits_total: 0,
     prefix_cache_tokens_total: 0,
@@ -133,6 +136,11 @@ export const createPrefixCache = ({
       held[slot] = { tokens, length }
     },
     computed: () => copying.clear(),
+    clear: () => {
+      held.fill(NOTHING)
+      saved.clear()
+      copying.clear()
+    },
     figures: () => ({ ...counts, prefix_cache_bytes: saved.bytes, prefix_cache_states: saved.count }),
   }
 }

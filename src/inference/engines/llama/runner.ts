@@ -32,21 +32,39 @@ export interface Listener {
   figures(figures: Readonly<Record<string, number>>): void
 }
 
+/** Slots beyond this get their memory when requests first run side by side. */
+const FIRST_BYTES = 32 * 2 ** 20
+
 // Larger batches compute prompts no faster on processors, and make the streams beside them wait.
 const BATCH_TOKENS = 256
 
 /** The context on which batches are measured. */
 const MEASURED_TOKENS = 32
 
+/** Whoever has just started a large model waits for one answer: the other slots come after it, or once nobody does. */
+const PREPARE_AFTER_MS = 500
+
 // More characters than any token has.
 const MAX_TOKEN_LENGTH = 512
 
-export const openRunner = async (settings: Settings, header: GgufHeader, listener: Listener): Promise<Runner> => {
+/** @param firstBytes of keys and values at the start, where nobody asks for slots or a length; one slot has its own in any case */
+export const openRunner = async (
+  settings: Settings,
+  header: GgufHeader,
+  listener: Listener,
+  firstBytes = FIRST_BYTES,
+): Promise<Runner> => {
   const model = await loadModel(settings.path, await loadAddon(settings.gpuModule), { header, adapters: settings.lora })
-  const plan = planMemory(settings, model)
+  const { firstSlots, ...plan } = planMemory(settings, model, firstBytes)
   const batchTokens = Math.max(BATCH_TOKENS, plan.slots)
+  // A graphics card may have no room for a small context and a large one.
   const [context, writePrompt] = await Promise.all([
-    openContext(model, { ...plan, batchTokens, threads: settings.threads }),
+    openContext(model, {
+      ...plan,
+      ...(!model.addon.getGpuType() && { firstSlots }),
+      batchTokens,
+      threads: settings.threads,
+    }),
     // Goes through the vocabulary, while llama.cpp makes the context.
     createPromptWriter(model),
   ])
@@ -86,6 +104,7 @@ export const openRunner = async (settings: Settings, header: GgufHeader, listene
     endsGeneration: model.endsGeneration,
     apart: (streams) => fasterApart(costs, streams),
   })
+  setTimeout(() => scheduler.prepare(), PREPARE_AFTER_MS).unref()
   return {
     facts: {
       parameters: model.parameters,

@@ -10,6 +10,7 @@ export interface SavedStates {
   readonly bytes: number
   readonly count: number
   readonly budget: number
+  clear(): void
   /** Whether `tokens` are the beginning of a text that is kept. */
   covers(tokens: readonly number[]): boolean
   add(saved: Saved): void
@@ -47,6 +48,9 @@ export const createSavedStates = (budget: number): SavedStates => {
       return kept.length
     },
     budget,
+    clear: () => {
+      while (kept.length > 0) drop(0)
+    },
     covers: (tokens) => kept.some((saved) => begins(saved.tokens, tokens)),
     add: (saved) => {
       for (let index = kept.length - 1; index >= 0; index--) {

@@ -12,6 +12,8 @@ export interface Scheduler {
   cancel(id: number): void
   /** Nothing is computed, and nothing waits. */
   isIdle(): boolean
+  /** Makes all slots ready, as long as that costs nobody what was computed. */
+  prepare(): void
 }
 
 export interface SchedulerParts extends ReportParts {
@@ -114,14 +116,15 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
     } while (reported.length > 0 || slotManager.occupied().length > 0 || slotManager.waiting > 0)
   }
 
-  const wake = (): void => {
+  const alone = (work: () => Promise<void>): void => {
     if (running) return
     running = true
-    void run().finally(() => {
+    void work().finally(() => {
       running = false
       if (slotManager.waiting > 0) wake()
     })
   }
+  const wake = (): void => alone(run)
 
   return {
     add: (choice) => {
@@ -133,5 +136,8 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
       wake()
     },
     isIdle: () => !running,
+    prepare: () => {
+      if (counts.batches_total === 0) alone(slotManager.grow)
+    },
   }
 }

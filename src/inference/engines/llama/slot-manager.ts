@@ -10,6 +10,8 @@ export interface SlotManager {
   occupied(): Occupied[]
   readonly waiting: number
   enqueue(choice: Choice): void
+  /** Gives all slots their memory, if some have none yet; what runs is computed again. */
+  grow(): Promise<void>
   /** Frees the slots of choices that are over; the longest waiting take the lowest free slots. */
   assign(): Promise<void>
   /** A waiting choice leaves at once, one in a slot with the next assignment. */
@@ -57,8 +59,15 @@ export const createSlotManager = (count: number, context: BatchContext, cache: P
     cache.hold(slot, choice.tokens, choice.filled)
   }
 
+  const grow = async (): Promise<void> => {
+    if (!(await context.grow())) return
+    cache.clear()
+    for (const { choice } of occupied()) choice.filled = 0
+  }
+
   return {
     occupied,
+    grow,
     get waiting() {
       return waiting.length
     },
@@ -67,7 +76,8 @@ export const createSlotManager = (count: number, context: BatchContext, cache: P
     },
     assign: async () => {
       for (const { slot, choice } of occupied()) if (choice.over) leave(slot, choice)
-      for (let index = 0; index < waiting.length && slots.includes(null); ) {
+      if (waiting.length > context.sequences - occupied().length) await grow()
+      for (let index = 0; index < waiting.length && occupied().length < context.sequences; ) {
         const choice = waiting[index]
         if (choice === undefined || comesLater(choice)) index += 1
         else {

@@ -1,5 +1,5 @@
 import { InferenceError } from '../../../errors.ts'
-import type { AddonCheckpoint } from './addon.ts'
+import type { AddonCheckpoint, AddonContext } from './addon.ts'
 import type { LlamaModel } from './load-model.ts'
 import { openSampler, type Sampler, type SamplerGrammar, type SamplerSettings } from './token-sampler.ts'
 
@@ -27,7 +27,15 @@ export interface Sampled {
 
 /** One context with a sequence per slot, each with keys and values of its own. Its calls run one after another. */
 export interface BatchContext {
+  /** With all of its sequences. */
   readonly memoryBytes: number
+  /** Those that have memory. */
+  readonly sequences: number
+  /**
+   * Gives the others theirs, between two batches. Where that is done, nothing of what was computed is left: llama.cpp takes no
+   * states of contexts with other numbers of sequences. Without memory for them there are no others.
+   */
+  grow(): Promise<boolean>
   /** Computes all parts at once; the result has one number for each answer asked for, part by part. */
   decode(parts: readonly BatchPart[]): Promise<readonly Uint32Array[]>
   /** The same, and each part's sampler says at once what follows its first answer; -1 for parts without a sampler. */
@@ -46,6 +54,8 @@ export interface BatchContext {
 
 export interface ContextSettings {
   readonly slots: number
+  /** How many of them get memory at once: llama.cpp writes zeros over it. All when absent. */
+  readonly firstSlots?: number
   /** Of one slot. */
   readonly contextTokens: number
   readonly batchTokens: number
@@ -62,12 +72,15 @@ const NO_TOKEN = -1
  */
 const inOrder = (): boolean => process.env.UV_THREADPOOL_SIZE === '1'
 
-export const openContext = async (model: LlamaModel, settings: ContextSettings): Promise<BatchContext> => {
-  const { addon, handle } = model
+const makeContext = async (
+  { addon, handle, loras }: LlamaModel,
+  settings: ContextSettings,
+  sequences: number,
+): Promise<AddonContext> => {
   const context = new addon.AddonContext(handle, {
-    contextSize: Math.ceil(settings.contextTokens / PAGE) * PAGE * settings.slots,
+    contextSize: Math.ceil(settings.contextTokens / PAGE) * PAGE * sequences,
     batchSize: settings.batchTokens,
-    sequences: settings.slots,
+    sequences,
     threads: settings.threads,
     flashAttention: 'auto',
     swaFullCache: true,
@@ -75,15 +88,24 @@ export const openContext = async (model: LlamaModel, settings: ContextSettings):
   if (!(await context.init())) {
     throw new InferenceError(
       'out_of_memory',
-      `A context of ${settings.slots} x ${settings.contextTokens} tokens could not be made; use fewer slots or a shorter context.`,
+      `A context of ${sequences} x ${settings.contextTokens} tokens could not be made; use fewer slots or a shorter context.`,
     )
   }
-  if (model.loras.length > 0)
+  if (loras.length > 0)
     context.setLoras(
-      model.loras,
-      model.loras.map(() => 1),
+      loras,
+      loras.map(() => 1),
     )
+  return context
+}
+
+export const openContext = async (model: LlamaModel, settings: ContextSettings): Promise<BatchContext> => {
+  const { addon } = model
+  let sequences = Math.min(settings.firstSlots ?? settings.slots, settings.slots)
+  let mostSequences = settings.slots
+  let context = await makeContext(model, settings, sequences)
   const memory = context.getMemoryBreakdown()
+  const missingBytes = (mostSequences - sequences) * settings.contextTokens * model.cacheBytesPerToken
   const checkpoints = new WeakMap<SavedState, AddonCheckpoint>()
 
   const truncate = (sequence: number, length: number): boolean => {
@@ -98,7 +120,23 @@ export const openContext = async (model: LlamaModel, settings: ContextSettings):
   }
 
   return {
-    memoryBytes: memory.cpuRam + memory.gpuVram,
+    memoryBytes: memory.cpuRam + memory.gpuVram + missingBytes,
+    get sequences() {
+      return sequences
+    },
+    grow: async () => {
+      if (sequences === mostSequences) return false
+      try {
+        const larger = await makeContext(model, settings, mostSequences)
+        await context.dispose()
+        context = larger
+        sequences = mostSequences
+        return true
+      } catch {
+        mostSequences = sequences
+        return false
+      }
+    },
     decode: async (parts) => {
       const answers = fill(parts)
       await context.decodeBatch()
@@ -124,7 +162,7 @@ export const openContext = async (model: LlamaModel, settings: ContextSettings):
       let sampler: Sampler | null = null
       return {
         next: (answer) => {
-          sampler ??= openSampler(model, context, sampling)
+          sampler ??= openSampler(model, (at, using) => context.sampleToken(at, using), sampling)
           return sampler.next(answer)
         },
         dispose: () => sampler?.dispose(),

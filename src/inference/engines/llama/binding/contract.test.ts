@@ -40,6 +40,23 @@ const question = (): number[] => [
   ...createPromptWriter(model)([{ role: 'user', content: 'What is the capital of France?' }]),
 ]
 
+test('a context has memory for its first sequences, and for all once it has grown, empty', async () => {
+  const whole = context
+  context = await openContext(model, { slots: 3, firstSlots: 1, contextTokens: 300, batchTokens: 128, threads: 1 })
+  try {
+    expect({ sequences: context.sequences, memory: context.memoryBytes >= whole.memoryBytes / 2 }).toEqual({
+      sequences: 1,
+      memory: true,
+    })
+    expect(await write(0, question(), 0)).toBe(PARIS)
+    expect([await context.grow(), await context.grow(), context.sequences]).toEqual([true, false, 3])
+    expect([await write(0, question(), 0), await write(2, question(), 0)]).toEqual([PARIS, PARIS])
+  } finally {
+    await context.close()
+    context = whole
+  }
+})
+
 test('an addon that lacks something is told by name', () => {
   expect(missingFromAddon(undefined)).toEqual(['the addon itself'])
   expect(missingFromAddon(model.addon)).toEqual([])

@@ -1,5 +1,5 @@
 import { isTriggered, type ToolSyntax } from '../../../structured-output/tool-syntax.ts'
-import type { AddonContext, AddonSampler } from './addon.ts'
+import type { AddonSampler } from './addon.ts'
 import type { LlamaModel } from './load-model.ts'
 
 /** Says which token comes next, with random numbers of its own. */
@@ -39,7 +39,7 @@ type SamplingModel = Pick<LlamaModel, 'addon' | 'handle' | 'endsGeneration'>
 
 export const openSampler = (
   { addon, handle, endsGeneration }: SamplingModel,
-  context: Pick<AddonContext, 'sampleToken'>,
+  sampleToken: (answer: number, sampler: AddonSampler) => Promise<number>,
   { temperature, topP, seed, grammar, trigger = null }: SamplerSettings,
 ): Sampler => {
   const make = (state: object | null): AddonSampler => {
@@ -55,7 +55,7 @@ export const openSampler = (
   const newState = (): object => new addon.AddonGrammarEvaluationState(handle, grammar!)
   if (grammar === null || trigger === null) {
     const sampler = make(grammar === null ? null : newState())
-    return { next: (answer) => context.sampleToken(answer, sampler), dispose: () => sampler.dispose() }
+    return { next: (answer) => sampleToken(answer, sampler), dispose: () => sampler.dispose() }
   }
 
   let sampler = make(null)
@@ -75,7 +75,7 @@ export const openSampler = (
 
   return {
     next: async (answer) => {
-      const token = await context.sampleToken(answer, sampler)
+      const token = await sampleToken(answer, sampler)
       if (!free || token < 0 || endsGeneration(token)) return token
       written.push(token)
       text = (syntax.anywhere ? text.slice(-TAIL) : text) + textOf(token)
@@ -85,8 +85,7 @@ export const openSampler = (
       sampler.dispose()
       sampler = make(state)
       // What follows the trigger in the same token may be no beginning of a call: then that token is chosen again.
-      if (!addon.AddonSampler.canBeNextTokenForGrammarEvaluationState(state, token))
-        return context.sampleToken(answer, sampler)
+      if (!addon.AddonSampler.canBeNextTokenForGrammarEvaluationState(state, token)) return sampleToken(answer, sampler)
       addon.AddonSampler.acceptGrammarEvaluationStateToken(state, token)
       return token
     },

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { readGgufHeader } from '../../models/gguf/header.ts'
+import { openRunner, type Runner } from './runner.ts'
+import { settingsOf } from './settings.ts'
+
+const MODEL = 'models/starter.gguf'
+
+/** The text of each question, all asked at once. */
+const ask = async (firstBytes: number, questions: readonly string[]): Promise<readonly string[]> => {
+  const texts = questions.map(() => '')
+  let runner: Runner | null = null
+  await new Promise<void>((resolve, reject) => {
+    let running = questions.length
+    const onEvents: Parameters<typeof openRunner>[2]['onEvents'] = (events) => {
+      for (const event of events) {
+        if (event.type === 'text') texts[event.id] += event.text
+        // While the first one is written, the others come.
+        if (event.type === 'started' && event.id === 0) for (let id = 1; id < questions.length; id++) chat(id)
+        if (event.type === 'finished' && --running === 0) resolve()
+        if (event.type === 'failed') reject(new Error(event.failure.message))
+      }
+    }
+    const chat = (id: number): void =>
+      runner!.chat(id, {
+        messages: [{ role: 'user', content: questions[id]! }],
+        maxTokens: 40,
+        temperature: 0,
+        topP: 1,
+        seed: 1,
+        stop: [],
+        responseFormat: { type: 'text' },
+      })
+    const settings = settingsOf({ name: 'starter', path: MODEL, threads: 1, cacheMegabytes: 64, log: () => undefined })
+    readGgufHeader(MODEL)
+      .then((header) => openRunner(settings, header, { onEvents, figures: () => undefined }, firstBytes))
+      .then((opened) => {
+        runner = opened
+        chat(0)
+      }, reject)
+  })
+  return texts
+}
+
+test('slots that get their memory while others write change nothing of what those write', async () => {
+  const questions = ['What is the capital of France?', 'What is the capital of Italy?', 'Hello!']
+  const together = await ask(1, questions)
+  expect(together[0]).toBe('The capital of France is Paris.')
+  expect(together[1]).toBe('The capital of Italy is Rome.')
+  expect(together).toEqual(await ask(2 ** 30, questions))
+})

@@ -5,42 +5,54 @@ import type { OnnxModel } from '../onnx/model.ts'
 import {
   damagedKeras,
   isModel,
-  isObject,
+  isReference,
   type KerasCall,
   type KerasLayer,
   type KerasModel,
+  maskOf,
   modelOf,
   parseModel,
   type Reference,
 } from './keras-config.ts'
 import { readKerasTexts } from './keras-file.ts'
-import { kerasWeights, type Place, placesIn, ROOT } from './keras-weights.ts'
-import { functionName, type Layer, LayerCall, MASK, type Scope, type Value } from './layer-call.ts'
+import { innerOf, kerasWeights, type Place, placesIn, ROOT } from './keras-weights.ts'
+import { type Layer, LayerCall, type Scope, type Value } from './layer-call.ts'
 import { ACTIVATION_LAYERS } from './layers/activations.ts'
 import { ATTENTION_LAYERS } from './layers/attention.ts'
 import { DENSE_LAYERS } from './layers/dense.ts'
-import { arithmetic, MERGING_LAYERS } from './layers/merging.ts'
+import { MERGING_LAYERS } from './layers/merging.ts'
 import { NORMALIZATION_LAYERS } from './layers/normalization.ts'
+import { operatorNamed } from './layers/operators.ts'
 import { RECURRENT_LAYERS } from './layers/recurrent.ts'
 import { SPATIAL_LAYERS } from './layers/spatial.ts'
-import { declaredInput, inputsOf, isSize } from './model-inputs.ts'
+import { constantValue, declaredInput, inputsOf, isSize } from './model-inputs.ts'
 
 /** A layer around another one, which runs on every step: the steps join the batch for it. */
 const timeDistributed: Layer = (call) => {
-  const { layer } = call.config
-  if (!isObject(layer) || !isObject(layer.config)) throw call.refuse('its layer is missing.')
-  const className = functionName(layer.class_name)
-  const inner = { className, name: call.layer.name, config: layer.config }
+  const inner = innerOf(call.config, 'layer')
+  if (inner === null) throw call.refuse('its layer is missing.')
+  const layer = { ...inner, name: call.layer.name }
   const place = { ...call.place, path: `${call.place.path}/layer` }
   const value = call.input()
-  if (className === 'Dense') return lowered(new LayerCall(call.scope, inner, place, [value]))
   const [steps, ...rest] = call.fixed(value.shape.slice(1), 'the number of its steps')
-  const joined = call.result(call.reshape(call.last(value), [-1, ...rest]), ['batch_steps', ...rest])
-  const [result] = lowered(new LayerCall(call.scope, inner, place, [joined]))
+  const joined =
+    inner.className === 'Dense'
+      ? value
+      : call.result(call.reshape(call.last(value), [-1, ...rest]), ['batch_steps', ...rest], { type: value.type })
+  const [result] = runLayer(call.scope, layer, place, [joined])
   if (result === undefined) throw call.refuse('its layer has no result.')
+  if (inner.className === 'Dense') return result
   const after = call.fixed(result.shape.slice(1), 'the shape of its result')
   const shape = [value.shape[0]!, steps!, ...after]
   return call.result(call.reshape(call.last(result), [-1, steps!, ...after]), shape, { mask: value.mask })
+}
+
+/** In training it scales the weights, which are saved scaled. */
+const spectral: Layer = (call) => {
+  const inner = innerOf(call.config, 'layer')
+  if (inner === null) throw call.refuse('its layer is missing.')
+  const place = { ...call.place, path: `${call.place.path}/layer` }
+  return runLayer(call.scope, { ...inner, name: call.layer.name }, place, call.inputs)
 }
 
 const LAYERS: ReadonlyMap<string, Layer> = new Map(
@@ -53,47 +65,37 @@ const LAYERS: ReadonlyMap<string, Layer> = new Map(
     ...RECURRENT_LAYERS,
     ...ATTENTION_LAYERS,
     TimeDistributed: timeDistributed,
+    SpectralNormalization: spectral,
   }),
 )
 
-/** The mask of an embedding or a Masking layer, written out, and what follows from it. */
-const masking: Layer = (call) => {
-  if (call.inputs.includes(MASK) || ['NotEqual', 'Any'].includes(call.layer.className)) return MASK
-  throw call.refuse('it is converted where it makes a mask only.')
-}
+const layerFor = ({ className, isOperator }: Pick<KerasLayer, 'className' | 'isOperator'>): Layer | undefined =>
+  (isOperator ? operatorNamed(className) : undefined) ?? LAYERS.get(className)
 
-/** Operators of keras.ops that a functional model writes for `x * 2 + y`. */
-const OPERATORS: ReadonlyMap<string, Layer> = new Map([
-  ['Add', arithmetic('Add')],
-  ['Subtract', arithmetic('Sub')],
-  ['Multiply', arithmetic('Mul')],
-  ['Divide', arithmetic('Div')],
-  ['TrueDivide', arithmetic('Div')],
-  // Of these a file makes masks.
-  ...['NotEqual', 'Any', 'All', 'ExpandDims', 'LogicalAnd', 'LogicalOr'].map((name) => [name, masking] as const),
-])
-
-/** Files in HDF5 do not say which are operators; those have a number among their inputs, or no layer of their name. */
-const layerFor = ({
-  className,
-  isOperator,
-  calls,
-}: Pick<KerasLayer, 'className' | 'isOperator' | 'calls'>): Layer | undefined =>
-  isOperator || !LAYERS.has(className) || calls.some(({ inputs }) => inputs.some((input) => typeof input === 'number'))
-    ? OPERATORS.get(className)
-    : LAYERS.get(className)
-
-const valuesOf = (result: Value | readonly Value[]): readonly Value[] =>
-  Array.isArray(result) ? (result as readonly Value[]) : [result as Value]
-
-const lowered = (call: LayerCall, layer = LAYERS.get(call.layer.className)): readonly Value[] => {
+const lowered = (call: LayerCall, layer: Layer | undefined): readonly Value[] => {
   if (layer === undefined) throw call.refuse('this layer has no conversion.')
-  const values = valuesOf(layer(call))
+  const values = [inLayout(layer)(call)].flat()
   for (const { shape } of values) {
     if (!shape.every(isSize)) throw call.refuse(`its result would have the shape [${shape.join(', ')}].`)
   }
   return values
 }
+
+/** A layer on channels that come first: in ONNX they do too. */
+const inLayout =
+  (layer: Layer): Layer =>
+  (call) => {
+    if (call.config.data_format !== 'channels_first' || call.input().shape.length < 3) return layer(call)
+    const value = call.input()
+    const [batch, channels, ...rest] = value.shape
+    const inner = { ...value, name: call.last(value), shape: [batch!, ...rest, channels!], channelsFirst: true }
+    const { scope, place, written } = call
+    const settings = { ...call.layer, config: { ...call.config, data_format: 'channels_last' } }
+    const [result] = [layer(new LayerCall(scope, settings, place, [inner], written))].flat()
+    if (result!.shape.length < 3) return result!
+    const shape = [result!.shape[0]!, result!.shape.at(-1)!, ...result!.shape.slice(1, -1)]
+    return { ...result!, name: call.first(result!), shape, channelsFirst: false }
+  }
 
 const unknownIn = ({ layers }: KerasModel): string[] =>
   layers.flatMap((layer) => {
@@ -113,106 +115,105 @@ const requireKnown = (model: KerasModel): void => {
   )
 }
 
-interface Run {
-  readonly scope: Scope
-  /** Results of calls: `layer:call` to its outputs. */
-  readonly results: Map<string, readonly Value[]>
-}
-
 const keyOf = ({ layer, call }: Pick<Reference, 'layer' | 'call'>): string => `${call}:${layer}`
 
-const resultOf = (run: Run, reference: Reference): Value | undefined =>
-  run.results.get(keyOf(reference))?.[reference.output]
+type NamedLayer = Pick<KerasLayer, 'className' | 'name' | 'config'> & { readonly isOperator?: boolean }
 
 /** Layers that take masks as Keras does. */
-const SKIP_MASKED: ReadonlySet<string> = new Set([
-  ...['LSTM', 'GRU', 'SimpleRNN', 'Bidirectional', 'TimeDistributed', 'BatchNormalization'],
-  ...['GlobalAveragePooling1D', 'MultiHeadAttention', 'Sequential', 'Functional', 'Model'],
+const TAKE_MASKS: ReadonlySet<string> = new Set([
+  ...['LSTM', 'GRU', 'SimpleRNN', 'RNN', 'Bidirectional', 'TimeDistributed', 'BatchNormalization', 'Attention'],
+  ...['GlobalAveragePooling1D', 'MultiHeadAttention', 'AdditiveAttention', 'Sequential', 'Functional', 'Model'],
 ])
 
-const callLayer = (
-  run: Run,
-  layer: KerasLayer,
+const MASKS = ['query_mask', 'value_mask', 'key_mask']
+
+const runLayer = (
+  scope: Scope,
+  layer: NamedLayer,
   place: Place,
   inputs: readonly (Value | number)[],
   call?: KerasCall,
+  attentionMask?: Value,
 ): readonly Value[] => {
-  if (inputs.includes(MASK)) return [MASK]
-  const lacksMask = call?.isMasked && inputs.every((input) => typeof input === 'number' || input.mask === null)
-  if (lacksMask || (call?.isMasked && !SKIP_MASKED.has(layer.className)))
-    throw badRequest(
-      `${layer.className} '${layer.name}' cannot be converted: it is called with a mask that is no padding.`,
-    )
   if (isModel(layer)) {
     const values = inputs.filter((input) => typeof input === 'object')
-    return runModel(run.scope, modelOf(layer.className, layer.config), { ...place, path: `${place.path}/` }, values)
+    return runModel(scope, modelOf(layer.className, layer.config), { ...place, path: `${place.path}/` }, values)
   }
-  return lowered(new LayerCall(run.scope, layer, place, inputs, call?.isCausal), layerFor(layer))
+  const found = layerFor({ className: layer.className, isOperator: layer.isOperator ?? false })
+  return lowered(new LayerCall(scope, layer, place, inputs, call, attentionMask), found)
+}
+
+/** Runs a call of a functional model, on inputs that are found, with the masks that it names. */
+const runCall = (
+  scope: Scope,
+  layer: KerasLayer,
+  place: Place,
+  call: KerasCall,
+  find: (reference: Reference) => Value,
+): readonly Value[] => {
+  const named = (name: string, at?: number) => maskOf(call, name, at)
+  const inputs = call.inputs.map((input, at) => {
+    if (typeof input === 'number') return input
+    if (!isReference(input)) return constantValue(scope, layer.name, input)
+    const value = find(input)
+    const mask = value.mask === null ? (named('mask', at) ?? named(MASKS[at] ?? '')) : undefined
+    if (mask === undefined) return value
+    if (!TAKE_MASKS.has(layer.className))
+      throw badRequest(
+        `${layer.className} '${layer.name}' cannot be converted: it is called with a mask, which this layer takes in Keras only.`,
+      )
+    return { ...value, mask: find(mask).name }
+  })
+  const attentionMask = named('attention_mask')
+  return runLayer(scope, layer, place, inputs, call, attentionMask && find(attentionMask))
 }
 
 const runSequential = (scope: Scope, model: KerasModel, place: Place, inputs: readonly Value[]): readonly Value[] => {
-  const run: Run = { scope, results: new Map() }
   const places = placesIn(model.layers, place)
-  return model.layers.reduce((values, layer, at) => {
-    if (layer.className === 'InputLayer') return values
-    return callLayer(run, layer, places[at]!, values)
-  }, inputs)
-}
-
-/** Keras counts the calls of a functional model inside another from one: it was called when it was made. */
-const firstCalls = (model: KerasModel): Map<string, number> => {
-  const references = [...model.layers.flatMap(({ calls }) => calls.flatMap(({ inputs }) => inputs)), ...model.outputs]
-  const highest = new Map<string, number>()
-  for (const reference of references) {
-    if (typeof reference === 'object') {
-      highest.set(reference.layer, Math.max(highest.get(reference.layer) ?? 0, reference.call))
-    }
-  }
-  return new Map(
-    model.layers
-      .filter(isModel)
-      .map(({ name, calls }) => [name, Math.min(1, Math.max(0, (highest.get(name) ?? 0) + 1 - calls.length))]),
+  return model.layers.reduce(
+    (values, layer, at) => (layer.className === 'InputLayer' ? values : runLayer(scope, layer, places[at]!, values)),
+    inputs,
   )
 }
 
-/** Calls every layer once its inputs are there. Results of the last calls are the model's. */
+/** Runs the calls on which the outputs depend, each after those of its inputs. */
 const runFunctional = (scope: Scope, model: KerasModel, place: Place, inputs: readonly Value[]): readonly Value[] => {
-  const run: Run = { scope, results: new Map() }
   if (model.inputs.length !== inputs.length) {
     throw damagedKeras(`a model with ${model.inputs.length} inputs is called with ${inputs.length}`)
   }
-  model.inputs.forEach((reference, at) => {
-    run.results.set(keyOf(reference), [inputs[at]!])
-  })
+  const results = new Map(model.inputs.map((reference, at) => [keyOf(reference), [inputs[at]!] as readonly Value[]]))
   const places = placesIn(model.layers, place)
-  const first = firstCalls(model)
-  const waiting = model.layers.flatMap((layer, at) =>
-    layer.className === 'InputLayer'
-      ? []
-      : layer.calls.map((call, number) => ({
-          layer,
-          call,
-          number: number + (first.get(layer.name) ?? 0),
-          place: places[at]!,
-        })),
+  const waiting = new Map(
+    model.layers.flatMap((layer, at) =>
+      layer.calls.map((call, number) => {
+        const key = keyOf({ layer: layer.name, call: number + model.firstCall(layer) })
+        return [key, { layer, call, place: places[at]! }] as const
+      }),
+    ),
   )
-  for (let left = waiting; left.length > 0; ) {
-    const rest = left.filter(({ layer, call, number, place: its }) => {
-      const given = call.inputs.map((input) => (typeof input === 'number' ? input : resultOf(run, input)))
-      const known = given.filter((value) => value !== undefined)
-      if (known.length < given.length) return true
-      run.results.set(keyOf({ layer: layer.name, call: number }), callLayer(run, layer, its, known, call))
-      return false
-    })
-    // Calls that the outputs do not need may lack their inputs.
-    if (rest.length === left.length) break
-    left = rest
-  }
-  return model.outputs.map((reference) => {
-    const value = resultOf(run, reference)
-    if (value === undefined) throw damagedKeras(`the output '${reference.layer}' depends on nothing that is there`)
+  const find = (reference: Reference): Value => {
+    const key = keyOf(reference)
+    const next = results.has(key) ? undefined : waiting.get(key)
+    if (next !== undefined) {
+      waiting.delete(key)
+      results.set(key, runCall(scope, next.layer, next.place, next.call, find))
+    }
+    const value = results.get(key)?.[reference.output]
+    if (value === undefined) throw damagedKeras(`a layer takes what '${reference.layer}' does not give`)
     return value
-  })
+  }
+  const needed = new Set<string>()
+  for (let left = model.outputs.map(keyOf); left.length > 0; ) {
+    const key = left.pop()!
+    if (needed.has(key) || results.has(key)) continue
+    needed.add(key)
+    left.push(...(waiting.get(key)?.call.inputs ?? []).filter(isReference).map(keyOf))
+  }
+  // In the order of the file, which has layers after their inputs: `find` does not nest.
+  for (const [key, { layer }] of [...waiting]) {
+    if (needed.has(key)) find({ layer: layer.name, call: Number.parseInt(key, 10), output: 0 })
+  }
+  return model.outputs.map(find)
 }
 
 const runModel = (scope: Scope, model: KerasModel, place: Place, inputs: readonly Value[]): readonly Value[] =>
@@ -241,7 +242,7 @@ const convert = (source: ByteSource, options: KerasOptions): { model: OnnxModel;
   const inputs = inputsOf(model).map((input, at) => declaredInput(scope, input, at, options.inputShape))
   const outputs = runModel(scope, model, ROOT, inputs)
   outputs.forEach((value, at) => {
-    const asked = outputs.length === 1 ? 'output' : `output_${at}`
+    const asked = model.outputNames[at] ?? (outputs.length === 1 ? 'output' : `output_${at}`)
     const name = inputs.some((input) => input.name === asked) ? `${asked}_` : asked
     const last = new LayerCall(scope, { className: 'Model', name: 'output', config: {} }, ROOT, []).last(value)
     const shape = value.shape.map((size) => (typeof size === 'number' || size === 'batch' ? size : ''))

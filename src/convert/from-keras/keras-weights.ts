@@ -19,6 +19,9 @@ const withBias =
 const cell = withBias(['kernel'], ['recurrent_kernel'])
 const kernel = withBias(['kernel'])
 const depthwise = withBias(['depthwise_kernel', 'kernel'])
+const scale = (config: JsonObject): Names => (config.use_scale === true ? [['scale']] : [])
+const gammaBeta = (config: JsonObject): Names => given(config, ['scale', 'gamma'], ['center', 'beta'])
+const projections = (config: JsonObject): Names => [1, 2, 3, 4].flatMap(() => kernel(config))
 const separable = withBias(['depthwise_kernel'], ['pointwise_kernel'])
 
 /** By class of the layer. */
@@ -28,16 +31,15 @@ const WEIGHTS: ReadonlyMap<string, (config: JsonObject) => Names> = new Map<stri
   ),
   ...['DepthwiseConv1D', 'DepthwiseConv2D'].map((name) => [name, depthwise] as const),
   ...['SeparableConv1D', 'SeparableConv2D'].map((name) => [name, separable] as const),
-  ...['LSTM', 'GRU', 'SimpleRNN'].map((name) => [name, cell] as const),
-  [
-    'BatchNormalization',
-    (config) => [...given(config, ['scale', 'gamma'], ['center', 'beta']), ['moving_mean'], ['moving_variance']],
-  ],
-  ['GroupNormalization', (config) => given(config, ['scale', 'gamma'], ['center', 'beta'])],
+  ...['LSTM', 'GRU', 'SimpleRNN'].flatMap((name) => [[name, cell] as const, [`${name}Cell`, cell] as const]),
+  ['BatchNormalization', (config) => [...gammaBeta(config), ['moving_mean'], ['moving_variance']]],
+  ['GroupNormalization', gammaBeta],
   ['RMSNormalization', () => [['scale']]],
-  ['EinsumDense', kernel],
-  ['MultiHeadAttention', (config) => [1, 2, 3, 4].flatMap(() => kernel(config))],
-  ['LayerNormalization', (config) => given(config, ['scale', 'gamma'], ['center', 'beta'])],
+  ['EinsumDense', (config) => kernel(config.bias_axes === null ? { use_bias: false } : config)],
+  ...['Attention', 'AdditiveAttention'].map((name) => [name, scale] as const),
+  ['LayerScale', () => [['gamma', 'variable']]],
+  ...['MultiHeadAttention', 'GroupQueryAttention', 'GroupedQueryAttention'].map((name) => [name, projections] as const),
+  ['LayerNormalization', (config) => gammaBeta(config.rms_scaling === true ? { ...config, center: false } : config)],
   ['Embedding', () => [['embeddings']]],
   ['PReLU', () => [['alpha']]],
   [
@@ -58,7 +60,7 @@ export interface Place {
 }
 
 /** `Conv2D` is `conv2d`, `BatchNormalization` is `batch_normalization`: keras.src.utils.naming.to_snake_case. */
-const snakeCase = (name: string): string =>
+export const snakeCase = (name: string): string =>
   name
     .replace(/\W+/g, '')
     .replace(/(.)([A-Z][a-z]+)/g, '$1_$2')
@@ -68,7 +70,8 @@ const snakeCase = (name: string): string =>
 const namesOf = ({ className, config }: Pick<KerasLayer, 'className' | 'config'>): Names =>
   WEIGHTS.get(className)?.(config) ?? []
 
-const innerOf = (config: JsonObject, key: string): Pick<KerasLayer, 'className' | 'config'> | null => {
+/** The layer in a setting. */
+export const innerOf = (config: JsonObject, key: string): Pick<KerasLayer, 'className' | 'config'> | null => {
   const inner = config[key] as JsonObject | undefined
   if (typeof inner?.class_name !== 'string') return null
   return { className: inner.class_name, config: (inner.config ?? {}) as JsonObject }
@@ -78,9 +81,21 @@ const countIn = (layer: Pick<KerasLayer, 'className' | 'config'>): number => {
   if (isModel(layer)) {
     return modelOf(layer.className, layer.config).layers.reduce((sum, each) => sum + countIn(each), 0)
   }
+  const cell = innerOf(layer.config, 'cell')
+  const cells = Array.isArray(cell?.config.cells)
+    ? (cell.config.cells as readonly JsonObject[])
+    : cell
+      ? [layer.config.cell as JsonObject]
+      : []
   const inner = innerOf(layer.config, 'layer')
-  const own = namesOf(layer).length
+  const own = namesOf(layer).length + cells.reduce((sum, item) => sum + countIn(innerOf({ item }, 'item')!), 0)
   return own + (inner === null ? 0 : countIn(inner) * (layer.className === 'Bidirectional' ? 2 : 1))
+}
+
+/** Classes whose folder has another name. */
+const FOLDERS: Readonly<Record<string, string>> = {
+  Model: 'Functional',
+  GroupQueryAttention: 'GroupedQueryAttention',
 }
 
 /** The places of a model's layers, in order. */
@@ -89,7 +104,7 @@ export const placesIn = (layers: readonly KerasLayer[], { path, names, before }:
   let count = before
   return layers.map((layer) => {
     if (layer.isOperator) return { path: '', names: [], before: count }
-    const name = snakeCase(layer.className === 'Model' ? 'Functional' : layer.className)
+    const name = snakeCase(FOLDERS[layer.className] ?? layer.className)
     const seen = used.get(name) ?? 0
     used.set(name, seen + 1)
     const place = {
@@ -107,17 +122,23 @@ export const ROOT: Place = { path: '', names: [], before: 0 }
 /** The weights of a layer by the first of their names. */
 export type LayerWeights = (layer: Pick<KerasLayer, 'className' | 'config'>, place: Place) => Map<string, OnnxTensor>
 
+/** By the name of the layer in the group of the outermost one; folders between them are where the layer was first called. */
 const byName = (tensors: readonly Tensor[], { names }: Place, wanted: readonly string[]): Tensor | undefined => {
   const [group, ...inner] = names
-  const found = tensors.filter(({ name }) => {
-    if (!name.startsWith(`${group}/`)) return false
+  const within = (name: string): number => {
     const last = name.slice(name.lastIndexOf('/') + 1).replace(/:\d+$/, '')
+    if (!name.startsWith(`${group}/`) || !wanted.includes(last)) return -1
     const folders = `/${name.slice(0, name.lastIndexOf('/'))}/`
-    return (
-      wanted.includes(last) && inner.every((part) => folders.includes(part.endsWith('_') ? `/${part}` : `/${part}/`))
-    )
-  })
-  return found[0]
+    const has = inner.map((part) => folders.includes(part.endsWith('_') ? `/${part}` : `/${part}/`))
+    return has.at(-1) === false ? -1 : has.filter(Boolean).length
+  }
+  let best: Tensor | undefined
+  let most = -1
+  for (const tensor of tensors) {
+    const count = within(tensor.name)
+    if (count > most) [best, most] = [tensor, count]
+  }
+  return best
 }
 
 const lookup = (

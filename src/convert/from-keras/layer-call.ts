@@ -4,7 +4,7 @@ import type { DType } from '../../tensors/weight-file.ts'
 import type { GraphBuilder } from '../onnx/graph-builder.ts'
 import { type Attribute, elementCount, int, ints, numberOfElementType, type OnnxTensor } from '../onnx/model.ts'
 import { numbersOf, scalarOf, tensorOf } from '../onnx/tensors.ts'
-import { isObject, type Json, type JsonObject, type KerasLayer } from './keras-config.ts'
+import { isObject, type Json, type JsonObject, type KerasCall, type KerasLayer, numbersIn } from './keras-config.ts'
 import type { LayerWeights, Place } from './keras-weights.ts'
 
 /** A size: a number, or the name of a dynamic one. */
@@ -21,9 +21,6 @@ export interface Value {
   /** Booleans [batch, steps] that tell steps from padding, which later layers skip; null: all are steps. */
   readonly mask: string | null
 }
-
-/** What a file computes of masks: values know their masks, so that it is not needed. */
-export const MASK: Value = { name: '', shape: [], type: 'bool', channelsFirst: false, mask: null }
 
 export interface Scope {
   readonly builder: GraphBuilder
@@ -62,8 +59,10 @@ export class LayerCall {
   readonly layer: Pick<KerasLayer, 'className' | 'name' | 'config'>
   readonly place: Place
   readonly inputs: readonly (Value | number)[]
-  /** Whether its call says `use_causal_mask`. */
-  readonly isCausal: boolean
+  /** What the file says of the call, in functional models. */
+  readonly written: KerasCall | undefined
+  /** The value of `attention_mask`. */
+  readonly attentionMask: Value | undefined
   private loaded: Map<string, OnnxTensor> | undefined
 
   constructor(
@@ -71,13 +70,15 @@ export class LayerCall {
     layer: Pick<KerasLayer, 'className' | 'name' | 'config'>,
     place: Place,
     inputs: readonly (Value | number)[],
-    isCausal = false,
+    written?: KerasCall,
+    attentionMask?: Value,
   ) {
     this.scope = scope
     this.layer = layer
     this.place = place
     this.inputs = inputs
-    this.isCausal = isCausal
+    this.written = written
+    this.attentionMask = attentionMask
   }
 
   refuse(reason: string): Error {
@@ -117,11 +118,21 @@ export class LayerCall {
     return list as number[]
   }
 
-  /** Throws where the layer is not channels-last, or otherwise not as it is by default. */
-  requireChannelsLast(): void {
-    if (this.text('data_format', 'channels_last') !== 'channels_last') {
-      throw this.refuse('its data_format is channels_first; build the model with channels_last.')
-    }
+  /** An axis, or several, of the setting; from the end where negative. null stands for all. */
+  axes(name: string, rank: number, absent: Json = null): number[] {
+    const value = this.config[name] ?? absent
+    const axes = value === null ? [...Array(rank).keys()] : numbersIn(value)
+    return axes.map((axis) => {
+      const at = axis < 0 ? axis + rank : axis
+      if (!Number.isInteger(at) || at < 0 || at >= rank)
+        throw this.refuse(`its ${name} ${axis} is not of ${rank} axes.`)
+      return at
+    })
+  }
+
+  /** Whether the call has this argument as true, such as `use_causal_mask`. */
+  asks(argument: string): boolean {
+    return this.written?.kwargs[argument] === true
   }
 
   // Inputs.
@@ -129,7 +140,6 @@ export class LayerCall {
   input(at = 0): Value {
     const value = this.inputs[at]
     if (typeof value !== 'object') throw this.refuse(`it has no input ${at}.`)
-    if (value === MASK) throw this.refuse('it computes with a mask.')
     return value
   }
 
@@ -152,13 +162,13 @@ export class LayerCall {
   /** The ONNX value with its channels last, as Keras has it. */
   last(value: Value): string {
     if (!value.channelsFirst) return value.name
-    return this.emit('Transpose', [value.name], { perm: ints(toLast(value.shape.length)) })
+    return this.transpose(value.name, toLast(value.shape.length))
   }
 
   /** The ONNX value with its channels first. */
   first(value: Value): string {
     if (value.channelsFirst || value.shape.length < 3) return value.name
-    return this.emit('Transpose', [value.name], { perm: ints(toFirst(value.shape.length)) })
+    return this.transpose(value.name, toFirst(value.shape.length))
   }
 
   // ONNX.
@@ -185,8 +195,8 @@ export class LayerCall {
     return this.scope.builder.constant(`${this.layer.name}_sizes`, tensorOf('i64', [values.length], values))
   }
 
-  scalar(value: number): string {
-    return this.scope.builder.constant(`${this.layer.name}_value`, scalarOf('f32', value))
+  scalar(value: number, type: DType = 'f32'): string {
+    return this.scope.builder.constant(`${this.layer.name}_value`, scalarOf(type, value))
   }
 
   constant(name: string, tensor: OnnxTensor): string {
@@ -200,6 +210,15 @@ export class LayerCall {
   cast(value: Value, type: DType): Value {
     if (value.type === type) return value
     return { ...value, type, name: this.emit('Cast', [value.name], { to: int(numberOfElementType(type)) }) }
+  }
+
+  transpose(value: string, order: readonly number[]): string {
+    return this.emit('Transpose', [value], { perm: ints(order) })
+  }
+
+  /** x with axes of length 1 at these places. */
+  unsqueeze(value: string, axes: readonly number[]): string {
+    return this.emit('Unsqueeze', [value, this.integers(axes)])
   }
 
   reshape(value: string, shape: readonly number[]): string {

@@ -1,6 +1,16 @@
 import { badRequest } from '../../domain/errors.ts'
 import type { DType } from '../../tensors/weight-file.ts'
-import { damagedKeras, isModel, type Json, type KerasLayer, type KerasModel, modelOf } from './keras-config.ts'
+import { tensorOf } from '../onnx/tensors.ts'
+import {
+  damagedKeras,
+  isModel,
+  type Json,
+  type KerasConstant,
+  type KerasLayer,
+  type KerasModel,
+  modelOf,
+  numbersIn,
+} from './keras-config.ts'
 import { functionName, type Scope, type Size, type Value } from './layer-call.ts'
 
 interface Input {
@@ -31,7 +41,8 @@ export const inputsOf = (model: KerasModel): Input[] => {
   return [{ name: 'input', shape: declared ?? model.builtShape, type }]
 }
 
-const TYPES: Readonly<Record<string, DType>> = {
+/** Types of Keras; half precision is computed in float32. */
+export const TYPES: Readonly<Record<string, DType>> = {
   float16: 'f32',
   bfloat16: 'f32',
   float32: 'f32',
@@ -55,7 +66,8 @@ export const declaredInput = (scope: Scope, input: Input, at: number, given: rea
     const asked = fixed?.[axis]
     if (typeof size === 'number' && (asked === undefined || asked === size)) return size
     if (typeof size !== 'number' && asked !== undefined) return asked
-    if (typeof size !== 'number') return axis === 0 ? 'batch' : `size_${axis}`
+    // The batch is that of all inputs.
+    if (typeof size !== 'number') return axis === 0 ? (given?.[0] ?? 'batch') : `size_${axis}`
     throw badRequest(
       `The input shape [${fixed!.join(', ')}] does not fit the input '${input.name}', which is [${declared!.map((s) => s ?? 'any').join(', ')}].`,
     )
@@ -70,4 +82,14 @@ export const declaredInput = (scope: Scope, input: Input, at: number, given: rea
   if (type === undefined)
     throw badRequest(`The input '${input.name}' is of type ${input.type}, which is not converted.`)
   return { name: scope.builder.input(input.name, type, shape), shape, type, channelsFirst: false, mask: null }
+}
+
+/** A tensor that is written in the architecture. */
+export const constantValue = (scope: Scope, layer: string, { value, dtype }: KerasConstant): Value => {
+  const type = TYPES[dtype]
+  if (type === undefined) throw badRequest(`A constant of '${layer}' is of type ${dtype}, which is not converted.`)
+  const shape: number[] = []
+  for (let part = value; Array.isArray(part); part = part[0] ?? null) shape.push(part.length)
+  const name = scope.builder.constant(`${layer}/constant`, tensorOf(type, shape, numbersIn(value)))
+  return { name, shape, type, channelsFirst: false, mask: null }
 }

@@ -2,22 +2,29 @@ import { type Attribute, float, int } from '../../onnx/model.ts'
 import { isObject, type Json } from '../keras-config.ts'
 import { functionName, type Layer, type LayerCall, permuted, type Value } from '../layer-call.ts'
 
-type Function = (call: LayerCall, x: string, value: Value) => string
+export type Function = (call: LayerCall, x: string, value: Pick<Value, 'channelsFirst' | 'shape'>) => string
 
 const emitted =
   (type: string, attributes: Readonly<Record<string, Attribute>> = {}): Function =>
   (call, x) =>
     call.emit(type, [x], attributes)
 
-/** Along the channels, which is the last axis in Keras. */
-const alongChannels =
+/** Along an axis; the last one of Keras, the channels, may be the second one here. */
+const along =
   (type: string): Function =>
-  (call, x, value) =>
-    call.emit(type, [x], { axis: int(value.channelsFirst ? 1 : value.shape.length - 1) })
+  (call, x, value) => {
+    const rank = value.shape.length
+    const [axis] = call.axes('axis', rank, -1) as [number]
+    return call.emit(type, [x], {
+      axis: int(!value.channelsFirst || axis === 0 ? axis : axis === rank - 1 ? 1 : axis + 1),
+    })
+  }
+
+const parameter = (call: LayerCall, name: string, absent: number) => float(call.number(name, absent))
 
 const clip =
-  (low: number, high: number): Function =>
-  (call, x) =>
+  (low: number, high: number) =>
+  (call: LayerCall, x: string): string =>
     call.emit('Clip', [x, call.scalar(low), call.scalar(high)])
 
 /** Keras 3 divides by 6; Keras 2 has a slope of 0.2. */
@@ -28,8 +35,32 @@ const silu: Function = (call, x) => call.emit('Mul', [x, call.emit('Sigmoid', [x
 
 /** arXiv 1606.08415, section 2. */
 const gelu: Function = (call, x) => {
+  if (call.flag('approximate')) {
+    const cubic = call.emit('Mul', [call.emit('Mul', [x, call.emit('Mul', [x, x])]), call.scalar(0.044715)])
+    const inner = call.emit('Mul', [call.emit('Add', [x, cubic]), call.scalar(Math.sqrt(2 / Math.PI))])
+    const gate = call.emit('Add', [call.emit('Tanh', [inner]), call.scalar(1)])
+    return call.emit('Mul', [call.emit('Mul', [x, call.scalar(0.5)]), gate])
+  }
   const phi = call.emit('Add', [call.emit('Erf', [call.emit('Mul', [x, call.scalar(Math.SQRT1_2)])]), call.scalar(1)])
   return call.emit('Mul', [call.emit('Mul', [x, phi]), call.scalar(0.5)])
+}
+
+const softShrink: Function = (call, x) => {
+  const threshold = parameter(call, 'threshold', 0.5)
+  return call.emit('Shrink', [x], { lambd: threshold, bias: threshold })
+}
+
+/** (x + √(x² + b)) / 2, arXiv 2112.11687. */
+const squareplus: Function = (call, x) => {
+  const squares = call.emit('Add', [call.emit('Mul', [x, x]), call.scalar(call.number('b', 4))])
+  return call.emit('Mul', [call.emit('Add', [x, call.emit('Sqrt', [squares])]), call.scalar(0.5)])
+}
+
+/** (x + 1)² / 4 between -1 and 1, 0 below and x above. */
+const sparsePlus: Function = (call, x) => {
+  const half = call.emit('Mul', [call.emit('Add', [clip(-1, 1)(call, x), call.scalar(1)]), call.scalar(0.5)])
+  const above = call.emit('Relu', [call.emit('Sub', [x, call.scalar(1)])])
+  return call.emit('Add', [call.emit('Mul', [half, half]), above])
 }
 
 const FUNCTIONS: ReadonlyMap<string, Function> = new Map<string, Function>([
@@ -38,13 +69,13 @@ const FUNCTIONS: ReadonlyMap<string, Function> = new Map<string, Function>([
   ['relu6', clip(0, 6)],
   ['sigmoid', emitted('Sigmoid')],
   ['tanh', emitted('Tanh')],
-  ['softmax', alongChannels('Softmax')],
-  ['log_softmax', alongChannels('LogSoftmax')],
+  ['softmax', along('Softmax')],
+  ['log_softmax', along('LogSoftmax')],
   ['softplus', emitted('Softplus')],
   ['softsign', emitted('Softsign')],
-  ['elu', emitted('Elu')],
+  ['elu', (call, x) => call.emit('Elu', [x], { alpha: parameter(call, 'alpha', 1) })],
   ['selu', emitted('Selu')],
-  ['celu', emitted('Celu')],
+  ['celu', (call, x) => call.emit('Celu', [x], { alpha: parameter(call, 'alpha', 1) })],
   ['exponential', emitted('Exp')],
   ['swish', silu],
   ['silu', silu],
@@ -53,10 +84,18 @@ const FUNCTIONS: ReadonlyMap<string, Function> = new Map<string, Function>([
   ['hard_sigmoid', hardSigmoid],
   ['hard_silu', emitted('HardSwish')],
   ['hard_swish', emitted('HardSwish')],
-  ['leaky_relu', emitted('LeakyRelu', { alpha: float(0.2) })],
+  ['leaky_relu', (call, x) => call.emit('LeakyRelu', [x], { alpha: parameter(call, 'negative_slope', 0.2) })],
+  ['tanh_shrink', (call, x) => call.emit('Sub', [x, call.emit('Tanh', [x])])],
+  ['hard_shrink', (call, x) => call.emit('Shrink', [x], { lambd: parameter(call, 'threshold', 0.5) })],
+  ['soft_shrink', softShrink],
+  ['squareplus', squareplus],
+  ['sparse_plus', sparsePlus],
+  ['sparse_sigmoid', emitted('HardSigmoid', { alpha: float(0.5), beta: float(0.5) })],
   ['hard_tanh', clip(-1, 1)],
   ['log_sigmoid', (call, x) => call.emit('Neg', [call.emit('Softplus', [call.emit('Neg', [x])])])],
 ])
+
+export const activationNamed = (name: string): Function | undefined => FUNCTIONS.get(name)
 
 /** The value after an activation function of a config. */
 export const activated = (call: LayerCall, value: Value, setting: Json | undefined): Value => {
@@ -99,13 +138,28 @@ const elu = (call: LayerCall, value: Value): Value =>
   call.like(value, call.emit('Elu', [value.name], { alpha: float(call.number('alpha', 1)) }))
 
 const softmax = (call: LayerCall, value: Value): Value => {
-  const rank = value.shape.length
-  const axis = call.config.axis ?? -1
-  if (typeof axis !== 'number') throw call.refuse('it runs over several axes.')
-  return call.result(
-    call.emit('Softmax', [call.last(value)], { axis: int(axis < 0 ? axis + rank : axis) }),
-    value.shape,
-  )
+  const axes = call.axes('axis', value.shape.length, -1)
+  if (axes.length === 1) {
+    const settings = { ...call.config, axis: axes[0]! }
+    return call.like(value, along('Softmax')(withConfig(call, { config: settings }), value.name, value))
+  }
+  const x = call.last(value)
+  const over = call.integers(axes)
+  const powers = call.emit('Exp', [call.emit('Sub', [x, call.emit('ReduceMax', [x, over])])])
+  return call.result(call.emit('Div', [powers, call.emit('ReduceSum', [powers, over])]), value.shape)
+}
+
+/** x / √max(sum of squares, ε²) along the axes. */
+export const normalized: Layer = (call) => {
+  const value = call.input()
+  if (call.number('order', 2) !== 2) throw call.refuse('its order is not 2.')
+  const x = call.last(value)
+  const over = call.integers(call.axes('axis', value.shape.length, -1))
+  const squares = call.emit('ReduceSum', [call.emit('Mul', [x, x]), over])
+  const least = call.scalar(call.number('epsilon', 1e-12) ** 2)
+  return call.result(call.emit('Div', [x, call.emit('Sqrt', [call.emit('Max', [squares, least])])]), value.shape, {
+    mask: value.mask,
+  })
 }
 
 const ACTIVATIONS: Readonly<Record<string, (call: LayerCall, value: Value) => Value>> = {
@@ -135,5 +189,6 @@ export const ACTIVATION_LAYERS: Readonly<Record<string, Layer>> = {
     Object.entries(ACTIVATIONS).map(([name, make]): [string, Layer] => [name, (call) => make(call, call.input())]),
   ),
   PReLU: prelu,
+  UnitNormalization: normalized,
   Activation: (call) => activated(call, call.input(), call.config.activation),
 }

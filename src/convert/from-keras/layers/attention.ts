@@ -1,7 +1,8 @@
-// MultiHeadAttention, as Keras computes it: products of heads, a softmax over the values, and a product that joins the heads.
-import { int, ints, type OnnxTensor } from '../../onnx/model.ts'
+// Attention, as Keras computes it: scores of queries and keys, a softmax over the values, and their weighted mean.
+import { int, type OnnxTensor } from '../../onnx/model.ts'
 import { numbersOf, tensorOf } from '../../onnx/tensors.ts'
 import { type Layer, LayerCall, type Size, type Value } from '../layer-call.ts'
+import { elementsOf } from './dense.ts'
 
 /** What Keras adds where a mask is false. */
 const HIDDEN = -1e9
@@ -16,7 +17,7 @@ const projection = (call: LayerCall, name: string, nameInH5: string, number: num
   const { path, names, before } = call.place
   const hasBias = call.flag('use_bias', true)
   const place = {
-    path: `${path}/${name}_dense`,
+    path: `${path}/${call.layer.className === 'MultiHeadAttention' ? '' : '_'}${name}_dense`,
     names: [...names, nameInH5],
     before: before + number * (hasBias ? 2 : 1),
   }
@@ -33,60 +34,124 @@ const projection = (call: LayerCall, name: string, nameInH5: string, number: num
   }
 }
 
-/** What is added to the scores [batch, heads, queries, values]; null: nothing. */
-const hiddenOf = (call: LayerCall, query: Value, value: Value): string | null => {
+/** Where the scores [batch, …, queries, values] count; null: everywhere. Masks have `added` axes between batch and queries. */
+const shownOf = (call: LayerCall, query: Value, value: Value, added: readonly number[], key = value): string | null => {
+  const wide = (mask: string, axes: readonly number[]) => call.unsqueeze(mask, axes)
+  const behind = added.map((axis) => axis + 1)
   const parts: string[] = []
-  const axes = (at: readonly number[]) => call.integers(at)
-  if (query.mask !== null) parts.push(call.emit('Unsqueeze', [query.mask, axes([1, 3])]))
-  if (value.mask !== null) parts.push(call.emit('Unsqueeze', [value.mask, axes([1, 2])]))
-  if (call.isCausal) {
+  if (query.mask !== null && added.length > 0) parts.push(wide(query.mask, [...added, added.length + 2]))
+  for (const mask of new Set([value.mask, key.mask])) if (mask !== null) parts.push(wide(mask, [1, ...behind]))
+  if (call.asks('use_causal_mask')) {
     const sizes: readonly Size[] = [query.shape[1]!, value.shape[1]!]
     const [rows, columns] = call.fixed(sizes, 'the number of its steps') as [number, number]
     const seen = Array.from({ length: rows * columns }, (_, at) => Number(at % columns <= Math.floor(at / columns)))
     parts.push(call.constant('causal', tensorOf('bool', [rows, columns], seen)))
   }
-  if (parts.length === 0) return null
-  const shown = parts.reduce((a, b) => call.emit('And', [a, b]))
-  const hidden = call.emit('Cast', [call.emit('Not', [shown])], { to: int(1) })
-  return call.emit('Mul', [hidden, call.scalar(HIDDEN)])
+  const given = call.attentionMask
+  if (given !== undefined) {
+    const { name, shape } = call.cast(given, 'bool')
+    parts.push(shape.length === 3 ? wide(name, added) : name)
+  }
+  return parts.length === 0 ? null : parts.reduce((a, b) => call.emit('And', [a, b]))
 }
 
+/** The softmax of the scores where they count. */
+const softmaxOf = (call: LayerCall, scores: string, shown: string | null): string => {
+  const hide = (mask: string) =>
+    call.emit('Mul', [call.emit('Cast', [call.emit('Not', [mask])], { to: int(1) }), call.scalar(HIDDEN)])
+  return call.emit('Softmax', [shown === null ? scores : call.emit('Add', [scores, hide(shown)])], { axis: int(-1) })
+}
+
+/** The value with the axes that are attended over as one, and those before as the batch. */
+const flattened = (call: LayerCall, value: Value): Value => {
+  const rank = value.shape.length
+  if (rank < 3) throw call.refuse(`an input has ${rank} axes, not 3.`)
+  const plain = { ...value, name: call.last(value), channelsFirst: false }
+  if (rank === 3) return plain
+  const middle = call.fixed(value.shape.slice(1), 'its shape')
+  const axes =
+    (call.config.attention_axes ?? null) === null
+      ? middle.slice(1).map((_, at) => at + 1)
+      : call.axes('attention_axes', rank)
+  if (axes.some((axis, at) => axis !== rank - 1 - axes.length + at))
+    throw call.refuse('its attention_axes are not the last ones before the channels.')
+  const steps = elementsOf(middle.slice(-1 - axes.length, -1)) as number
+  const shape = [rank - 2 === axes.length ? value.shape[0]! : 'batch_steps', steps, middle.at(-1)!]
+  return call.result(call.reshape(plain.name, [-1, steps, middle.at(-1)!]), shape)
+}
+
+const heads = (call: LayerCall, name: string) =>
+  call.number(call.layer.className === 'MultiHeadAttention' ? 'num_heads' : name)
+
+/** MultiHeadAttention; in GroupQueryAttention several heads of the query share one of keys and values. */
 const multiHeadAttention: Layer = (call) => {
-  const [query, value] = [call.input(0), call.input(1)]
-  const key = call.inputs[2] === undefined ? value : call.input(2)
-  if (call.inputs.length > 3) throw call.refuse('it is called with an attention mask.')
+  const inputs = [call.input(0), call.input(1), call.inputs[2] === undefined ? call.input(1) : call.input(2)]
+  const [query, value, key] = inputs.map((input) => flattened(call, input)) as [Value, Value, Value]
+  if (call.inputs.length > 3)
+    throw call.refuse('it is called with more than query, value and key; name the mask (attention_mask=).')
   if (call.flag('use_gate') || (call.config.sliding_window ?? null) !== null)
     throw call.refuse('it has a gate or a sliding window.')
-  if (call.flag('return_attention_scores')) throw call.refuse('it returns its scores.')
-  for (const { shape } of [query, value, key])
-    if (shape.length !== 3) throw call.refuse(`an input has ${shape.length} axes, not 3.`)
-  const heads = call.number('num_heads')
+  const count = heads(call, 'num_query_heads')
+  const shared = count / heads(call, 'num_key_value_heads')
   const project = (name: string, number: number, x: Value) => {
     const { kernel, apply } = projection(call, name, name, number)
-    const [rows, count, width] = kernel.shape as [number, number, number]
-    if (count !== heads) throw call.refuse(`its weights are those of ${count} heads.`)
-    const flat = apply(call.last(x), rows, count * width)
-    return { name: call.emit('Reshape', [flat, call.integers([0, -1, count, width])]), width }
+    const [rows, its, width] = kernel.shape as [number, number, number]
+    if (its !== (name === 'query' ? count : count / shared)) throw call.refuse(`its weights are those of ${its} heads.`)
+    const split = call.reshape(apply(x.name, rows, its * width), [0, -1, its, width])
+    const index = Array.from({ length: count }, (_, head) => Math.floor(head / shared))
+    const all = its === count ? split : call.emit('Gather', [split, call.integers(index)], { axis: int(2) })
+    return { name: all, width }
   }
-  const turned = (name: string, perm: readonly number[]) => call.emit('Transpose', [name], { perm: ints([...perm]) })
   const q = project('query', 0, query)
   const k = project('key', 1, key)
   const v = project('value', 2, value)
-  const scale = call.scalar(1 / Math.sqrt(q.width))
-  const product = call.emit('MatMul', [
-    turned(call.emit('Mul', [q.name, scale]), [0, 2, 1, 3]),
-    turned(k.name, [0, 2, 3, 1]),
-  ])
-  const hidden = hiddenOf(call, query, value)
-  const scores = call.emit('Softmax', [hidden === null ? product : call.emit('Add', [product, hidden])], {
-    axis: int(-1),
-  })
-  const mixed = turned(call.emit('MatMul', [scores, turned(v.name, [0, 2, 1, 3])]), [0, 2, 1, 3])
+  const scaled = call.emit('Mul', [q.name, call.scalar(1 / Math.sqrt(q.width))])
+  const product = call.emit('MatMul', [call.transpose(scaled, [0, 2, 1, 3]), call.transpose(k.name, [0, 2, 3, 1])])
+  const scores = softmaxOf(call, product, shownOf(call, query, value, [1], key))
+  const mixed = call.transpose(call.emit('MatMul', [scores, call.transpose(v.name, [0, 2, 1, 3])]), [0, 2, 1, 3])
   const output = projection(call, 'output', 'attention_output', 3)
-  const width = output.kernel.shape[2]!
-  const joined = call.emit('Reshape', [mixed, call.integers([0, -1, heads * v.width])])
-  const name = output.apply(joined, heads * v.width, width)
-  return call.result(name, [...query.shape.slice(0, 2), width], { mask: query.mask })
+  const width = output.kernel.shape.at(-1)!
+  const flat = output.apply(call.reshape(mixed, [0, -1, count * v.width]), count * v.width, width)
+  const shape = [...inputs[0]!.shape.slice(0, -1), width]
+  const name = shape.length === 3 ? flat : call.reshape(flat, [-1, ...call.fixed(shape.slice(1), 'its shape')])
+  const result = call.result(name, shape, { mask: query.mask })
+  if (!call.asks('return_attention_scores')) return result
+  return [result, call.result(scores, [shape[0]!, count, query.shape[1]!, value.shape[1]!])]
 }
 
-export const ATTENTION_LAYERS: Readonly<Record<string, Layer>> = { MultiHeadAttention: multiHeadAttention }
+/** Attention and AdditiveAttention: scores are products of queries and keys, or a scaled sum of what tanh makes of them. */
+const attention: Layer = (call) => {
+  const [query, value] = [call.inputOfRank(3), call.input(1)]
+  const key = call.inputs[2] === undefined ? value : call.input(2)
+  if (call.text('score_mode', 'dot') !== 'dot')
+    throw call.refuse("its score_mode is 'concat'; use 'dot' or AdditiveAttention.")
+  const [q, k] = [call.last(query), call.last(key)]
+  const weight = call.optionalWeight('scale')
+  const scaled = (x: string) =>
+    weight === undefined
+      ? x
+      : call.emit('Mul', [x, call.constant('scale', tensorOf('f32', weight.shape, numbersOf(weight)))])
+  const sums = () => scaled(call.emit('Tanh', [call.emit('Add', [call.unsqueeze(q, [2]), call.unsqueeze(k, [1])])]))
+  const scores =
+    call.layer.className === 'Attention'
+      ? scaled(call.emit('MatMul', [q, call.transpose(k, [0, 2, 1])]))
+      : call.emit('ReduceSum', [sums(), call.integers([-1])], { keepdims: int(0) })
+  const weights = softmaxOf(call, scores, shownOf(call, query, value, []))
+  const mixed = call.emit('MatMul', [weights, call.last(value)])
+  const kept = (mask: string) =>
+    call.emit('Mul', [mixed, call.unsqueeze(call.emit('Cast', [mask], { to: int(1) }), [2])])
+  const shape = [...query.shape.slice(0, 2), value.shape[2]!]
+  const result = call.result(query.mask === null ? mixed : kept(query.mask), shape, { mask: query.mask })
+  return call.asks('return_attention_scores')
+    ? [result, call.result(weights, [...shape.slice(0, 2), value.shape[1]!])]
+    : result
+}
+
+export const ATTENTION_LAYERS: Readonly<Record<string, Layer>> = {
+  MultiHeadAttention: multiHeadAttention,
+  GroupQueryAttention: multiHeadAttention,
+  // Its name in files in HDF5.
+  GroupedQueryAttention: multiHeadAttention,
+  Attention: attention,
+  AdditiveAttention: attention,
+}

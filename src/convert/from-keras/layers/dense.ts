@@ -1,8 +1,8 @@
 // Layers without spatial axes: products, embeddings and shapes.
-import { int, ints } from '../../onnx/model.ts'
-import { numbersOf, scalarOf } from '../../onnx/tensors.ts'
+import { int, text } from '../../onnx/model.ts'
+import { numbersOf, scalarOf, tensorOf } from '../../onnx/tensors.ts'
 import { numbersIn } from '../keras-config.ts'
-import type { Layer, Size } from '../layer-call.ts'
+import { type Layer, LayerCall, type Size, type Value } from '../layer-call.ts'
 import { activated } from './activations.ts'
 
 const dense: Layer = (call) => {
@@ -23,6 +23,73 @@ const dense: Layer = (call) => {
   return activated(call, call.result(product, shape, { mask: value.mask }), call.config.activation)
 }
 
+/** The product of an equation such as `bij,bjk->bik`. */
+export const einsum = (call: LayerCall, equation: string, values: readonly Value[]): Value => {
+  const [terms, result] = equation.replaceAll(' ', '').split('->')
+  if (result === undefined || equation.includes('.'))
+    throw call.refuse(`its equation '${equation}' has an ellipsis or no result.`)
+  const sizes = new Map<string, Size>()
+  terms!.split(',').forEach((term, at) => {
+    for (const [axis, letter] of [...term].entries()) sizes.set(letter, values[at]?.shape[axis] ?? 1)
+  })
+  const name = call.emit(
+    'Einsum',
+    values.map((value) => call.last(value)),
+    { equation: text(equation.replaceAll(' ', '')) },
+  )
+  return call.result(
+    name,
+    [...result].map((letter) => sizes.get(letter) ?? 1),
+  )
+}
+
+/** 1 where the last axis's index is the class, else 0. */
+export const oneHot = (call: LayerCall, value: Value, classes: number): Value => {
+  const numbers = call.constant('classes', tensorOf('i64', [classes], [...Array(classes).keys()]))
+  const wide = call.unsqueeze(call.cast({ ...value, name: call.last(value) }, 'i64').name, [-1])
+  const name = call.emit('Cast', [call.emit('Equal', [wide, numbers])], { to: int(1) })
+  return call.result(name, [...value.shape, classes])
+}
+
+/** A product along several axes, by its equation. */
+const einsumDense: Layer = (call) => {
+  const value = call.cast(call.input(), 'f32')
+  const kernel = call.weight('kernel')
+  const weight = call.result(call.constant('kernel', tensorOf('f32', kernel.shape, numbersOf(kernel))), kernel.shape)
+  const product = einsum(call, call.text('equation', ''), [value, weight])
+  const bias = call.optionalWeight('bias')
+  if (bias === undefined) return activated(call, product, call.config.activation)
+  const numbers = call.constant('bias', tensorOf('f32', bias.shape, numbersOf(bias)))
+  return activated(call, { ...product, name: call.emit('Add', [product.name, numbers]) }, call.config.activation)
+}
+
+const categories: Layer = (call) => {
+  const value = call.input()
+  if (call.inputs.length > 1) throw call.refuse('it is called with count_weights.')
+  const ones = oneHot(call, value, call.number('num_tokens'))
+  const mode = call.text('output_mode', 'multi_hot')
+  const isSingle = value.shape.at(-1) === 1
+  const over = call.integers([-2])
+  if (mode === 'one_hot' && !isSingle) return ones
+  const name = call.emit(mode === 'count' ? 'ReduceSum' : 'ReduceMax', [ones.name, over], { keepdims: int(0) })
+  return call.result(name, [...value.shape.slice(0, -1), ones.shape.at(-1)!])
+}
+
+/** How many of the boundaries are not above the number. */
+const discretization: Layer = (call) => {
+  const value = call.cast(call.input(), 'f32')
+  const bounds = numbersIn(call.config.bin_boundaries)
+  if (bounds.length === 0) throw call.refuse('it has no bin_boundaries; adapt it before saving.')
+  const reached = call.emit('GreaterOrEqual', [call.unsqueeze(call.last(value), [-1]), call.vector('bounds', bounds)])
+  const counts = call.emit('ReduceSum', [call.emit('Cast', [reached], { to: int(6) }), call.integers([-1])], {
+    keepdims: int(0),
+  })
+  const bins = call.result(counts, value.shape, { type: 'i32' })
+  if (call.text('output_mode', 'int') === 'int') return bins
+  const settings = { ...call.layer, config: { ...call.config, num_tokens: bounds.length + 1 } }
+  return categories(new LayerCall(call.scope, settings, call.place, [bins]))
+}
+
 const embedding: Layer = (call) => {
   const value = call.cast(call.input(), 'i64')
   const table = call.weightOfRank('embeddings', 2)
@@ -32,7 +99,7 @@ const embedding: Layer = (call) => {
   return call.result(name, [...value.shape, table.shape[1]!], { mask })
 }
 
-const product = (shape: readonly Size[]): Size =>
+export const elementsOf = (shape: readonly Size[]): Size =>
   shape.every((size) => typeof size === 'number')
     ? shape.reduce((all: number, size) => all * Number(size), 1)
     : 'elements'
@@ -40,14 +107,14 @@ const product = (shape: readonly Size[]): Size =>
 const flatten: Layer = (call) => {
   const value = call.input()
   const name = call.emit('Flatten', [call.last(value)], { axis: int(1) })
-  return call.result(name, [value.shape[0]!, product(value.shape.slice(1))], { type: value.type })
+  return call.result(name, [value.shape[0]!, elementsOf(value.shape.slice(1))], { type: value.type })
 }
 
 const reshape: Layer = (call) => {
   const value = call.input()
   const target = numbersIn(call.config.target_shape)
   const name = call.reshape(call.last(value), [typeof value.shape[0] === 'number' ? value.shape[0] : 0, ...target])
-  const known = product(value.shape.slice(1))
+  const known = elementsOf(value.shape.slice(1))
   const others = target.filter((size) => size !== -1).reduce((all, size) => all * size, 1)
   const shape = target.map((size) => (size !== -1 ? size : typeof known === 'number' ? known / others : 'elements'))
   return call.result(name, [value.shape[0]!, ...shape], { type: value.type })
@@ -57,7 +124,7 @@ const permute: Layer = (call) => {
   const value = call.input()
   const order = [0, ...numbersIn(call.config.dims)]
   if (order.some((axis) => value.shape[axis] === undefined)) throw call.refuse('its dims do not fit its input.')
-  const name = call.emit('Transpose', [call.last(value)], { perm: ints(order) })
+  const name = call.transpose(call.last(value), order)
   return call.result(
     name,
     order.map((axis) => value.shape[axis]!),
@@ -73,23 +140,35 @@ const repeatVector: Layer = (call) => {
   return call.result(name, [value.shape[0]!, count, value.shape[1]!])
 }
 
-const same: Layer = (call) => call.input()
-
+/** Layers that change something in training only. */
 const IDENTITIES = [
-  'Dropout',
-  'SpatialDropout1D',
-  'SpatialDropout2D',
-  'SpatialDropout3D',
-  'GaussianNoise',
-  'GaussianDropout',
+  ...['Dropout', 'SpatialDropout1D', 'SpatialDropout2D', 'SpatialDropout3D', 'GaussianNoise', 'GaussianDropout'],
+  ...['AlphaDropout', 'ActivityRegularization', 'Identity'],
 ]
 
+const AUGMENTATIONS = [
+  ...['Flip', 'Rotation', 'Zoom', 'Contrast', 'Brightness', 'Translation', 'Hue', 'Saturation', 'Sharpness', 'Shear'],
+  ...[
+    'ColorJitter',
+    'Grayscale',
+    'Perspective',
+    'Invert',
+    'Posterization',
+    'Erasing',
+    'GaussianBlur',
+    'ElasticTransform',
+  ],
+  ...['ColorDegeneration', 'Height', 'Width'],
+].map((name) => `Random${name}`)
+
 export const DENSE_LAYERS: Readonly<Record<string, Layer>> = {
-  ...Object.fromEntries(
-    [...IDENTITIES, 'AlphaDropout', 'ActivityRegularization', 'Identity'].map((name) => [name, same]),
-  ),
+  ...Object.fromEntries(IDENTITIES.map((name) => [name, (call: LayerCall) => call.input()])),
+  ...Object.fromEntries(AUGMENTATIONS.map((name) => [name, (call: LayerCall) => call.cast(call.input(), 'f32')])),
   Dense: dense,
+  EinsumDense: einsumDense,
   Embedding: embedding,
+  CategoryEncoding: categories,
+  Discretization: discretization,
   Flatten: flatten,
   Reshape: reshape,
   Permute: permute,

@@ -1,6 +1,7 @@
 // Layers and operators of several tensors.
-import { int, ints } from '../../onnx/model.ts'
+import { int } from '../../onnx/model.ts'
 import type { Layer, LayerCall, Size, Value } from '../layer-call.ts'
+import { einsum } from './dense.ts'
 
 const merged = (shapes: readonly (readonly Size[])[]): Size[] =>
   shapes[0]!.map((_, axis) => {
@@ -8,11 +9,20 @@ const merged = (shapes: readonly (readonly Size[])[]): Size[] =>
     return sizes.find((size) => typeof size === 'number' && size !== 1) ?? sizes.find((size) => size !== 1) ?? 1
   })
 
+/** The value with as many axes, the new ones after the batch, as Keras merges. */
+const expanded = (call: LayerCall, value: Value, rank: number): Value => {
+  const more = Array.from({ length: rank - value.shape.length }, (_, at) => at + 1)
+  if (more.length === 0) return value
+  const shape = value.shape.toSpliced(1, 0, ...more.map(() => 1))
+  return { ...value, name: call.unsqueeze(call.last(value), more), shape, channelsFirst: false }
+}
+
 /** The tensors of a merge in one layout: channels first where all have it. */
 const inputsOf = (call: LayerCall): { names: string[]; values: Value[]; channelsFirst: boolean } => {
-  const values = call.inputs.map((_, at) => call.input(at))
-  const ranks = new Set(values.map(({ shape }) => shape.length))
-  if (values.length === 0 || ranks.size !== 1) throw call.refuse('its inputs differ in the number of axes.')
+  const given = call.inputs.map((_, at) => call.input(at))
+  if (given.length === 0) throw call.refuse('it has no inputs.')
+  const rank = Math.max(...given.map(({ shape }) => shape.length))
+  const values = given.map((value) => expanded(call, value, rank))
   const channelsFirst = values.every((value) => value.channelsFirst)
   return { names: values.map((value) => (channelsFirst ? value.name : call.last(value))), values, channelsFirst }
 }
@@ -61,38 +71,24 @@ const unit = (call: LayerCall, x: string, axis: number): string => {
   return call.emit('Div', [x, call.emit('Sqrt', [call.emit('Max', [squares, call.scalar(1e-12)])])])
 }
 
-/** Products over one axis of each input, for inputs of two or three axes. */
+/** Products over one axis of each input; what is left of the second follows what is left of the first. */
 const dot: Layer = (call) => {
-  const { names, values } = inputsOf(call)
-  const rank = values[0]!.shape.length
-  const [a, b] = call.sizes('axes', 2).map((axis) => (axis < 0 ? axis + rank : axis))
-  if (values.length !== 2 || rank > 3 || a === 0 || b === 0) throw call.refuse('its inputs have more than three axes.')
-  const [x, y] = call.flag('normalize') ? [unit(call, names[0]!, a!), unit(call, names[1]!, b!)] : names
-  if (rank === 2) {
-    const sum = call.emit('ReduceSum', [call.emit('Mul', [x!, y!]), call.integers([1])])
-    return call.result(sum, [values[0]!.shape[0]!, 1])
-  }
-  const turned = (value: string) => call.emit('Transpose', [value], { perm: ints([0, 2, 1]) })
-  const name = call.emit('MatMul', [a === 2 ? x! : turned(x!), b === 1 ? y! : turned(y!)])
-  return call.result(name, [
-    values[0]!.shape[0]!,
-    values[0]!.shape[a === 2 ? 1 : 2]!,
-    values[1]!.shape[b === 1 ? 2 : 1]!,
-  ])
+  const values = call.inputs.map((_, at) => call.input(at))
+  const asked = call.sizes('axes', 2)
+  const axes = values.map(({ shape }, at) => (asked[at]! < 0 ? asked[at]! + shape.length : asked[at]!))
+  if (values.length !== 2 || axes.includes(0)) throw call.refuse('it multiplies along the batch.')
+  const letters = ['bcdefghij', 'bklmnopq'].map((names, at) =>
+    values[at]!.shape.map((_, axis) => (axis === axes[at] ? 'a' : names[axis]!)).join(''),
+  )
+  const result = [...letters[0]!, ...letters[1]!.slice(1)].filter((letter) => letter !== 'a').join('')
+  const plain = values.map((value, at) => {
+    const name = call.last(value)
+    return { ...value, name: call.flag('normalize') ? unit(call, name, axes[at]!) : name, channelsFirst: false }
+  })
+  const product = einsum(call, `${letters.join(',')}->${result}`, plain)
+  if (product.shape.length > 1) return product
+  return { ...product, name: call.unsqueeze(product.name, [1]), shape: [product.shape[0]!, 1] }
 }
-
-/** `x * 2 + y`: an operator of keras.ops, of tensors and numbers. */
-export const arithmetic =
-  (type: string): Layer =>
-  (call) => {
-    const [value] = call.inputs.filter((input) => typeof input === 'object')
-    if (value === undefined || call.inputs.length !== 2) throw call.refuse('it has other inputs than two.')
-    if (call.inputs.every((input) => typeof input === 'object')) return merge(inTurn(type))(call)
-    const names = call.inputs.map((input) =>
-      typeof input === 'number' ? call.scalar(input) : call.cast(input, 'f32').name,
-    )
-    return call.like(value, call.emit(type, names), { type: 'f32' })
-  }
 
 export const MERGING_LAYERS: Readonly<Record<string, Layer>> = {
   Add: merge(inTurn('Add')),
@@ -103,4 +99,11 @@ export const MERGING_LAYERS: Readonly<Record<string, Layer>> = {
   Average: merge((call, names) => call.emit('Mean', names)),
   Concatenate: concatenate,
   Dot: dot,
+  // Of keras.applications: the residual of InceptionResNetV2.
+  CustomScaleLayer: (call) => {
+    const [x, residual] = [call.input(0), call.input(1)]
+    const scaled = { ...residual, name: call.emit('Mul', [residual.name, call.scalar(call.number('scale'))]) }
+    const [a, b] = x.channelsFirst === scaled.channelsFirst ? [x.name, scaled.name] : [call.last(x), call.last(scaled)]
+    return call.like(x, call.emit('Add', [a, b]), { channelsFirst: x.channelsFirst && scaled.channelsFirst })
+  },
 }

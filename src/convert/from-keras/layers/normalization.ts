@@ -4,79 +4,115 @@ import { numbersOf, tensorOf } from '../../onnx/tensors.ts'
 import { numbersIn } from '../keras-config.ts'
 import type { Layer, LayerCall, Value } from '../layer-call.ts'
 
-const requireLastAxis = (call: LayerCall, value: Value): void => {
-  const axis = call.config.axis ?? -1
-  const axes = Array.isArray(axis) ? axis : [axis]
-  if (axes.length !== 1 || (axes[0] !== -1 && axes[0] !== value.shape.length - 1)) {
-    throw call.refuse('it normalizes another axis than the last one.')
-  }
+/** The axis of the setting, which must be the last one. */
+const requireLastAxis = (call: LayerCall, value: Value): number => {
+  const rank = value.shape.length
+  const axes = call.axes('axis', rank, -1)
+  if (axes.length !== 1 || axes[0] !== rank - 1) throw call.refuse('it normalizes another axis than the last one.')
+  return call.fixed(value.shape.slice(-1), 'the last axis')[0]!
 }
 
-/** Per channel: x · scale + offset. */
-const scaled = (call: LayerCall, value: Value, scale: ArrayLike<number>, offset: ArrayLike<number>): Value => {
-  const shape = value.channelsFirst
-    ? [scale.length, ...new Array<number>(value.shape.length - 2).fill(1)]
-    : [scale.length]
-  const constant = (name: string, values: ArrayLike<number>) => call.constant(name, tensorOf('f32', shape, values))
-  const product = call.emit('Mul', [value.name, constant('scale', scale)])
-  return call.like(value, call.emit('Add', [product, constant('offset', offset)]))
+type Numbers = ArrayLike<number>
+
+/** x · scale + offset, each with numbers for every index of the axes, or one for all. */
+const scaled = (call: LayerCall, given: Value, axes: readonly number[], scale: Numbers, offset: Numbers): Value => {
+  const rank = given.shape.length
+  const stays = given.channelsFirst && axes.every((axis) => axis === rank - 1)
+  const value = stays ? given : { ...given, name: call.last(given), channelsFirst: false }
+  const sizes = call.fixed(
+    axes.map((axis) => value.shape[axis]!),
+    'the shape of its input',
+  )
+  const apply = (type: string, x: string, name: string, numbers: Numbers) => {
+    const shape = new Array<number>(rank).fill(1)
+    if (numbers.length !== 1) for (const [at, axis] of axes.entries()) shape[stays ? 1 : axis] = sizes[at]!
+    const start = shape.findIndex((size) => size !== 1)
+    return call.emit(type, [x, call.constant(name, tensorOf('f32', start < 0 ? [1] : shape.slice(start), numbers))])
+  }
+  return call.like(value, apply('Add', apply('Mul', value.name, 'scale', scale), 'offset', offset))
+}
+
+/** A weight's numbers, or one number for all. */
+const numbersFor = (call: LayerCall, name: string, absent: number): Float32Array | Float64Array => {
+  const weight = call.optionalWeight(name)
+  return weight === undefined ? Float32Array.of(absent) : numbersOf(weight)
 }
 
 const batchNorm: Layer = (call) => {
   const value = call.input()
-  requireLastAxis(call, value)
+  const axes = call.axes('axis', value.shape.length, -1)
   const mean = numbersOf(call.weight('moving_mean'))
   const variance = numbersOf(call.weight('moving_variance'))
-  const orAll = (name: string, absent: number) => {
-    const weight = call.optionalWeight(name)
-    return weight === undefined ? new Float32Array(mean.length).fill(absent) : numbersOf(weight)
+  const full = (name: string, absent: number) => {
+    const numbers = numbersFor(call, name, absent)
+    return Float64Array.from(mean, (_, at) => numbers[numbers.length === 1 ? 0 : at]!)
   }
-  const [gamma, beta] = [orAll('gamma', 1), orAll('beta', 0)]
+  const [gamma, beta] = [full('gamma', 1), full('beta', 0)]
   const epsilon = call.number('epsilon', 1e-3)
-  if (value.channelsFirst || value.shape.length === 2) {
+  if (axes[0] === value.shape.length - 1 && (value.channelsFirst || value.shape.length === 2)) {
     const parts = { gamma, beta, moving_mean: mean, moving_variance: variance }
     const inputs = Object.entries(parts).map(([name, values]) => call.vector(name, values))
     return call.like(value, call.emit('BatchNormalization', [value.name, ...inputs], { epsilon: float(epsilon) }))
   }
-  const scale = Float64Array.from(gamma, (each, at) => each / Math.sqrt(variance[at]! + epsilon))
-  return scaled(
-    call,
-    value,
-    scale,
-    Float64Array.from(beta, (each, at) => each - mean[at]! * scale[at]!),
-  )
+  const scale = gamma.map((each, at) => each / Math.sqrt(variance[at]! + epsilon))
+  const offset = beta.map((each, at) => each - mean[at]! * scale[at]!)
+  return scaled(call, value, axes, scale, offset)
 }
 
+/** x / √(variance + ε) over the axes, less the mean unless `rms_scaling`, then a scale and an offset. */
 const layerNorm: Layer = (call) => {
   const value = call.input()
-  requireLastAxis(call, value)
-  const [width] = call.fixed(value.shape.slice(-1), 'the last axis')
-  const gamma = call.optionalWeight('gamma')
-  const beta = call.optionalWeight('beta')
-  const scale = gamma === undefined ? new Float32Array(width!).fill(1) : numbersOf(gamma)
-  const inputs = [call.last(value), call.vector('gamma', scale)]
-  if (beta !== undefined) inputs.push(call.vector('beta', numbersOf(beta)))
-  const name = call.emit('LayerNormalization', inputs, { axis: int(-1), epsilon: float(call.number('epsilon', 1e-3)) })
-  return call.result(name, value.shape, { mask: value.mask })
+  const rank = value.shape.length
+  const axes = call.axes('axis', rank, -1)
+  const epsilon = call.number('epsilon', 1e-3)
+  const x = call.last(value)
+  const isRms = call.flag('rms_scaling')
+  if (!isRms && axes.every((axis, at) => axis === rank - axes.length + at)) {
+    const sizes = call.fixed(
+      axes.map((axis) => value.shape[axis]!),
+      'the shape of its input',
+    )
+    const count = sizes.reduce((all, size) => all * size, 1)
+    const constant = (name: string, numbers: Numbers) =>
+      call.constant(
+        name,
+        tensorOf(
+          'f32',
+          sizes,
+          Array.from({ length: count }, (_, at) => numbers[numbers.length === 1 ? 0 : at]!),
+        ),
+      )
+    const beta = call.optionalWeight('beta')
+    const inputs = [
+      x,
+      constant('gamma', numbersFor(call, 'gamma', 1)),
+      ...(beta ? [constant('beta', numbersOf(beta))] : []),
+    ]
+    const name = call.emit('LayerNormalization', inputs, { axis: int(-axes.length), epsilon: float(epsilon) })
+    return call.result(name, value.shape, { mask: value.mask })
+  }
+  const mean = (name: string) => call.emit('ReduceMean', [name, call.integers(axes)])
+  const centered = call.emit('Sub', [x, mean(x)])
+  const variance = mean(call.emit('Mul', [centered, centered]))
+  const deviation = call.emit('Sqrt', [call.emit('Add', [variance, call.scalar(epsilon)])])
+  const even = call.result(call.emit('Div', [isRms ? x : centered, deviation]), value.shape, { mask: value.mask })
+  return scaled(call, even, axes, numbersFor(call, 'gamma', 1), numbersFor(call, 'beta', 0))
 }
 
 /** Over the channels of each group and all steps, then a scale and an offset for each channel. */
 const groupNorm: Layer = (call) => {
   const value = call.input()
-  requireLastAxis(call, value)
-  const [channels] = call.fixed(value.shape.slice(-1), 'the last axis')
+  const channels = requireLastAxis(call, value)
   const asked = call.number('groups', 32)
-  const groups = asked === -1 ? channels! : asked
-  if (groups < 1 || channels! % groups !== 0) throw call.refuse(`${channels} channels are not ${groups} groups.`)
+  const groups = asked === -1 ? channels : asked
+  if (groups < 1 || channels % groups !== 0) throw call.refuse(`${channels} channels are not ${groups} groups.`)
   const x = call.first(value)
   const grouped = call.emit('Reshape', [x, call.integers([0, groups, -1])])
   const unit = [call.vector('one', new Float32Array(groups).fill(1)), call.vector('zero', new Float32Array(groups))]
   const epsilon = float(call.number('epsilon', 1e-3))
   const even = call.emit('InstanceNormalization', [grouped, ...unit], { epsilon })
   const result = { ...value, name: call.emit('Reshape', [even, call.emit('Shape', [x])]), channelsFirst: true }
-  const [gamma, beta] = [call.optionalWeight('gamma'), call.optionalWeight('beta')]
-  const all = (absent: number) => new Float32Array(channels!).fill(absent)
-  return scaled(call, result, gamma ? numbersOf(gamma) : all(1), beta ? numbersOf(beta) : all(0))
+  return scaled(call, result, [value.shape.length - 1], numbersFor(call, 'gamma', 1), numbersFor(call, 'beta', 0))
 }
 
 /** x / √(mean of squares + ε), times a scale for each channel. */
@@ -94,23 +130,20 @@ const rmsNorm: Layer = (call) => {
 /** (x − mean) / max(√variance, 1e-7), with what was adapted or given. */
 const normalization: Layer = (call) => {
   const value = call.cast(call.input(), 'f32')
-  const axis = call.config.axis ?? -1
-  const axes = numbersIn(axis)
-  if (axes.length > 1 || (axes.length === 1 && axes[0] !== -1 && axes[0] !== value.shape.length - 1)) {
-    throw call.refuse('it has statistics of other axes than the last one.')
-  }
+  const axes = call.config.axis === null ? [] : call.axes('axis', value.shape.length, -1)
   const statistics = (name: string) => {
     const weight = call.optionalWeight(name)
-    return weight === undefined ? Float64Array.from(numbersIn(call.config[name])) : numbersOf(weight)
+    return weight === undefined ? Float64Array.from(numbersIn(call.config[name])) : Float64Array.from(numbersOf(weight))
   }
   const [mean, variance] = [statistics('mean'), statistics('variance')]
-  const deviation = Float64Array.from(variance, (each) => Math.max(Math.sqrt(each), 1e-7))
-  const plain = { ...value, name: call.last(value), channelsFirst: false }
-  if (call.flag('invert')) return scaled(call, plain, deviation, mean)
-  const offset = Float64Array.from(mean, (each, at) => -each / deviation[at]!)
+  const deviation = variance.map((each) => Math.max(Math.sqrt(each), 1e-7))
+  if (call.flag('invert')) return scaled(call, value, axes, deviation, mean)
+  const at = (values: Float64Array, index: number) => values[values.length === 1 ? 0 : index]!
+  const offset = mean.map((each, index) => -each / at(deviation, index))
   return scaled(
     call,
-    plain,
+    value,
+    axes,
     deviation.map((each) => 1 / each),
     offset,
   )
@@ -119,9 +152,7 @@ const normalization: Layer = (call) => {
 const rescaling: Layer = (call) => {
   const value = call.cast(call.input(), 'f32')
   const [scale, offset] = [numbersIn(call.config.scale), numbersIn(call.config.offset)]
-  const length = Math.max(scale.length, offset.length, 1)
-  const all = (values: number[]) => Array.from({ length }, (_, at) => values[values.length === 1 ? 0 : at] ?? 0)
-  return scaled(call, { ...value, name: call.last(value), channelsFirst: false }, all(scale), all(offset))
+  return scaled(call, value, [value.shape.length - 1], scale, offset.length === 0 ? [0] : offset)
 }
 
 export const NORMALIZATION_LAYERS: Readonly<Record<string, Layer>> = {
@@ -131,4 +162,9 @@ export const NORMALIZATION_LAYERS: Readonly<Record<string, Layer>> = {
   RMSNormalization: rmsNorm,
   Normalization: normalization,
   Rescaling: rescaling,
+  // Of keras.applications: ConvNeXt's scale for each channel.
+  LayerScale: (call) => {
+    const value = call.input()
+    return scaled(call, value, [value.shape.length - 1], numbersOf(call.weight('gamma')), [0])
+  },
 }

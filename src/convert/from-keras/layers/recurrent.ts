@@ -1,7 +1,8 @@
 // LSTM, GRU and SimpleRNN, in one direction or both.
 import { type Attribute, floats, int, ints, text, texts } from '../../onnx/model.ts'
 import { numbersOf, scalarOf, tensorOf } from '../../onnx/tensors.ts'
-import { isObject } from '../keras-config.ts'
+import type { Json, JsonObject } from '../keras-config.ts'
+import { innerOf, snakeCase } from '../keras-weights.ts'
 import { functionName, type Layer, LayerCall, permuted, type Value } from '../layer-call.ts'
 
 // ONNX's numbers of element types.
@@ -29,6 +30,7 @@ const FUNCTIONS: Readonly<Record<string, readonly [string, number?, number?]>> =
   softsign: ['Softsign'],
   softplus: ['Softplus'],
   elu: ['Elu', 1],
+  leaky_relu: ['LeakyRelu', 0.2],
   linear: ['Affine', 1, 0],
   hard_sigmoid: ['HardSigmoid', 1 / 6, 0.5],
 }
@@ -38,7 +40,9 @@ const functionsOf = (call: LayerCall, kind: Kind): Record<string, Attribute> => 
     const name = functionName(call.config[setting] ?? absent)
     const found = FUNCTIONS[name]
     if (found === undefined)
-      throw call.refuse(`its ${setting} '${name}' has no conversion inside of a recurrent layer.`)
+      throw call.refuse(
+        `its ${setting} '${name}' has no conversion inside of a recurrent layer; use ${Object.keys(FUNCTIONS).join(', ')}.`,
+      )
     return name === 'hard_sigmoid' && call.scope.isKeras2 ? (['HardSigmoid', 0.2, 0.5] as const) : found
   }
   const activation = named('activation', 'tanh')
@@ -170,63 +174,103 @@ const run = (call: LayerCall, kind: Kind, value: Value, initial: readonly Value[
   }
 }
 
-const recurrent: Layer = (call) => {
-  const kind = KINDS[call.layer.className]!
-  const value = call.input()
-  const initial = call.inputs.slice(1).flatMap((state) => (typeof state === 'object' ? [state] : []))
+const reversed = (call: LayerCall, sequence: string): string =>
+  call.emit('Slice', [sequence, ...[[-1], [-(2 ** 31)], [1], [-1]].map((bound) => call.integers(bound))])
+
+/** The results of a layer: its sequence or its last output, and then its states if it returns them. */
+const resultsOf = (call: LayerCall, value: Value, initial: readonly Value[], forward = true): Value[] => {
+  const kind = KINDS[call.layer.className]
+  if (kind === undefined) throw call.refuse(`its layer is ${call.layer.className}, not LSTM, GRU or SimpleRNN.`)
   const { sequence, states } = run(call, kind, value, initial)
   const shape = [value.shape[0]!, call.number('units')]
   const finals = states.map((state) => call.result(state, shape))
+  // A layer that goes backwards gives its steps in its own order, of which `Bidirectional` makes that of time.
+  const turn = (name: string) => (call.flag('go_backwards') === forward ? reversed(call, name) : name)
   const results = call.flag('return_sequences')
-    ? call.result(
-        call.flag('go_backwards') ? reversed(call, sequence) : sequence,
-        [shape[0]!, value.shape[1]!, shape[1]!],
-        { mask: call.flag('go_backwards') && value.mask !== null ? reversed(call, value.mask) : value.mask },
-      )
+    ? call.result(turn(sequence), [shape[0]!, value.shape[1]!, shape[1]!], { mask: value.mask && turn(value.mask) })
     : finals[0]!
-  return call.flag('return_state') ? [results, ...finals] : results
+  return call.flag('return_state') ? [results, ...finals] : [results]
 }
 
-const reversed = (call: LayerCall, sequence: string): string =>
-  call.emit('Slice', [sequence, ...[[-1], [-(2 ** 31)], [1], [-1]].map((bound) => call.integers(bound))])
+const statesOf = (call: LayerCall): Value[] => call.inputs.slice(1).filter((state) => typeof state === 'object')
+
+const recurrent: Layer = (call) => resultsOf(call, call.input(), statesOf(call))
+
+/** `RNN` around a cell: the layer of that name. Several cells are layers one after another. */
+const rnn: Layer = (call) => {
+  const cell = innerOf(call.config, 'cell')
+  const cells = Array.isArray(cell?.config.cells) ? (cell.config.cells as readonly Json[]) : [call.config.cell!]
+  if (cells.length > 1 && (call.flag('return_state') || call.inputs.length > 1 || call.flag('go_backwards')))
+    throw call.refuse('it has several cells and states of its own; use a layer for each.')
+  let results = [call.input()]
+  const seen = new Map<string, number>()
+  for (const [at, item] of cells.entries()) {
+    const { className = '', config = {} } = innerOf({ item }, 'item') ?? {}
+    const folder = snakeCase(className)
+    const number = seen.get(folder) ?? 0
+    seen.set(folder, number + 1)
+    const place = {
+      path:
+        cells.length === 1
+          ? call.place.path
+          : `${call.place.path}/cell/cells/${folder}${number === 0 ? '' : `_${number}`}`,
+      names: cells.length === 1 ? call.place.names : [...call.place.names, functionName(config.name)],
+      before: call.place.before + at * (config.use_bias === false ? 2 : 3),
+    }
+    const { return_sequences, return_state, go_backwards, zero_output_for_mask } = call.config as Record<string, Json>
+    const own = {
+      return_state,
+      go_backwards,
+      zero_output_for_mask,
+      return_sequences: at < cells.length - 1 || return_sequences!,
+    }
+    const layer = {
+      className: className.replace(/Cell$/, ''),
+      name: call.layer.name,
+      config: { ...config, ...own } as JsonObject,
+    }
+    results = resultsOf(new LayerCall(call.scope, layer, place, results), results[0]!, at === 0 ? statesOf(call) : [])
+  }
+  return results
+}
 
 const MERGES: Readonly<Record<string, string>> = { sum: 'Add', mul: 'Mul', ave: 'Mean', concat: 'Concat' }
 
 const bidirectional: Layer = (call) => {
   const value = call.input()
-  const inner = call.config.layer
-  const other = call.config.backward_layer ?? inner
-  const [forward, backward] = [inner, other].map((layer, at) => {
-    if (!isObject(layer) || !isObject(layer.config)) throw call.refuse('its layer is missing.')
-    const className = functionName(layer.class_name)
-    const kind = KINDS[className]
-    if (kind === undefined) throw call.refuse(`its layer is ${className}, not LSTM, GRU or SimpleRNN.`)
-    const count = layer.config.use_bias === false ? 2 : 3
+  const [inner, other] = [innerOf(call.config, 'layer'), innerOf(call.config, 'backward_layer')]
+  if (inner === null) throw call.refuse('its layer is missing.')
+  const backwards = { ...inner, config: { ...inner.config, go_backwards: !inner.config.go_backwards } }
+  const name = other === null || call.scope.isKeras2 ? 'backward_' : functionName(other.config.name)
+  const initial = statesOf(call)
+  const [forward, backward] = [inner, other ?? backwards].map(({ className, config }, at) => {
+    const count = inner.config.use_bias === false ? 2 : 3
     const place = {
       path: `${call.place.path}/${at === 0 ? 'forward' : 'backward'}_layer`,
-      names: [...call.place.names, at === 0 ? 'forward_' : 'backward_'],
+      names: [...call.place.names, at === 0 ? 'forward_' : name],
       before: call.place.before + at * count,
     }
-    const config = { ...layer.config, go_backwards: at === 1 }
     const direction = new LayerCall(call.scope, { className, name: call.layer.name, config }, place, [value])
-    return { call: direction, ...run(direction, kind, value, []) }
-  })
-  if (forward!.call.flag('return_state')) throw call.refuse('it returns its states (return_state).')
-  const sequences = forward!.call.flag('return_sequences')
-  const units = forward!.call.number('units')
-  const both = [forward!, backward!].map(({ sequence, states }) => (sequences ? sequence : states[0]!))
-  const shape = (width: number) => [value.shape[0]!, ...(sequences ? [value.shape[1]!] : []), width]
+    const half = initial.length / 2
+    return resultsOf(direction, value, initial.slice(at * half, (at + 1) * half), at === 0)
+  }) as [Value[], Value[]]
+  const both = [forward[0]!, backward[0]!]
+  const states = [...forward.slice(1), ...backward.slice(1)]
   const mode = call.config.merge_mode
-  if (mode === null) return both.map((name) => call.result(name, shape(units)))
+  if (mode === null) return [...both, ...states]
   const type = MERGES[functionName(mode ?? 'concat')]
   if (type === undefined) throw call.refuse('its merge_mode is unknown.')
-  const name = call.emit(type, both, type === 'Concat' ? { axis: int(-1) } : {})
-  return call.result(name, shape(type === 'Concat' ? 2 * units : units), { mask: sequences ? value.mask : null })
+  const names = both.map((each) => each.name)
+  const merged = call.emit(type, names, type === 'Concat' ? { axis: int(-1) } : {})
+  const width = Number(both[0]!.shape.at(-1)) + (type === 'Concat' ? Number(both[1]!.shape.at(-1)) : 0)
+  const mask = both[0]!.shape.length === 3 ? value.mask : null
+  return [call.result(merged, both[0]!.shape.with(-1, width), { mask }), ...states]
 }
 
 export const RECURRENT_LAYERS: Readonly<Record<string, Layer>> = {
   LSTM: recurrent,
   GRU: recurrent,
   SimpleRNN: recurrent,
+  RNN: rnn,
   Bidirectional: bidirectional,
 }

@@ -1,5 +1,5 @@
 // Convolutions, pooling, padding and resizing. Channels are last in Keras and first in ONNX.
-import { type Attribute, int, ints, type OnnxTensor, text } from '../../onnx/model.ts'
+import { type Attribute, float, int, ints, type OnnxTensor, text } from '../../onnx/model.ts'
 import { numbersOf, tensorOf } from '../../onnx/tensors.ts'
 import { type Layer, type LayerCall, permuted, type Size, type Value } from '../layer-call.ts'
 import { activated } from './activations.ts'
@@ -68,102 +68,102 @@ const biasInputs = (call: LayerCall): string[] => {
 
 const finished = (call: LayerCall, value: Value): Value => activated(call, value, call.config.activation)
 
-/** Kernel [...window, channels of a group, results] to [results, channels of a group, ...window]. */
-const conv =
-  (axes: number): Layer =>
-  (call) => {
-    call.requireChannelsLast()
-    const value = call.inputOfRank(axes + 2)
-    const kernel = call.weightOfRank('kernel', axes + 2)
-    const weight = permuted(kernel, [axes + 1, axes, ...Array.from({ length: axes }, (_, at) => at)])
-    const { attributes, sizes } = placed(call, value, windowOf(call, axes))
-    const inputs = [call.first(value), call.constant('kernel', weight), ...biasInputs(call)]
-    const name = call.emit('Conv', inputs, { ...attributes, group: int(call.number('groups', 1)) })
-    return finished(call, spatialResult(call, value, name, sizes, weight.shape[0]!))
-  }
+const range = (count: number): number[] => [...Array(count).keys()]
+
+/** Kernel [...window, channels, results] with the window last, as [results, channels, ...window]. */
+const turned = (kernel: OnnxTensor, axes: number): OnnxTensor => permuted(kernel, [axes + 1, axes, ...range(axes)])
 
 /** Kernel [...window, channels, multiplier] to [channels · multiplier, 1, ...window]. */
 const depthwiseKernel = (kernel: OnnxTensor, axes: number): OnnxTensor => {
-  const window = Array.from({ length: axes }, (_, at) => at)
-  const turned = permuted(kernel, [axes, axes + 1, ...window])
-  const [channels = 1, multiplier = 1, ...sizes] = turned.shape
-  return { ...turned, shape: [channels * multiplier, 1, ...sizes] }
+  const order = permuted(kernel, [axes, axes + 1, ...range(axes)])
+  const [channels = 1, multiplier = 1, ...sizes] = order.shape
+  return { ...order, shape: [channels * multiplier, 1, ...sizes] }
 }
 
-const depthwise =
+/** A convolution of all channels (`plain`), of each by itself (`depthwise`), or both one after the other (`separable`). */
+const conv =
+  (kind: 'plain' | 'depthwise' | 'separable') =>
   (axes: number): Layer =>
   (call) => {
-    call.requireChannelsLast()
     const value = call.inputOfRank(axes + 2)
-    const kernel = call.weightOfRank('depthwise_kernel', axes + 2)
-    const weight = depthwiseKernel(kernel, axes)
+    const name = kind === 'plain' ? 'kernel' : 'depthwise_kernel'
+    const kernel = call.weightOfRank(name, axes + 2)
+    const weight = kind === 'plain' ? turned(kernel, axes) : depthwiseKernel(kernel, axes)
     const { attributes, sizes } = placed(call, value, windowOf(call, axes))
-    const inputs = [call.first(value), call.constant('kernel', weight), ...biasInputs(call)]
-    const name = call.emit('Conv', inputs, { ...attributes, group: int(kernel.shape[axes]!) })
-    return finished(call, spatialResult(call, value, name, sizes, weight.shape[0]!))
-  }
-
-const separable =
-  (axes: number): Layer =>
-  (call) => {
-    call.requireChannelsLast()
-    const value = call.inputOfRank(axes + 2)
-    const kernel = call.weightOfRank('depthwise_kernel', axes + 2)
-    const { attributes, sizes } = placed(call, value, windowOf(call, axes))
-    const inputs = [call.first(value), call.constant('depthwise_kernel', depthwiseKernel(kernel, axes))]
-    const each = call.emit('Conv', inputs, { ...attributes, group: int(kernel.shape[axes]!) })
-    const order = [axes + 1, axes, ...Array.from({ length: axes }, (_, at) => at)]
-    const points = permuted(call.weightOfRank('pointwise_kernel', axes + 2), order)
-    const name = call.emit('Conv', [each, call.constant('pointwise_kernel', points), ...biasInputs(call)])
-    return finished(call, spatialResult(call, value, name, sizes, points.shape[0]!))
+    const group = int(kind === 'plain' ? call.number('groups', 1) : kernel.shape[axes]!)
+    const inputs = [call.first(value), call.constant(name, weight)]
+    const convolve = (last: readonly string[]) => call.emit('Conv', [...inputs, ...last], { ...attributes, group })
+    if (kind !== 'separable')
+      return finished(call, spatialResult(call, value, convolve(biasInputs(call)), sizes, weight.shape[0]!))
+    const points = turned(call.weightOfRank('pointwise_kernel', axes + 2), axes)
+    const all = call.emit('Conv', [convolve([]), call.constant('pointwise_kernel', points), ...biasInputs(call)])
+    return finished(call, spatialResult(call, value, all, sizes, points.shape[0]!))
   }
 
 /** Kernel [...window, results, channels] to [channels, results, ...window]. */
 const transposed =
   (axes: number): Layer =>
   (call) => {
-    call.requireChannelsLast()
     const value = call.inputOfRank(axes + 2)
-    const weight = permuted(call.weightOfRank('kernel', axes + 2), [
-      axes + 1,
-      axes,
-      ...Array.from({ length: axes }, (_, at) => at),
-    ])
+    const weight = turned(call.weightOfRank('kernel', axes + 2), axes)
     const { kernel, strides, dilations } = windowOf(call, axes)
-    if ((call.config.output_padding ?? null) !== null || dilations.some((rate) => rate !== 1)) {
-      throw call.refuse('it has output_padding or a dilation_rate.')
-    }
+    const asked = (call.config.output_padding ?? null) === null ? null : call.sizes('output_padding', axes)
     const isSame = call.text('padding', 'valid') === 'same'
-    const whole = kernel.map((size, axis) => (isSame ? Math.max(0, size - strides[axis]!) : 0))
-    const before = whole.map((count) => Math.floor(count / 2))
-    const beyond = kernel.map((size, axis) => Math.max(0, strides[axis]! - size))
+    const spans = kernel.map((size, axis) => dilations[axis]! * (size - 1) + 1)
+    // Without output_padding the result has n · stride elements (same), or those that all windows cover.
+    const lengths = spans.map((span, axis) => {
+      const stride = strides[axis]!
+      if (asked === null) return isSame ? stride : Math.max(span, stride)
+      return span - (isSame ? 2 * Math.floor(span / 2) : 0) + asked[axis]!
+    })
+    const before = spans.map((span, axis) => (isSame ? Math.floor(Math.max(0, span - lengths[axis]!) / 2) : 0))
+    // The result has (n - 1) · stride + length elements; ONNX's is (n - 1) · stride + span - pads + output_padding.
+    const after = spans.map((span, axis) => span - before[axis]! - lengths[axis]!)
     const name = call.emit('ConvTranspose', [call.first(value), call.constant('kernel', weight), ...biasInputs(call)], {
       kernel_shape: ints(kernel),
       strides: ints(strides),
-      pads: ints([...before, ...whole.map((count, axis) => count - before[axis]!)]),
-      output_padding: ints(beyond),
+      dilations: ints(dilations),
+      pads: ints([...before, ...after.map((size) => Math.max(0, size))]),
+      output_padding: ints(after.map((size) => Math.max(0, -size))),
     })
     const sizes = value.shape
       .slice(1, -1)
       .map((size, axis) =>
-        typeof size === 'number'
-          ? (size - 1) * strides[axis]! + kernel[axis]! - whole[axis]! + beyond[axis]!
-          : `${size}_${call.layer.name}`,
+        typeof size === 'number' ? (size - 1) * strides[axis]! + lengths[axis]! : `${size}_${call.layer.name}`,
       )
     return finished(call, spatialResult(call, value, name, sizes, weight.shape[1]!))
   }
 
 const pool =
-  (axes: number, type: string): Layer =>
+  (type: string) =>
+  (axes: number): Layer =>
   (call) => {
-    call.requireChannelsLast()
     const value = call.inputOfRank(axes + 2)
     const kernel = call.sizes('pool_size', axes)
-    const strides = call.config.strides === null ? kernel : call.sizes('strides', axes)
+    const strides = (call.config.strides ?? null) === null ? kernel : call.sizes('strides', axes)
     const { attributes, sizes } = placed(call, value, { kernel, strides, dilations: kernel.map(() => 1) })
     const { dilations: _, ...rest } = attributes
     const name = call.emit(type, [call.first(value)], rest)
     return spatialResult(call, value, name, sizes, value.shape.at(-1)!)
+  }
+
+/** Along each axis as many windows as the result has elements, as even as they can be. */
+const adaptivePool =
+  (type: string) =>
+  (axes: number): Layer =>
+  (call) => {
+    const value = call.inputOfRank(axes + 2)
+    const sizes = call.fixed(value.shape.slice(1, -1), 'the size of its input')
+    const results = call.sizes('output_size', axes)
+    const name = results.reduce((x, count, axis) => {
+      const over = call.integers([axis + 2])
+      const windows = range(count).map((at) => {
+        const bounds = [Math.floor((at * sizes[axis]!) / count), Math.ceil(((at + 1) * sizes[axis]!) / count)]
+        return call.emit(type, [call.emit('Slice', [x, ...bounds.map((bound) => call.integers([bound])), over]), over])
+      })
+      return call.emit('Concat', windows, { axis: int(axis + 2) })
+    }, call.first(value))
+    return spatialResult(call, value, name, results, value.shape.at(-1)!)
   }
 
 /** The mean of the steps that are no padding. */
@@ -176,9 +176,9 @@ const maskedMean = (call: LayerCall, value: Value, mask: string): Value => {
 }
 
 const globalPool =
-  (axes: number, type: string): Layer =>
+  (type: string) =>
+  (axes: number): Layer =>
   (call) => {
-    call.requireChannelsLast()
     const value = call.inputOfRank(axes + 2)
     if (value.mask !== null && type === 'ReduceMean' && axes === 1) return maskedMean(call, value, value.mask)
     const keep = call.flag('keepdims')
@@ -215,7 +215,6 @@ const resized = (value: Value, ends: readonly [number, number][], sign: number):
 const zeroPadding =
   (axes: number): Layer =>
   (call) => {
-    call.requireChannelsLast()
     const value = call.inputOfRank(axes + 2)
     const ends = endsOf(call, 'padding', axes)
     const at = (side: 0 | 1) => {
@@ -229,7 +228,6 @@ const zeroPadding =
 const cropping =
   (axes: number): Layer =>
   (call) => {
-    call.requireChannelsLast()
     const value = call.inputOfRank(axes + 2)
     const ends = endsOf(call, 'cropping', axes)
     const starts = call.integers(ends.map(([start]) => start))
@@ -239,52 +237,98 @@ const cropping =
     return call.like(value, name, { shape: [value.shape[0]!, ...resized(value, ends, -1), value.shape.at(-1)!] })
   }
 
+/** Attributes of TensorFlow's resize: pixels have their centers in the middle. */
+const RESIZE: Readonly<Record<string, Readonly<Record<string, Attribute>>>> = {
+  nearest: { mode: text('nearest'), nearest_mode: text('round_prefer_ceil') },
+  bilinear: { mode: text('linear') },
+  bicubic: { mode: text('cubic'), cubic_coeff_a: float(-0.5), exclude_outside: int(1) },
+}
+
+/** The spatial axes with other sizes. */
+const resizedBy = (call: LayerCall, value: Value, factors: readonly number[], sizes: readonly Size[]): Value => {
+  const mode = call.text('interpolation', 'nearest')
+  const attributes = RESIZE[mode]
+  if (attributes === undefined || call.flag('antialias'))
+    throw call.refuse(
+      `its interpolation is '${mode}'${attributes ? ' with antialias' : ''}; use nearest, bilinear or bicubic.`,
+    )
+  const scales = call.constant('scales', tensorOf('f32', [factors.length + 2], [1, 1, ...factors]))
+  const name = call.emit('Resize', [call.first(value), '', scales], {
+    ...attributes,
+    coordinate_transformation_mode: text('half_pixel'),
+  })
+  return spatialResult(call, value, name, sizes, value.shape.at(-1)!)
+}
+
 const upsampling =
   (axes: number): Layer =>
   (call) => {
-    call.requireChannelsLast()
     const value = call.inputOfRank(axes + 2)
     const factors = call.sizes('size', axes)
-    const mode = call.text('interpolation', 'nearest')
-    if (mode !== 'nearest' && mode !== 'bilinear')
-      throw call.refuse(`its interpolation is '${mode}'; use nearest or bilinear.`)
-    const scales = call.constant('scales', tensorOf('f32', [axes + 2], [1, 1, ...factors]))
-    const name = call.emit('Resize', [call.first(value), '', scales], {
-      mode: text(mode === 'nearest' ? 'nearest' : 'linear'),
-      coordinate_transformation_mode: text(mode === 'nearest' ? 'asymmetric' : 'half_pixel'),
-      ...(mode === 'nearest' ? { nearest_mode: text('floor') } : {}),
-    })
     const sizes = value.shape
       .slice(1, -1)
       .map((size, axis) => (typeof size === 'number' ? size * factors[axis]! : `${size}_${call.layer.name}`))
-    return spatialResult(call, value, name, sizes, value.shape.at(-1)!)
+    return resizedBy(call, value, factors, sizes)
   }
 
-const forAxes = (make: (axes: number) => Layer, name: (axes: number) => string, most = 3): [string, Layer][] =>
-  Array.from({ length: most }, (_, at) => [name(at + 1), make(at + 1)])
+/** Resizing to `size`, or to height and width. */
+export const resize: Layer = (call) => {
+  const value = call.cast(call.inputOfRank(4), 'f32')
+  if (call.flag('crop_to_aspect_ratio') || call.flag('pad_to_aspect_ratio'))
+    throw call.refuse('it keeps the aspect ratio; crop (CenterCrop) or pad (ZeroPadding2D) before it.')
+  const from = call.fixed(value.shape.slice(1, 3), 'the size of its image')
+  const to = 'size' in call.config ? call.sizes('size', 2) : [call.number('height'), call.number('width')]
+  // onnxruntime takes the floor of size and scale: not below the size that is meant.
+  const factors = to.map((size, axis) => {
+    const factor = Math.fround(size / from[axis]!)
+    return Math.floor(Math.fround(from[axis]! * factor)) < size ? factor * (1 + 2 ** -22) : factor
+  })
+  return resizedBy(call, value, factors, to)
+}
 
-export const SPATIAL_LAYERS: Readonly<Record<string, Layer>> = Object.fromEntries([
-  ...forAxes(conv, (axes) => `Conv${axes}D`),
-  ...forAxes(depthwise, (axes) => `DepthwiseConv${axes}D`, 2),
-  ...forAxes(separable, (axes) => `SeparableConv${axes}D`, 2),
-  ...forAxes(transposed, (axes) => `Conv${axes}DTranspose`),
-  ...forAxes(
-    (axes) => pool(axes, 'MaxPool'),
-    (axes) => `MaxPooling${axes}D`,
-  ),
-  ...forAxes(
-    (axes) => pool(axes, 'AveragePool'),
-    (axes) => `AveragePooling${axes}D`,
-  ),
-  ...forAxes(
-    (axes) => globalPool(axes, 'ReduceMax'),
-    (axes) => `GlobalMaxPooling${axes}D`,
-  ),
-  ...forAxes(
-    (axes) => globalPool(axes, 'ReduceMean'),
-    (axes) => `GlobalAveragePooling${axes}D`,
-  ),
-  ...forAxes(zeroPadding, (axes) => `ZeroPadding${axes}D`),
-  ...forAxes(cropping, (axes) => `Cropping${axes}D`),
-  ...forAxes(upsampling, (axes) => `UpSampling${axes}D`),
-])
+/** The middle of an image that is large enough. */
+const centerCrop: Layer = (call) => {
+  const value = call.cast(call.inputOfRank(4), 'f32')
+  const from = call.fixed(value.shape.slice(1, 3), 'the size of its image')
+  const to = [call.number('height'), call.number('width')]
+  const starts = from.map((size, axis) => Math.floor((size - to[axis]!) / 2))
+  if (starts.some((start) => start < 0)) throw call.refuse('its image is smaller than its result; use Resizing.')
+  const stops = starts.map((start, axis) => start + to[axis]!)
+  const bounds = [starts, stops, [2, 3]].map((each) => call.integers(each))
+  return spatialResult(call, value, call.emit('Slice', [call.first(value), ...bounds]), to, value.shape[3]!)
+}
+
+/** A layer for one, two and three axes, by the number in its name. */
+const forAxes = (make: (axes: number) => Layer, name: string, most = 3): [string, Layer][] =>
+  range(most).map((at) => [name.replace('#', `${at + 1}D`), make(at + 1)])
+
+const operator =
+  (make: (axes: number) => Layer): Layer =>
+  (call) =>
+    make(call.input().shape.length - 2)(call)
+
+export const SPATIAL_LAYERS: Readonly<Record<string, Layer>> = {
+  ...Object.fromEntries([
+    ...forAxes(conv('plain'), 'Conv#'),
+    ...forAxes(conv('depthwise'), 'DepthwiseConv#', 2),
+    ...forAxes(conv('separable'), 'SeparableConv#', 2),
+    ...forAxes(transposed, 'Conv#Transpose'),
+    ...forAxes(pool('MaxPool'), 'MaxPooling#'),
+    ...forAxes(pool('AveragePool'), 'AveragePooling#'),
+    ...forAxes(adaptivePool('ReduceMax'), 'AdaptiveMaxPooling#'),
+    ...forAxes(adaptivePool('ReduceMean'), 'AdaptiveAveragePooling#'),
+    ...forAxes(globalPool('ReduceMax'), 'GlobalMaxPooling#'),
+    ...forAxes(globalPool('ReduceMean'), 'GlobalAveragePooling#'),
+    ...forAxes(zeroPadding, 'ZeroPadding#'),
+    ...forAxes(cropping, 'Cropping#'),
+    ...forAxes(upsampling, 'UpSampling#'),
+  ]),
+  Resizing: resize,
+  CenterCrop: centerCrop,
+}
+
+/** Pools as operators of keras.ops. */
+export const POOL_OPERATORS: Readonly<Record<string, Layer>> = {
+  MaxPool: operator(pool('MaxPool')),
+  AveragePool: operator(pool('AveragePool')),
+}

@@ -39,7 +39,7 @@ export const pipeline: Converter = (estimator, x, graph, convert) => {
 
 /** What passes all on to a fitted estimator inside of it: a search to its best, RANSAC to the one of the inliers. */
 export const wrapper: Converter = (estimator, x, graph, convert) =>
-  convert(estimator.first() ?? estimator.refuse('it is not fitted.'), x, graph, convert)
+  convert(estimator.inner()[0] ?? estimator.refuse('it is not fitted.'), x, graph, convert)
 
 const joined = (graph: TableGraph, tables: readonly Table[]): Result => {
   const columns = tables.reduce((sum, table) => sum + table.columns, 0)

@@ -31,7 +31,7 @@ export interface Reading {
 export const readingOf = (file: PickledFile): Reading => ({ file, numbersLeft: MAX_NUMBERS })
 
 /** Attributes with the fitted estimator inside of another, the most telling one first. */
-export const INNER = ['best_estimator_', 'estimator_', 'base_estimator_', 'regressor_', '_preprocessor', 'estimator']
+const INNER = ['best_estimator_', 'estimator_', 'base_estimator_', 'regressor_', '_preprocessor', 'estimator']
 
 /** A fitted estimator, or another object of its pickle. All methods throw bad_request that names class and attribute. */
 export class Estimator {
@@ -197,8 +197,8 @@ export class Estimator {
   /** Columns of the input that the estimator was fitted to. */
   features(): number {
     if (/^(LabelEncoder|IsotonicRegression|CountVectorizer|TfidfVectorizer)$/.test(this.type)) return 1
-    const inner = this.has('n_features_in_') ? null : this.first()
-    if (inner !== null) return inner.features()
+    const [inner] = this.has('n_features_in_') ? [] : this.inner()
+    if (inner !== undefined) return inner.features()
     const features = this.number('n_features_in_', 0)
     if (!Number.isInteger(features) || features < 1 || features > 1_000_000)
       this.refuse('it is not fitted, or was saved by scikit-learn before 0.24: n_features_in_ is missing.')
@@ -211,15 +211,16 @@ export class Estimator {
       const names = this.labels('feature_names_in_')
       return 'texts' in names ? names.texts : []
     }
-    return this.first()?.columnNames() ?? []
+    return this.inner()[0]?.columnNames() ?? []
   }
 
-  /** The first estimator inside of a pipeline, a union, a vote or a search, which gets the same columns. */
-  first(): Estimator | null {
+  /** The estimators inside of a union, a vote or a search, which get the same columns; of a pipeline the first one. */
+  inner(): Estimator[] {
     const list = ['steps', 'transformer_list', 'estimators_', 'calibrated_classifiers_'].find((name) => this.has(name))
     const steps = list === undefined ? [] : this.list(list).map((step) => (Array.isArray(step) ? step[1] : step))
-    const inner = [...steps, ...INNER.map((name) => this.get(name))].find(isObject)
-    return inner === undefined ? null : new Estimator(inner, this.#reading)
+    const all = (list === undefined ? INNER.map((name) => this.get(name)) : steps).filter(isObject)
+    const used = list === undefined || list === 'steps' ? all.slice(0, 1) : all
+    return used.map((own) => new Estimator(own, this.#reading))
   }
 
   /** Of the scikit-learn that saved it, such as 1.2; 0 where it does not say. */

@@ -43,7 +43,9 @@ const tableOf = (rows: Cell[][]): Value => ({
 const inputsOf = ({ graph }: OnnxModel, rows: Cell[][]): Record<string, Value> =>
   graph.inputs.length === 1
     ? { [graph.inputs[0]!.name]: tableOf(rows) }
-    : Object.fromEntries(graph.inputs.map(({ name }, at) => [name, tableOf(rows.map((row) => [row[at]!]))]))
+    : Object.fromEntries(
+        graph.inputs.map(({ name }) => [name, tableOf(rows.map((row) => [row[Number(name.slice(1))]!]))]),
+      )
 
 it.each(cases)('$path predicts what scikit-learn does', ({ path, rows, wanted }) => {
   const model = readOnnx(writeOnnx(convert(fixture(path)).model))
@@ -70,6 +72,11 @@ it('labels are integers or texts, probabilities a tensor', () => {
     { name: 'label', type: 'string', shape: ['batch'] },
     { name: 'probabilities', type: 'f32', shape: ['batch', 3] },
   ])
+})
+
+it('columns that nothing uses are no inputs beside texts', () => {
+  const { graph } = convert(fixture('1.9/columns-union.pkl')).model
+  expect(graph.inputs.map(({ name, type }) => `${name}: ${type}`)).toEqual(['X0: string', 'X2: f32'])
 })
 
 it('columns of numbers and texts are inputs of their own, which a note names', () => {

@@ -6,36 +6,45 @@ import { Estimator } from './estimator.ts'
 
 const MAX_DEPTH = 16
 
-/** Which of its columns an estimator expects to be texts: those that it, or what comes first in it, encodes. */
-export const textColumns = (estimator: Estimator, columns: number, depth = 0): boolean[] => {
-  const none = Array<boolean>(columns).fill(false)
-  if (depth > MAX_DEPTH) return none
+/** What a column holds; null where nothing uses it. */
+type Use = 'f32' | 'string' | null
+
+const merged = (a: Use, b: Use): Use => (a === 'string' || b === null ? a : b)
+
+/** What an estimator expects of its columns: texts where it, or an estimator in it that gets the same columns, encodes them. */
+export const columnUses = (estimator: Estimator, columns: number, depth = 0): Use[] => {
+  const numbers = Array<Use>(columns).fill('f32')
+  if (depth > MAX_DEPTH) return numbers
   switch (estimator.type) {
     case 'OneHotEncoder':
     case 'OrdinalEncoder':
     case 'TargetEncoder':
-      return categoriesOf(estimator).map((own) => 'texts' in own)
+      return categoriesOf(estimator).map((own) => ('texts' in own ? 'string' : 'f32'))
     case 'CountVectorizer':
     case 'TfidfVectorizer':
-      return [true]
+      return ['string']
     case 'LabelEncoder':
-      return ['texts' in estimator.labels('classes_')]
+      return ['texts' in estimator.labels('classes_') ? 'string' : 'f32']
     case 'SimpleImputer': {
       const statistics = estimator.get('statistics_')
-      return none.map((_, at) => isArray(statistics) && typeof statistics.items[at] === 'string')
+      return numbers.map((_, at) =>
+        isArray(statistics) && typeof statistics.items[at] === 'string' ? 'string' : 'f32',
+      )
     }
     case 'ColumnTransformer': {
-      for (const part of columnParts(estimator, columns)) {
-        if (!isObject(part.value)) continue
-        const own = textColumns(new Estimator(part.value, estimator.reading), part.columns.length, depth + 1)
-        for (const [at, column] of part.columns.entries()) none[column] ||= own[at] === true
+      const uses = Array<Use>(columns).fill(null)
+      for (const { value, columns: indices } of columnParts(estimator, columns)) {
+        const step = isObject(value) ? new Estimator(value, estimator.reading) : null
+        const own = step === null ? [] : columnUses(step, indices.length, depth + 1)
+        for (const [at, column] of indices.entries()) uses[column] = merged(uses[column]!, own[at] ?? 'f32')
       }
-      return none
+      return uses
     }
     default: {
-      const inner = estimator.first()
-      const own = inner === null ? none : textColumns(inner, columns, depth + 1)
-      return own.length === columns ? own : none
+      const each = estimator.inner().map((own) => columnUses(own, columns, depth + 1))
+      const uses = each.filter(({ length }) => length === columns)
+      if (uses.length === 0) return numbers
+      return numbers.map((_, at) => uses.reduce<Use>((use, own) => merged(use, own[at]!), null))
     }
   }
 }

@@ -12,7 +12,7 @@ import * as encoders from './encoders.ts'
 import * as ensembles from './ensembles.ts'
 import { Estimator, readingOf } from './estimator.ts'
 import * as hist from './hist-boosting.ts'
-import { textColumns } from './inputs.ts'
+import { columnUses } from './inputs.ts'
 import * as linear from './linear.ts'
 import * as preprocessing from './preprocessing.ts'
 import { addOutputs, type Converter } from './result.ts'
@@ -144,16 +144,18 @@ const boundedConverter = (): Converter => {
 /** `X` of numbers or of texts; where columns differ, one input for each, named as the columns were. */
 const addInputs = (estimator: Estimator, graph: TableGraph): Table => {
   const columns = estimator.features()
-  const isText = textColumns(estimator, columns)
-  if (isText.every((text) => text === isText[0])) {
-    const type = isText[0] === true ? 'string' : 'f32'
+  const uses = columnUses(estimator, columns)
+  const isText = uses.every((use) => use === 'string')
+  if (isText || !uses.includes('string')) {
+    const type = isText ? 'string' : 'f32'
     return graph.table(graph.graph.input('X', type, ['batch', columns]), type, columns)
   }
   const names = estimator.columnNames()
-  const each = isText.map((text, at) => {
-    const name = graph.graph.input(names[at] ?? `X${at}`, text ? 'string' : 'f32', ['batch', 1])
+  const each = uses.map((use, at) => {
+    if (use === null) return { name: '', type: 'f64' } as const
+    const name = graph.graph.input(names[at] ?? `X${at}`, use, ['batch', 1])
     // Numbers beside texts are float64 in a data frame or an array of objects.
-    return text ? ({ name, type: 'string' } as const) : ({ name: graph.cast(name, 'f64'), type: 'f64' } as const)
+    return use === 'f32' ? ({ name: graph.cast(name, 'f64'), type: 'f64' } as const) : ({ name, type: use } as const)
   })
   return { columns, whole: null, each }
 }

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { ChatMessage, ToolCall } from '../engines/engine.ts'
-import { invalid, isObject, unsupported } from './request-body.ts'
+import { assertOnly, invalid, isObject, unsupported } from './request-body.ts'
 
 export const Message = Type.Object({
   role: Type.String(),
@@ -20,8 +20,6 @@ const ROLES: Readonly<Record<string, ChatMessage['role']>> = {
 
 /** Halves of characters become something else on their way through UTF-8: the same here, whatever way that is. */
 export const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd')
-
-const isNothing = (value: unknown): boolean => value === null || (Array.isArray(value) && value.length === 0)
 
 const TEXT_PARTS: readonly string[] = ['text', 'input_text', 'output_text']
 
@@ -58,7 +56,7 @@ export const readArguments = (given: unknown, where: string): ToolCall['argument
 }
 
 const readCalls = (given: unknown, where: string): readonly ToolCall[] => {
-  if (isNothing(given) || given === undefined) return []
+  if ((given ?? null) === null) return []
   if (!Array.isArray(given)) throw invalid(`${where} must be an array of calls.`, where)
   return given.map((call: unknown, index) => {
     const at = `${where}[${index}]`
@@ -73,7 +71,8 @@ const readCalls = (given: unknown, where: string): readonly ToolCall[] => {
 
 const UNDERSTOOD: Readonly<Record<string, readonly string[]>> = {
   assistant: ['role', 'content', 'tool_calls'],
-  tool: ['role', 'content', 'tool_call_id'],
+  // Many clients name the function again, which its call has done.
+  tool: ['role', 'content', 'tool_call_id', 'name'],
 }
 
 const readMessage = (message: Given, index: number): ChatMessage => {
@@ -83,12 +82,7 @@ const readMessage = (message: Given, index: number): ChatMessage => {
     const known = 'system, user, assistant and tool'
     throw invalid(`${at}.role must be one of ${known}, got '${message.role.slice(0, 100)}'.`, `${at}.role`)
   }
-  const understood = UNDERSTOOD[role] ?? ['role', 'content']
-  for (const [name, value] of Object.entries(message)) {
-    if (understood.includes(name) || isNothing(value)) continue
-    const field = `${at}.${name.slice(0, 100)}`
-    throw unsupported(`${field} is not supported: such messages have ${understood.join(', ')}. Leave it out.`, field)
-  }
+  assertOnly(message, at, UNDERSTOOD[role] ?? ['role', 'content'])
   const toolCalls = role === 'assistant' ? readCalls(message.tool_calls, `${at}.tool_calls`) : []
   const content = role === 'assistant' && (message.content ?? null) === null ? '' : message.content
   if (role !== 'tool')

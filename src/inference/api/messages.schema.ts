@@ -4,9 +4,9 @@ import type { ChatOrder } from './chat.schema.ts'
 import { formatBeside } from './chat.schema.ts'
 import { checkResults, readTexts, withOneSystem } from './chat-messages.ts'
 import { anything, empty, is, never, refuseForeign } from './foreign-fields.ts'
-import { bodyReader, invalid, isObject, unsupported } from './request-body.ts'
+import { assertOnly, bodyReader, invalid, isObject, unsupported } from './request-body.ts'
 import { readFormatAt } from './response-format.ts'
-import { checkNames, readTool, toolUseOf } from './tools.schema.ts'
+import { checkNames, HINTS, readTool, toolUseOf } from './tools.schema.ts'
 
 const Content = Type.Union([Type.String(), Type.Array(Type.Unknown())])
 
@@ -75,10 +75,12 @@ const readResult = (block: Readonly<Record<string, unknown>>, at: string): ChatM
   return { role: 'tool', content: failed === true ? `The tool failed: ${text}` : text, toolCallId }
 }
 
-const readMessage = ({ role, content }: CountBody['messages'][number], index: number): readonly ChatMessage[] => {
+const readMessage = (message: CountBody['messages'][number], index: number): readonly ChatMessage[] => {
+  const { role, content } = message
   const at = `messages[${index}]`
   if (role !== 'user' && role !== 'assistant' && role !== 'system')
     throw invalid(`${at}.role must be one of user and assistant, got '${role.slice(0, 100)}'.`, `${at}.role`)
+  assertOnly(message, at, ['role', 'content'])
   if (typeof content === 'string') return [{ role, content: readTexts(content, `${at}.content`) }]
   const calls: ToolCall[] = []
   const results: ChatMessage[] = []
@@ -116,12 +118,16 @@ const CHOICES = { auto: 'auto', any: 'required', none: 'none' } as const
 const readToolUse = ({ tools = [], tool_choice: choice }: CountBody): ToolUse | null => {
   const read = tools.map((tool, index) => {
     const at = `tools[${index}]`
-    const { type = 'custom', name, description, input_schema, strict } = isObject(tool) ? tool : {}
-    if (type === 'custom' || type === null)
-      return readTool({ name, description, parameters: input_schema, strict }, at, 'input_schema')
+    const { type = 'custom', input_schema: schema = null } = isObject(tool) ? tool : {}
+    if (type === 'custom' || type === null) {
+      const read = readTool(isObject(tool) ? tool : {}, at, 'input_schema', ['type', ...HINTS])
+      if (schema === null) throw invalid(`${at}.input_schema is required: a JSON schema.`, `${at}.input_schema`)
+      return read
+    }
     throw unsupported(`${at}: tools of type '${String(type).slice(0, 100)}' do not run here.`, `${at}.type`)
   })
   checkNames(read)
+  assertOnly(choice, 'tool_choice', ['type', 'name', 'disable_parallel_tool_use'])
   const parallel = choice?.disable_parallel_tool_use !== true
   if (choice === undefined) return toolUseOf(read, 'auto', parallel)
   if (choice.type === 'tool' && choice.name !== undefined) return toolUseOf(read, { name: choice.name }, parallel)
@@ -132,7 +138,11 @@ const readToolUse = ({ tools = [], tool_choice: choice }: CountBody): ToolUse | 
 
 const readFormat = ({ output_config: config }: CountBody) => {
   const { format } = (config ?? {}) as Readonly<Record<string, unknown>>
-  if (!isObject(format)) return { type: 'text' } as const
+  // Hints about how long to think.
+  assertOnly(config, 'output_config', ['format', 'effort', 'task_budget'])
+  if ((format ?? null) === null) return { type: 'text' } as const
+  if (!isObject(format)) throw invalid('output_config.format must be an object.', 'output_config.format')
+  assertOnly(format, 'output_config.format', ['type', 'schema'])
   const { type, schema } = format
   if (type === 'json_schema')
     return readFormatAt('output_config.format', { type, json_schema: { name: 'output', schema, strict: true } } as {

@@ -131,6 +131,12 @@ test('what is refused is told in the shape of that API', async () => {
     { messages: [{ role: 'user', content: [{ type: 'image', source: {} }] }] },
     { messages: [{ role: 'user', content: [result] }] },
     { top_k: 5 },
+    { tools: [{ name: 'a', input_schem: { type: 'object' } }] },
+    { tools: [{ name: 'a' }] },
+    { tools: [{ name: 'a', input_schema: { type: 'object' } }], tool_choice: { type: 'auto', disable_parallel: true } },
+    { messages: [{ role: 'user', content: 'x', id: 'msg_1' }] },
+    { output_config: { formt: {} } },
+    { output_config: { format: 5 } },
   ])
     expect(await fault(fields)).toBeInstanceOf(Anthropic.BadRequestError)
   const response = await fetch(`${server.url}/v1/messages?beta=true`, {

@@ -92,6 +92,15 @@ const paramOf = (path: string): string | undefined => {
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** @throws InferenceError unsupported for a field of an object inside a body that is none of `known`, unless it is null or an empty array */
+export const assertOnly = (value: unknown, at: string, known: readonly string[], hint?: string): void => {
+  for (const [name, field] of Object.entries(isObject(value) ? value : {})) {
+    if (known.includes(name) || field === null || (Array.isArray(field) && field.length === 0)) continue
+    const where = `${at}.${name.slice(0, 100)}`
+    throw unsupported(`${where} is not supported. ${hint ?? `It may have ${known.join(', ')}. Leave it out.`}`, where)
+  }
+}
+
 /**
  * Checks bodies against a schema. Fields that are null count as absent, as they do at OpenAI; fields that the schema does
  * not know are left to the caller.

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { RequestedFormat } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
-import { bodyReader, invalid, isObject, unsupported } from './request-body.ts'
+import { assertOnly, bodyReader, invalid, isObject } from './request-body.ts'
 
 const JsonSchemaFormat = Type.Object({
   type: Type.Literal('json_schema'),
@@ -15,21 +15,8 @@ const JsonSchemaFormat = Type.Object({
 
 const readJsonSchema = bodyReader(Type.Object({ response_format: JsonSchemaFormat }))
 
-/** What may stand in the field, without what is null; everything else is refused by its name. */
-const readMembers = (
-  value: unknown,
-  field: string,
-  known: readonly string[],
-  hint: string,
-): Record<string, unknown> => {
-  const members = Object.entries(isObject(value) ? value : {}).filter(([, member]) => member !== null)
-  for (const [name] of members) {
-    if (known.includes(name)) continue
-    const at = `${field}.${name.slice(0, 100)}`
-    throw unsupported(`${at} is not supported. ${hint}`, at)
-  }
-  return Object.fromEntries(members)
-}
+const withoutNull = (value: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null))
 
 /**
  * What the field asks for, or the fallback where it is absent.
@@ -42,7 +29,7 @@ export const readResponseFormat = (
   if (format === undefined) return fallback
   const { type } = format
   if (type === 'text' || type === 'json_object') {
-    readMembers(
+    assertOnly(
       format,
       'response_format',
       ['type'],
@@ -51,21 +38,11 @@ export const readResponseFormat = (
     return { type }
   }
   if (type === 'json_schema') {
-    const members = readMembers(
-      format,
-      'response_format',
-      ['type', 'json_schema'],
-      'The schema goes into json_schema.schema.',
-    )
-    const inner = ['name', 'description', 'schema', 'strict']
-    if (isObject(members.json_schema)) {
-      members.json_schema = readMembers(
-        members.json_schema,
-        'response_format.json_schema',
-        inner,
-        `It has ${inner.join(', ')}.`,
-      )
-    }
+    assertOnly(format, 'response_format', ['type', 'json_schema'], 'The schema goes into json_schema.schema.')
+    const members = withoutNull(format)
+    const inner = members.json_schema
+    assertOnly(inner, 'response_format.json_schema', ['name', 'description', 'schema', 'strict'])
+    if (isObject(inner)) members.json_schema = withoutNull(inner)
     const { name, schema, strict } = readJsonSchema({ response_format: members }).response_format.json_schema
     if (!isObject(schema)) return { type: 'json_object' }
     return { type, schema, name, ...(strict !== undefined && { strict }) }

@@ -4,9 +4,9 @@ import type { ChatOrder } from './chat.schema.ts'
 import { formatBeside } from './chat.schema.ts'
 import { checkResults, readArguments, readTexts, withOneSystem } from './chat-messages.ts'
 import { anything, is, never, refuseForeign } from './foreign-fields.ts'
-import { bodyReader, invalid, isObject, unsupported } from './request-body.ts'
+import { assertOnly, bodyReader, invalid, isObject, unsupported } from './request-body.ts'
 import { readFormatAt } from './response-format.ts'
-import { readTool, TOOL_FIELDS, toolUseOf } from './tools.schema.ts'
+import { HINTS, readTool, TOOL_FIELDS, toolUseOf } from './tools.schema.ts'
 
 const ResponsesBody = Type.Object({
   model: Type.String({ minLength: 1 }),
@@ -29,7 +29,8 @@ const readBody = bodyReader(ResponsesBody)
 const FOREIGN = {
   include: (value: unknown) => Array.isArray(value) && value.every((one) => one === 'reasoning.encrypted_content'),
   reasoning: anything,
-  stream_options: anything,
+  stream_options: (value: unknown) =>
+    isObject(value) && Object.keys(value).every((name) => name === 'include_obfuscation'),
   client_metadata: anything,
   truncation: is('disabled'),
   background: is(false),
@@ -139,15 +140,15 @@ interface ReadTools {
 const readTools = (given: readonly unknown[] = []): ReadTools => {
   const namespaces = new Map<string, QualifiedName>()
   const readOne = (tool: unknown, at: string, namespace: string | null): Tool => {
-    const { type, name, description, parameters, strict } = isObject(tool) ? tool : {}
+    const { type, name, ...given } = isObject(tool) ? tool : {}
     if (type !== 'function') {
       const shown = String(type).slice(0, 100)
       throw unsupported(`${at}: tools of type '${shown}' do not run here, only functions.`, `${at}.type`)
     }
-    if (namespace === null) return readTool({ name, description, parameters, strict }, at)
+    if (namespace === null) return readTool({ name, ...given }, at, 'parameters', HINTS)
     const whole = { namespace, name: textOf(name, `${at}.name`) }
     namespaces.set(qualified(whole), whole)
-    return readTool({ name: qualified(whole), description, parameters, strict }, at)
+    return readTool({ name: qualified(whole), ...given }, at, 'parameters', HINTS)
   }
   const tools = given.flatMap((tool, index) => {
     const at = `tools[${index}]`
@@ -160,12 +161,9 @@ const readTools = (given: readonly unknown[] = []): ReadTools => {
 }
 
 const readFormat = ({ text }: ResponsesBody) => {
-  const { format, ...rest } = (text ?? {}) as Readonly<Record<string, unknown>>
-  for (const [name, value] of Object.entries(rest)) {
-    // A wish about the length of texts.
-    if (name !== 'verbosity' && value !== null)
-      throw unsupported(`text.${name.slice(0, 100)} is not supported.`, 'text')
-  }
+  const { format } = (text ?? {}) as Readonly<Record<string, unknown>>
+  // A wish about the length of texts.
+  assertOnly(text, 'text', ['format', 'verbosity'])
   if (!isObject(format) || format.type === 'text') return { type: 'text' } as const
   const { type, ...schema } = format
   return readFormatAt('text.format', { type: String(type), ...(type === 'json_schema' && { json_schema: schema }) })

@@ -144,6 +144,9 @@ test('what is not done here is refused by its name', async () => {
   const faults = [
     [{ previous_response_id: 'resp_1' }, 'previous_response_id'],
     [{ tools: [{ type: 'web_search' }] }, 'tools[0].type'],
+    [{ tools: [{ type: 'function', name: 'a', params: {} }] }, 'tools[0].params'],
+    [{ text: { formt: {} } }, 'text.formt'],
+    [{ stream_options: { include_usage: true } }, 'stream_options'],
     [{ input: [{ type: 'item_reference', id: 'x' }] }, 'input[0].type'],
     [{ input: [{ type: 'function_call_output', call_id: 'x', output: '' }] }, 'input[0].call_id'],
     [{ input: [{ role: 'user', content: [{ type: 'input_image' }] }] }, 'input[0].content[0]'],

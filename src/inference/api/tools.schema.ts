@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { Tool, ToolUse } from '../engines/engine.ts'
-import { invalid, isObject, unsupported } from './request-body.ts'
+import { assertOnly, invalid, isObject, unsupported } from './request-body.ts'
 
 /** What OpenAI's API takes at most. */
 const MAX_TOOLS = 128
@@ -11,25 +11,26 @@ export const TOOL_FIELDS = {
   parallel_tool_calls: Type.Optional(Type.Boolean()),
 }
 
+/** What agents send beside a function that changes nothing here. */
+export const HINTS = ['cache_control', 'defer_loading', 'eager_input_streaming', 'input_examples', 'allowed_callers']
+
 const ToolBody = Type.Object(TOOL_FIELDS)
 
 /** OpenAI's names have 64 characters at most, Anthropic's 128. */
 const NAME = /^[A-Za-z0-9_-]{1,128}$/
 
-/** A function's fields, wherever an API has them. */
-export interface GivenTool {
-  readonly name: unknown
-  readonly description: unknown
-  readonly parameters: unknown
-  readonly strict: unknown
-}
-
-/** @param at where it is, and @param schemaField what its schema is called there, for errors */
+/**
+ * A function's fields, wherever an API has them.
+ * @param at where it is, for errors @param schemaField what its schema is called there @param others what it may have beside
+ */
 export const readTool = (
-  { name, description, parameters, strict }: GivenTool,
+  given: object,
   at: string,
   schemaField = 'parameters',
+  others: readonly string[] = [],
 ): Tool => {
+  const { name, description, strict, [schemaField]: parameters } = given as Readonly<Record<string, unknown>>
+  assertOnly(given, at, ['name', 'description', schemaField, 'strict', ...others])
   if (typeof name !== 'string' || !NAME.test(name))
     throw invalid(`${at}.name is required: 1 to 128 letters, digits, _ and -.`, `${at}.name`)
   if ((description ?? null) !== null && typeof description !== 'string')
@@ -64,8 +65,8 @@ const readFunction = (given: unknown, index: number): Tool => {
     throw unsupported(`${at}.type must be 'function': tools of other types do not run here.`, `${at}.type`)
   }
   if (!isObject(told)) throw invalid(`${at}.function is required: an object with a name.`, `${at}.function`)
-  const { name, description, parameters, strict } = told
-  return readTool({ name, description, parameters, strict }, `${at}.function`)
+  assertOnly(given, at, ['type', 'function', ...HINTS])
+  return readTool(told, `${at}.function`, 'parameters', HINTS)
 }
 
 /** The choice by its name, or the name of a function. @throws InferenceError where it cannot be kept */

@@ -151,7 +151,10 @@ const optionalNameOf = (value: Json): string | null => {
 const typeOf = (value: Json | undefined): DType => {
   const type = SCALAR_TYPES[asNumber(value, 'an element type')]
   if (type === undefined)
-    throw badRequest(`The program has tensors of type ${String(value)} (complex, float8 or unknown).`)
+    throw badRequest(
+      `The program has tensors of complex numbers, float8 or quantized types (ScalarType ${String(value)}), which are not converted; ` +
+        'write complex numbers as pairs of real ones, and dequantize what is quantized.',
+    )
   return type
 }
 

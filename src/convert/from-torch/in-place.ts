@@ -1,62 +1,158 @@
-import { badRequest } from '../../domain/errors.ts'
-import type { Argument, TorchGraph, TorchNode } from './exported-program.ts'
-import { labelOf, operatorOf } from './node-arguments.ts'
-
-/** Operators whose result shares its elements with their first argument, or may. */
-const VIEWS = new Set(
-  [
-    'alias',
-    'broadcast_to',
-    'chunk',
-    'contiguous',
-    'detach',
-    'dropout',
-    'expand',
-    'expand_as',
-    'flatten',
-    'mT',
-    'movedim',
-  ]
-    .concat(['narrow', 'numpy_T', 'permute', 'reshape', 'reshape_as', 'select', 'slice', 'split', 'split_with_sizes'])
-    .concat(['squeeze', 'swapaxes', 't', 'tensor_split', 'to', 'transpose', 'type_as', 'unbind', 'unflatten'])
-    .concat(['unsqueeze', 'view', 'view_as']),
-)
-
-const namesOf = (argument: Argument | undefined): readonly string[] => {
-  if (argument?.kind === 'tensor') return [argument.name]
-  return argument?.kind === 'tensors' ? argument.names.filter((name) => name !== null) : []
-}
+// Operators that change their input in place become ones that make a new value, and all views of its elements follow.
+import { ints } from '../onnx/model.ts'
+import type { Argument, TorchNode } from './exported-program.ts'
+import { Lowering } from './lowering.ts'
+import { labelOf, operatorOf, type Scope } from './node-arguments.ts'
+import { scatterSlice } from './operators/selection.ts'
 
 /**
- * An operator that changes its input in place becomes one that makes a new value. That is the same unless another view of
- * the same elements is read afterwards, which is refused.
+ * The value of what a view shows, in which the view's elements are these; null where they cannot be put back. `at` counts the
+ * results of a view that has several; `again` applies the view's operator to a value.
  */
-export const requireNoSharedChange = (graph: TorchGraph, isInPlace: (node: TorchNode) => boolean): void => {
-  const lastRead = new Map<string, number>()
-  graph.nodes.forEach((node, at) => {
-    for (const { value } of node.inputs) for (const name of namesOf(value)) lastRead.set(name, at)
-  })
-  for (const output of graph.outputs) for (const name of namesOf(output)) lastRead.set(name, Infinity)
-  const groups = new Map<string, Set<string>>()
-  graph.nodes.forEach((node, at) => {
-    const [viewed] = namesOf(node.inputs[0]?.value)
-    if (viewed === undefined) return
-    const changes = isInPlace(node)
-    const others = [...(groups.get(viewed) ?? [])].filter((name) => name !== viewed && lastRead.get(name)! > at)
-    if (changes && others.length > 0) {
-      throw badRequest(
-        `${labelOf(node)} changes '${viewed}' in place while another view of it, '${others[0]}', is still read. ` +
-          'Save ep.run_decompositions({}) in place of the program, which changes nothing in place.',
+type WriteBack = (node: Lowering, elements: string, at: number, again: (value: string) => string) => string | null
+
+const reshaped: WriteBack = (node, elements, at) =>
+  // Where elements do not lie in the order of the shape, the result may be a copy.
+  node.isContiguous() ? node.reshapeTo(elements, node.result(at).shape, node.shape()) : null
+
+const permuted: WriteBack = (node, elements) => {
+  const order = node.numbers('dims').map((axis) => node.fromFront(axis, node.shape().length))
+  return node.emit('Transpose', [elements], { perm: ints(order.map((_, axis) => order.indexOf(axis))) })
+}
+
+const axisOf = (node: Lowering): number => node.axis('dim', node.shape().length, 0)
+
+const selected: WriteBack = (node, elements, at) => {
+  const index = node.has('index') ? node.number('index') : at
+  const axis = axisOf(node)
+  return scatterSlice(node, node.unsqueeze(elements, [axis]), axis, index, index === -1 ? undefined : index + 1)
+}
+
+const sliced: WriteBack = (node, elements) => {
+  const bound = (name: string) => (node.has(name) ? node.number(name) : undefined)
+  const end = node.has('length') ? node.number('start') + node.number('length') : bound('end')
+  return scatterSlice(node, elements, axisOf(node), bound('start'), end, node.number('step', 1))
+}
+
+const part: WriteBack = (node, elements, at) => {
+  const sizes = node.resultNames().map((_, index) => node.result(index).shape[axisOf(node)]!)
+  const fixed = node.fixed(sizes.slice(0, at + 1), 'the size of its parts')
+  const end = fixed.reduce((sum, size) => sum + size, 0)
+  return scatterSlice(node, elements, axisOf(node), end - fixed[at]!, end)
+}
+
+const all = (names: string, back: WriteBack) => names.split(' ').map((name) => [name, back] as const)
+
+/** Operators whose results share their elements with their first argument, or may. */
+const VIEWS: ReadonlyMap<string, WriteBack> = new Map([
+  ...all('alias detach dropout lift_fresh to type_as', (_, elements) => elements),
+  ...all('contiguous flatten reshape reshape_as squeeze unflatten unsqueeze view view_as', reshaped),
+  ...all('chunk split split_with_sizes tensor_split', part),
+  ...all('select unbind', selected),
+  ...all('slice narrow', sliced),
+  ...all('permute', permuted),
+  ...all('transpose swapaxes swapdims t mT numpy_T', (_, elements, __, again) => again(elements)),
+  ...all('broadcast_to diagonal expand expand_as movedim moveaxis unfold', () => null),
+])
+
+interface View {
+  /** What it views. */
+  readonly of: string
+  /** null: the same tensor by another name. */
+  readonly node: TorchNode | null
+  readonly at: number
+}
+
+/** What shares elements with what, while a program is lowered. */
+export class Views {
+  private readonly scope: Scope
+  private readonly lower: (node: Lowering) => readonly string[]
+  private readonly views = new Map<string, View>()
+  private readonly viewsOf = new Map<string, Set<string>>()
+  /** Views of what was changed, to be made again before they are read. */
+  private readonly stale = new Set<string>()
+
+  constructor(scope: Scope, lower: (node: Lowering) => readonly string[]) {
+    this.scope = scope
+    this.lower = lower
+  }
+
+  add(name: string, of: string, node: TorchNode | null = null, at = 0): void {
+    if (name === of) return
+    this.views.set(name, { of, node, at })
+    this.viewsOf.set(of, (this.viewsOf.get(of) ?? new Set()).add(name))
+  }
+
+  /** To be called after a node is lowered, with its first result. */
+  follow(node: TorchNode, value: string): void {
+    const [of] = namesOf(node.inputs[0]?.value)
+    const isChange = IN_PLACE.test(node.target)
+    if (of === undefined || !(isChange || isView(this.scope, node, of))) return
+    node.outputs.flatMap(namesOf).forEach((name, at) => {
+      this.add(name, of, isChange ? null : node, at)
+    })
+    if (isChange) this.change(of, value, node)
+  }
+
+  /** Gives a tensor other elements, and with it what it views, and all other views of that. */
+  private change(name: string, value: string | null, cause: TorchNode, from?: string): void {
+    if (value === null) {
+      this.scope.values.delete(name)
+      this.scope.lost.set(name, `its argument '${name}' shares elements with what ${labelOf(cause)} changes in place`)
+    } else this.scope.values.set(name, value)
+    this.stale.delete(name)
+    for (const other of this.viewsOf.get(name) ?? []) if (other !== from) this.stale.add(other)
+    const view = this.views.get(name)
+    if (view === undefined) return
+    this.refresh(view.of)
+    this.change(view.of, value === null ? null : this.writtenBack(view, value), cause, name)
+  }
+
+  private writtenBack({ of, node, at }: View, elements: string): string | null {
+    if (node === null || !this.scope.values.has(of)) return node === null ? elements : null
+    const lowering = new Lowering(this.scope, node)
+    return VIEWS.get(lowering.operator)!(lowering, elements, at, (value) => {
+      const kept = this.scope.values.get(of)!
+      this.scope.values.set(of, value)
+      const [result] = this.lower(lowering)
+      this.scope.values.set(of, kept)
+      return result!
+    })
+  }
+
+  /** To be called before a tensor is read. */
+  refresh(name: string): void {
+    const view = this.views.get(name)
+    if (view === undefined) return
+    this.refresh(view.of)
+    if (!this.stale.delete(name)) return
+    for (const other of this.viewsOf.get(name) ?? []) this.stale.add(other)
+    const whole = this.scope.values.get(view.of)
+    const node = view.node && new Lowering(this.scope, view.node)
+    const mayBeCopy = node !== null && VIEWS.get(node.operator) === reshaped && !node.isContiguous()
+    const value = whole === undefined || mayBeCopy ? undefined : node === null ? whole : this.lower(node)[view.at]
+    if (value !== undefined) this.scope.values.set(name, value)
+    else {
+      this.scope.values.delete(name)
+      this.scope.lost.set(
+        name,
+        this.scope.lost.get(view.of) ?? `its argument '${name}' may be a copy or a view of what was changed in place`,
       )
     }
-    if (!changes && !VIEWS.has(operatorOf(node.target))) return
-    const group = groups.get(viewed) ?? new Set([viewed])
-    for (const output of node.outputs)
-      for (const name of namesOf(output)) {
-        // The result of a change and its input are one value from now on.
-        if (!changes) group.add(name)
-        groups.set(name, group)
-      }
-    groups.set(viewed, group)
-  })
+  }
+}
+
+const IN_PLACE = /^torch\.ops\.aten\.\w*[^_]_\./
+
+const isView = ({ metas }: Scope, node: TorchNode, of: string): boolean => {
+  const operator = operatorOf(node.target)
+  if (!VIEWS.has(operator)) return false
+  const [result] = node.outputs.flatMap(namesOf)
+  // A tensor of another type is a copy.
+  return metas.get(of)?.type === metas.get(result ?? '')?.type
+}
+
+export const namesOf = (argument: Argument | undefined): readonly string[] => {
+  if (argument?.kind === 'tensor') return [argument.name]
+  return argument?.kind === 'tensors' ? argument.names.filter((name) => name !== null) : []
 }

@@ -1,18 +1,23 @@
 import { badRequest } from '../../domain/errors.ts'
 import { int } from '../onnx/model.ts'
-import type { Argument, TorchGraph, TorchNode } from './exported-program.ts'
-import { requireNoSharedChange } from './in-place.ts'
+import type { TorchGraph, TorchNode } from './exported-program.ts'
+import { namesOf, Views } from './in-place.ts'
 import { Lowering, type Operator } from './lowering.ts'
 import { labelOf, operatorOf, type Scope } from './node-arguments.ts'
 import { ARRANGEMENT } from './operators/arrangement.ts'
 import { CONVOLUTION } from './operators/convolution.ts'
+import { CREATION } from './operators/creation.ts'
 import { ELEMENTWISE } from './operators/elementwise.ts'
 import { LAYERS } from './operators/layers.ts'
+import { PADDING } from './operators/padding.ts'
 import { RECURRENT } from './operators/recurrent.ts'
 import { REDUCTIONS } from './operators/reductions.ts'
+import { RESAMPLING } from './operators/resampling.ts'
 
 const OPERATORS: ReadonlyMap<string, Operator> = new Map(
-  Object.entries({ ...ELEMENTWISE, ...REDUCTIONS, ...ARRANGEMENT, ...CONVOLUTION, ...LAYERS, ...RECURRENT }),
+  [ELEMENTWISE, REDUCTIONS, ARRANGEMENT, CREATION, PADDING, CONVOLUTION, RESAMPLING, LAYERS, RECURRENT].flatMap(
+    (table) => Object.entries(table),
+  ),
 )
 
 /** What checks a program at run time and changes no result. */
@@ -36,6 +41,7 @@ const isSupported = ({ target, inputs }: TorchNode): boolean =>
     : CHECKS.test(target) ||
       target in SIZE_OPERATORS ||
       target === 'torch.ops.aten.sym_size.int' ||
+      target === 'torch.ops.aten.sym_numel.default' ||
       (INLINED.test(target) &&
         inputs.some(({ value }) => value.kind === 'graph' && value.graph.nodes.every(isSupported)))
 
@@ -52,14 +58,15 @@ export const requireSupported = (graph: TorchGraph): void => {
   )
 }
 
-const bind = (scope: Scope, outputs: readonly Argument[], values: readonly string[]): void => {
-  const names = outputs.flatMap((output) => {
+const bind = (scope: Scope, node: TorchNode, values: readonly string[]): void => {
+  const names = node.outputs.flatMap((output) => {
     if (output.kind === 'tensor') return [output.name]
     return output.kind === 'tensors' ? output.names : [null]
   })
   names.forEach((name, at) => {
     const value = values[at]
     if (name !== null && value !== undefined) scope.values.set(name, value)
+    if (name !== null) scope.makers.set(name, node)
   })
 }
 
@@ -73,19 +80,26 @@ const defineSize = (scope: Scope, graph: TorchGraph, node: TorchNode, value: str
   }
 }
 
-const lowerNode = (scope: Scope, graph: TorchGraph, node: TorchNode): void => {
+const results = (node: Lowering): readonly string[] => [OPERATORS.get(node.operator)!(node)].flat()
+
+const lowerNode = (scope: Scope, views: Views, graph: TorchGraph, node: TorchNode): void => {
   if (CHECKS.test(node.target)) return
+  for (const { value } of node.inputs) for (const name of namesOf(value)) views.refresh(name)
   const lowering = new Lowering(scope, node)
   if (INLINED.test(node.target)) {
     const inner = node.inputs.find(({ value }) => value.kind === 'graph')!.value
     if (inner.kind !== 'graph') return
     const given = node.inputs.flatMap(({ value }) => (value.kind === 'tensor' ? [value.name] : []))
-    lowerInner(scope, inner.graph, given, node)
+    lowerInner(scope, views, inner.graph, given, node)
     return
   }
   if (node.target === 'torch.ops.aten.sym_size.int') {
     const axis = lowering.axis('dim', lowering.shape().length)
     defineSize(scope, graph, node, lowering.emit('Shape', [lowering.input()], { start: int(axis), end: int(axis + 1) }))
+    return
+  }
+  if (node.target === 'torch.ops.aten.sym_numel.default') {
+    defineSize(scope, graph, node, lowering.reshape(lowering.emit('Size', [lowering.input()]), [1]))
     return
   }
   const arithmetic = SIZE_OPERATORS[node.target]
@@ -94,28 +108,25 @@ const lowerNode = (scope: Scope, graph: TorchGraph, node: TorchNode): void => {
     defineSize(scope, graph, node, lowering.emit(arithmetic, [a!, b!]))
     return
   }
-  const result = OPERATORS.get(lowering.operator)!(lowering)
-  const values = typeof result === 'string' ? [result] : result
-  bind(scope, node.outputs, values)
-  // relu_ and its like: whoever reads the input afterwards reads the result.
-  const [first] = node.inputs
-  if (isInPlace(node) && first?.value.kind === 'tensor') scope.values.set(first.value.name, values[0]!)
+  const values = results(lowering)
+  bind(scope, node, values)
+  views.follow(node, values[0]!)
 }
 
-const isInPlace = ({ target }: TorchNode): boolean => /^torch\.ops\.aten\.\w*[^_]_\./.test(target)
-
-const lowerInner = (scope: Scope, inner: TorchGraph, given: readonly string[], node: TorchNode): void => {
+const lowerInner = (scope: Scope, views: Views, inner: TorchGraph, given: readonly string[], node: TorchNode): void => {
   inner.inputs.forEach((input, at) => {
     const value = scope.values.get(given[at] ?? '')
-    if (input.kind === 'tensor' && value !== undefined) scope.values.set(input.name, value)
+    if (input.kind !== 'tensor' || value === undefined) return
+    scope.values.set(input.name, value)
+    views.add(input.name, given[at]!)
   })
-  lowerGraph(scope, inner)
+  lowerGraph(scope, inner, views)
   const results = inner.outputs.map((output) => (output.kind === 'tensor' ? (scope.values.get(output.name) ?? '') : ''))
-  bind(scope, node.outputs, results)
+  bind(scope, node, results)
 }
 
-export const lowerGraph = (scope: Scope, graph: TorchGraph): void => {
+export const lowerGraph = (scope: Scope, graph: TorchGraph, views: Views = new Views(scope, results)): void => {
   for (const [name, meta] of graph.tensors) scope.metas.set(name, meta)
-  requireNoSharedChange(graph, isInPlace)
-  for (const node of graph.nodes) lowerNode(scope, graph, node)
+  for (const node of graph.nodes) lowerNode(scope, views, graph, node)
+  for (const output of graph.outputs) for (const name of namesOf(output)) views.refresh(name)
 }

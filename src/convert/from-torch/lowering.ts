@@ -1,6 +1,6 @@
 // One node of an exported program on its way to ONNX: the nodes that it becomes.
 import type { DType } from '../../tensors/weight-file.ts'
-import { type Attribute, int, numberOfElementType } from '../onnx/model.ts'
+import { type Attribute, elementCount, int, ints, numberOfElementType } from '../onnx/model.ts'
 import { scalarOf, tensorOf } from '../onnx/tensors.ts'
 import type { Size, SizeArgument } from './exported-program.ts'
 import { NodeArguments, type Shape } from './node-arguments.ts'
@@ -26,6 +26,22 @@ export class Lowering extends NodeArguments {
     return this.scope.builder.constant(`${this.operator}_sizes`, tensorOf('i64', [values.length], values))
   }
 
+  /** An int64 constant whose elements follow from their places. */
+  indices(shape: readonly number[], at: (place: number) => number): string {
+    const length = this.constantSize(shape)
+    return this.constant(
+      'i64',
+      shape,
+      Array.from({ length }, (_, place) => at(place)),
+    )
+  }
+
+  constantSize(shape: readonly number[]): number {
+    const count = elementCount(shape)
+    if (count > MAX_CONSTANT) throw this.refuse(`it needs a constant of ${count} elements.`)
+    return count
+  }
+
   scalar(type: DType, value: number): string {
     return this.scope.builder.constant(`${this.operator}_value`, scalarOf(type, value))
   }
@@ -36,9 +52,7 @@ export class Lowering extends NodeArguments {
 
   /** A float32 constant with the same value everywhere. */
   filled(shape: readonly number[], value: number): string {
-    const count = shape.reduce((product, size) => product * size, 1)
-    if (count > MAX_CONSTANT) throw this.refuse(`it needs a constant of ${count} elements.`)
-    return this.constant('f32', shape, new Float32Array(count).fill(value))
+    return this.constant('f32', shape, new Float32Array(this.constantSize(shape)).fill(value))
   }
 
   cast(value: string, from: DType, to: DType): string {
@@ -62,6 +76,25 @@ export class Lowering extends NodeArguments {
 
   squeeze(value: string, axes: readonly number[]): string {
     return axes.length === 0 ? value : this.emit('Squeeze', [value, this.integers(axes)])
+  }
+
+  transpose(value: string, order: readonly number[]): string {
+    return order.every((axis, at) => axis === at) ? value : this.emit('Transpose', [value], { perm: ints(order) })
+  }
+
+  /** Every element several times in its place, on an axis that is added behind this one. */
+  repeated(value: string, rank: number, axis: number, times: number): string {
+    const tiles = Array.from({ length: rank + 1 }, (_, at) => (at === axis + 1 ? times : 1))
+    return this.emit('Tile', [this.unsqueeze(value, [axis + 1]), this.integers(tiles)])
+  }
+
+  /** Broadcasts a value of shape `from`. */
+  expand(value: string, from: Shape, to: Shape): string {
+    const lead = to.length - from.length
+    // A size of 1 leaves what is there.
+    const sizes = to.map((size, axis) => (axis >= lead && from[axis - lead] === size ? 1 : size))
+    if (lead === 0 && sizes.every((size) => size === 1)) return value
+    return this.emit('Expand', [value, this.shapeValue(sizes)])
   }
 
   // Dynamic sizes.
@@ -94,10 +127,29 @@ export class Lowering extends NodeArguments {
       const names = value.kind === 'tensor' ? [value.name] : value.kind === 'tensors' ? value.names : []
       for (const name of names) {
         const axis = name === null ? -1 : this.metaOf(name).shape.indexOf(size)
-        if (axis >= 0) return this.emit('Shape', [this.valueOf(name!)], { start: int(axis), end: int(axis + 1) })
+        if (axis >= 0) return this.sizeOf(this.valueOf(name!), axis)
       }
     }
-    throw this.refuse(`the dynamic size ${size} is computed in a way that cannot be converted.`)
+    const value = this.sizeFrom(size)
+    this.scope.bySize.set(size, value)
+    return value
+  }
+
+  private sizeOf(value: string, axis: number): string {
+    return this.emit('Shape', [value], { start: int(axis), end: int(axis + 1) })
+  }
+
+  /** The value of a SymPy expression of the sizes of inputs, such as `Mul(Integer(2), Symbol('s77', positive=True))`. */
+  private sizeFrom(expression: string): string {
+    const [, head = 'Symbol', inner = expression] = /^(\w+)\((.*)\)$/s.exec(expression) ?? []
+    const found = this.scope.symbols.get(inner.split(',')[0]!.replaceAll("'", ''))
+    if (head === 'Symbol' && found !== undefined) return this.sizeOf(found.value, found.axis)
+    if (head === 'Integer') return this.integers([Number(inner)])
+    const operator = SIZE_ARITHMETIC[head]
+    if (operator === undefined) throw this.refuse(`the dynamic size ${expression} cannot be computed.`)
+    return splitArguments(inner)
+      .map((part) => this.sizeFrom(part))
+      .reduce((one, other) => this.emit(operator, [one, other]))
   }
 
   /** A shape as an int64 tensor. */
@@ -128,6 +180,30 @@ export class Lowering extends NodeArguments {
     }
     return this.emit('Reshape', [value, this.shapeValue(to)])
   }
+}
+
+/** Sizes are positive, so that division rounds down. */
+const SIZE_ARITHMETIC: Readonly<Record<string, string>> = {
+  Add: 'Add',
+  Mul: 'Mul',
+  FloorDiv: 'Div',
+  CleanDiv: 'Div',
+  Mod: 'Mod',
+  PythonMod: 'Mod',
+  Max: 'Max',
+  Min: 'Min',
+}
+
+/** The arguments of a call, split at the commas outside of brackets. */
+const splitArguments = (text: string): string[] => {
+  const parts = ['']
+  let depth = 0
+  for (const letter of text) {
+    depth += letter === '(' ? 1 : letter === ')' ? -1 : 0
+    if (letter === ',' && depth === 0) parts.push('')
+    else parts[parts.length - 1] += letter
+  }
+  return parts.map((part) => part.trim())
 }
 
 /** What a node becomes: its results in order. Results that are left out cannot be used. */

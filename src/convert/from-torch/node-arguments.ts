@@ -9,10 +9,18 @@ export interface Scope {
   /** ONNX values by the names of the program's tensors. */
   readonly values: Map<string, string>
   readonly metas: Map<string, TensorMeta>
+  /** The nodes that make tensors. */
+  readonly makers: Map<string, TorchNode>
+  /** Why a tensor has no value any more. */
+  readonly lost: Map<string, string>
   /** Sizes that are computed at run time, as int64 tensors of one element: by name and by expression. */
   readonly sizes: Map<string, string>
   readonly bySize: Map<Size, string>
+  /** Where the symbols of dynamic sizes are: an axis of an input. */
+  readonly symbols: Map<string, { readonly value: string; readonly axis: number }>
   readonly notes: Set<string>
+  /** Tensors that a node reads, or that are outputs. */
+  readonly read: ReadonlySet<string>
 }
 
 export type Shape = readonly Size[]
@@ -63,6 +71,12 @@ export class NodeArguments {
 
   protected valueOf(tensor: string): string {
     const value = this.scope.values.get(tensor)
+    const lost = this.scope.lost.get(tensor)
+    if (value === undefined && lost !== undefined) {
+      throw this.refuse(
+        `${lost}. Save ep.run_decompositions({}) in place of the program, which changes nothing in place.`,
+      )
+    }
     if (value === undefined) throw this.refuse(`it needs '${tensor}', which no converted operator makes.`)
     return value
   }
@@ -71,6 +85,16 @@ export class NodeArguments {
     const meta = this.scope.metas.get(tensor)
     if (meta === undefined) throw this.refuse(`the program does not describe '${tensor}'.`)
     return meta
+  }
+
+  /** The node that makes an argument; undefined for inputs and weights. */
+  madeBy(name: string): NodeArguments | undefined {
+    const maker = this.scope.makers.get(this.tensorName(name))
+    return maker && new NodeArguments(this.scope, maker)
+  }
+
+  isRead(tensor: string): boolean {
+    return this.scope.read.has(tensor)
   }
 
   has(name: string): boolean {
@@ -93,6 +117,18 @@ export class NodeArguments {
 
   shape(name = 'self'): Shape {
     return this.metaOf(this.tensorName(name)).shape
+  }
+
+  /** Whether the elements lie in the order of the shape; dynamic sizes are taken to. */
+  isContiguous(name = 'self', isResult = false): boolean {
+    const { shape, strides } = this.metaOf(isResult ? name : this.tensorName(name))
+    let expected: Size = 1
+    return [...shape.keys()].reverse().every((axis) => {
+      const [size, stride] = [shape[axis]!, strides[axis]!]
+      const fits = size === 1 || typeof stride === 'string' || typeof expected === 'string' || stride === expected
+      if (size !== 1) expected = typeof size === 'number' && typeof stride === 'number' ? size * stride : 'dynamic'
+      return fits
+    })
   }
 
   /** A shape without dynamic sizes. */

@@ -2,10 +2,12 @@ import { badRequest, ServiceError } from '../../domain/errors.ts'
 import { readTensorBytes, readTensorFloats } from '../../tensors/elements.ts'
 import { readWeights } from '../../tensors/read-weights.ts'
 import type { ByteSource, DType } from '../../tensors/weight-file.ts'
+import { withoutUnused } from '../onnx/fold-constants.ts'
 import { type GraphBuilder, graphBuilder } from '../onnx/graph-builder.ts'
 import type { OnnxModel, OnnxTensor } from '../onnx/model.ts'
 import { tensorOf } from '../onnx/tensors.ts'
-import type { Argument, Size, TensorMeta, TorchGraph, TorchProgram } from './exported-program.ts'
+import type { Size, TensorMeta, TorchGraph, TorchProgram } from './exported-program.ts'
+import { namesOf } from './in-place.ts'
 import { lowerGraph, requireSupported } from './lower-graph.ts'
 import type { Scope } from './node-arguments.ts'
 import { readArchive, type TorchArchive } from './read-archive.ts'
@@ -109,43 +111,31 @@ const declareInputs = (
     }
     if (meta === undefined) throw badRequest(`The program does not describe its input '${name}'.`)
     if (kind !== 'user') {
-      // Counters of batches and the like are inputs, and used by nothing.
-      if (!isUsed(program.graph, name)) continue
+      if (!scope.read.has(name)) continue
       scope.values.set(name, scope.builder.constant(path, weightOf(archive, path, meta, weights?.(path, meta.type))))
       continue
     }
     if (isFirst && options.inputShape !== undefined) fixSizes(name, meta, options.inputShape, names)
     isFirst = false
-    scope.values.set(
-      name,
-      scope.builder.input(
-        name,
-        meta.type,
-        meta.shape.map((size) => names.get(size) ?? size),
-      ),
-    )
+    const shape = meta.shape.map((size) => names.get(size) ?? size)
+    const value = scope.builder.input(name, meta.type, shape)
+    scope.values.set(name, value)
+    meta.shape.forEach((size, axis) => {
+      if (typeof size === 'string') scope.symbols.set(size, { value, axis })
+    })
   }
 }
 
-const usedNames = new WeakMap<TorchGraph, Set<string>>()
-
-const isUsed = (graph: TorchGraph, name: string): boolean => {
-  const known = usedNames.get(graph)
-  if (known !== undefined) return known.has(name)
-  const used = new Set<string>()
-  const add = (argument: Argument): void => {
-    if (argument.kind === 'tensor') used.add(argument.name)
-    if (argument.kind === 'tensors') for (const each of argument.names) used.add(each ?? '')
-  }
-  for (const node of graph.nodes) for (const { value } of node.inputs) add(value)
-  for (const output of graph.outputs) add(output)
-  usedNames.set(graph, used)
-  return used.has(name)
-}
+/** What nodes of the graph read, and its outputs. Counters of batches and the like are inputs, and read by nothing. */
+const namesRead = (graph: TorchGraph): ReadonlySet<string> =>
+  new Set([...graph.nodes.flatMap(({ inputs }) => inputs.map(({ value }) => value)), ...graph.outputs].flatMap(namesOf))
 
 const declareOutputs = (program: TorchProgram, scope: Scope, names: ReadonlyMap<Size, string | number>): void => {
   const results = program.outputs.flatMap(({ kind, value }) => (kind === 'user_output' ? [value] : []))
-  const tensors = results.filter((value) => value.kind !== 'none')
+  const tensors = results.filter(({ kind }) => kind === 'tensor')
+  const others = results.filter(({ kind }) => kind !== 'tensor' && kind !== 'none').length
+  if (others > 0)
+    scope.notes.add(`${others} of its outputs are numbers that do not depend on the input's elements, and left out.`)
   if (tensors.length === 0) throw badRequest('The program has no outputs.')
   const taken = new Set([...scope.values.values()])
   tensors.forEach((value, at) => {
@@ -170,15 +160,20 @@ const convert = (source: ByteSource, options: TorchOptions): { model: OnnxModel;
     builder,
     values: new Map(),
     metas: new Map(program.graph.tensors),
+    lost: new Map(),
+    makers: new Map(),
     sizes: new Map(),
     bySize: new Map(),
+    symbols: new Map(),
     notes: new Set(),
+    read: namesRead(program.graph),
   }
   const names: Map<Size, string | number> = dimensionNames(program)
   declareInputs(archive, scope, names, options)
   lowerGraph(scope, program.graph)
   declareOutputs(program, scope, names)
-  return { model: builder.build(), notes: [...scope.notes] }
+  const model = builder.build()
+  return { model: { ...model, graph: withoutUnused(model.graph) }, notes: [...scope.notes] }
 }
 
 /**

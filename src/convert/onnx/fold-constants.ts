@@ -25,7 +25,7 @@ const readNames = (graph: OnnxGraph): Set<string> => {
 }
 
 /** The nodes that outputs depend on, and the constants that they read. */
-const withoutUnused = (graph: OnnxGraph): OnnxGraph => {
+export const withoutUnused = (graph: OnnxGraph): OnnxGraph => {
   let { nodes } = graph
   for (;;) {
     const read = readNames({ ...graph, nodes })

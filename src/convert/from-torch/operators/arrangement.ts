@@ -1,9 +1,21 @@
-// Operators that arrange and make elements.
-import type { DType } from '../../../tensors/weight-file.ts'
-import { type Attribute, int, ints, text } from '../../onnx/model.ts'
-import { scalarOf, tensorOf } from '../../onnx/tensors.ts'
+import { int, ints, text } from '../../onnx/model.ts'
 import type { Lowering, Operator } from '../lowering.ts'
-import { flip, gather, index, narrow, roll, select, slice, split, unbind } from './selection.ts'
+import type { Shape } from '../node-arguments.ts'
+import {
+  flip,
+  gather,
+  index,
+  indexPut,
+  narrow,
+  roll,
+  scatter,
+  scatterSlice,
+  scatterSlices,
+  select,
+  slice,
+  split,
+  unbind,
+} from './selection.ts'
 
 const same: Operator = (node) => {
   const name = node.has('self') ? 'self' : 'input'
@@ -15,10 +27,26 @@ const dropout: Operator = (node) => {
   return same(node)
 }
 
-const toResultShape: Operator = (node) => node.reshapeTo(node.input(), node.shape(), node.result().shape)
+const toResultShape: Operator = (node) => {
+  if (node.type() !== node.result().type) throw node.refuse('it reads the bits of its input as another type.')
+  return node.reshapeTo(node.input(), node.shape(), node.result().shape)
+}
 
-const permuted = (node: Lowering, order: readonly number[]): string =>
-  order.every((axis, at) => axis === at) ? node.input() : node.emit('Transpose', [node.input()], { perm: ints(order) })
+/** Other strides, as decompositions write them, where they name the same elements in the same order. */
+const asStrided: Operator = (node) => {
+  const moved = (shape: Shape) => shape.filter((size) => size !== 1)
+  const isSame = node.isContiguous() && node.isContiguous(node.resultNames()[0]!, true)
+  if (
+    !isSame ||
+    `${moved(node.shape())}` !== `${moved(node.result().shape)}` ||
+    node.number('storage_offset', 0) !== 0
+  ) {
+    throw node.refuse('it reads elements by their places in memory; use view, select or unfold.')
+  }
+  return toResultShape(node)
+}
+
+const permuted = (node: Lowering, order: readonly number[]): string => node.transpose(node.input(), order)
 
 const swap = (node: Lowering, first: number, second: number): string => {
   const order = node.shape().map((_, axis) => (axis === first ? second : axis === second ? first : axis))
@@ -55,29 +83,89 @@ const squeeze: Operator = (node) => {
   )
 }
 
-const expand: Operator = (node) => {
-  const from = node.shape()
-  const to = node.result().shape
-  const lead = to.length - from.length
-  // A size of 1 leaves what is there.
-  const sizes = to.map((size, axis) => (axis >= lead && from[axis - lead] === size ? 1 : size))
-  if (lead === 0 && sizes.every((size) => size === 1)) return node.input()
-  return node.emit('Expand', [node.input(), node.shapeValue(sizes)])
-}
+const expand: Operator = (node) => node.expand(node.input(), node.shape(), node.result().shape)
+
+/** The second tensor, in the shape and type of the first. */
+const copy: Operator = (node) =>
+  node.expand(node.operand('src', node.result().type), node.shape('src'), node.result().shape)
 
 const repeat: Operator = (node) => {
-  const repeats = node.sizeArguments('repeats')
+  const given = node.sizeArguments(node.has('repeats') ? 'repeats' : 'dims')
+  const missing = Math.max(0, node.shape().length - given.length)
+  const repeats = [...new Array<number>(missing).fill(1), ...given]
   const added = Array.from({ length: Math.max(0, repeats.length - node.shape().length) }, (_, axis) => axis)
   return node.emit('Tile', [node.unsqueeze(node.input(), added), node.sizeList(repeats)])
 }
 
 /** Every element several times in its place: a new axis, repeated, and merged again. */
 const repeatInterleave: Operator = (node) => {
+  const isFlat = !node.has('dim')
+  const rank = isFlat ? 1 : node.shape().length
+  const value = isFlat ? node.reshape(node.input(), [-1]) : node.input()
+  const axis = isFlat ? 0 : node.axis('dim', rank)
+  return node.reshapeTo(node.repeated(value, rank, axis, node.number('repeats')), [], node.result().shape)
+}
+
+/** Windows along an axis, whose elements are the last axis of the result. */
+const unfold: Operator = (node) => {
   const rank = node.shape().length
-  const axis = node.axis('dim', rank)
-  const tiles = Array.from({ length: rank + 1 }, (_, at) => (at === axis + 1 ? node.number('repeats') : 1))
-  const tiled = node.emit('Tile', [node.unsqueeze(node.input(), [axis + 1]), node.integers(tiles)])
-  return node.reshapeTo(tiled, [], node.result().shape)
+  const axis = node.axis('dimension', rank)
+  const [size, step] = [node.number('size'), node.number('step')]
+  const [count] = node.fixed([node.result().shape[axis]!], 'the number of windows')
+  const places = node.indices([count!, size], (at) => Math.floor(at / size) * step + (at % size))
+  const windows = node.emit('Gather', [node.input(), places], { axis: int(axis) })
+  const axes = Array.from({ length: rank + 1 }, (_, at) => at).filter((at) => at !== axis + 1)
+  return node.transpose(windows, [...axes, axis + 1])
+}
+
+/** Windows of an image as columns [batch, channels · window, windows]. */
+const im2col: Operator = (node) => {
+  const [kernel, dilation, padding, stride] = ['kernel_size', 'dilation', 'padding', 'stride'].map((name) =>
+    node.numbers(name),
+  ) as [readonly number[], readonly number[], readonly number[], readonly number[]]
+  const pads = node.integers([0, 0, ...padding, 0, 0, ...padding])
+  const padded = padding.every((size) => size === 0) ? node.input() : node.emit('Pad', [node.input(), pads])
+  const windows = node
+    .fixedShape()
+    .slice(-2)
+    .map((size, at) => Math.floor((size + 2 * padding[at]! - dilation[at]! * (kernel[at]! - 1) - 1) / stride[at]!) + 1)
+  const along = (value: string, at: number, axis: number): string => {
+    const places = node.indices(
+      [kernel[at]!, windows[at]!],
+      (place) => Math.floor(place / windows[at]!) * dilation[at]! + (place % windows[at]!) * stride[at]!,
+    )
+    return node.emit('Gather', [value, places], { axis: int(axis) })
+  }
+  // [batch, channels, kernel rows, rows, kernel columns, columns]
+  const all = along(along(padded, 0, 2), 1, 4)
+  return node.reshapeTo(node.transpose(all, [0, 1, 2, 4, 3, 5]), [], node.result().shape)
+}
+
+/** Bags of one length: the indices [bags, length], which torch flattens and counts off by a range. */
+const embeddingBag: Operator = (node) => {
+  const reduction = ['ReduceSum', 'ReduceMean', 'ReduceMax'][node.number('mode', 0)]
+  const range = node.madeBy('offsets')
+  const hasPadding = node.has('padding_idx') && node.number('padding_idx') >= 0
+  if (range?.operator !== 'arange' || reduction === undefined || hasPadding) {
+    throw node.refuse(
+      'its bags are given by offsets, or leave out padding; give it indices [bags, length], without padding_idx.',
+    )
+  }
+  const bags = node.reshape(node.input('indices'), [-1, range.number('step', 1)])
+  const rows = node.emit('Gather', [node.input('weight'), bags])
+  const weights =
+    node.has('per_sample_weights') && node.reshape(node.input('per_sample_weights'), [-1, range.number('step', 1), 1])
+  const scaled = weights ? node.emit('Mul', [rows, weights]) : rows
+  return node.emit(reduction, [scaled, node.integers([1])], { keepdims: int(0) })
+}
+
+const channelShuffle: Operator = (node) => {
+  const shape = node.shape()
+  const groups = node.number('groups')
+  const [channels] = node.fixed(shape.slice(1, 2), 'the number of channels')
+  const apart = [shape[0]!, groups, channels! / groups, ...shape.slice(2)]
+  const order = apart.map((_, axis) => (axis === 1 ? 2 : axis === 2 ? 1 : axis))
+  return node.reshapeTo(node.transpose(node.reshapeTo(node.input(), [shape[0]!], apart), order), [shape[0]!], shape)
 }
 
 const joined = (node: Lowering, name: string): string[] => {
@@ -93,6 +181,15 @@ const joined = (node: Lowering, name: string): string[] => {
 const cat: Operator = (node) =>
   node.emit('Concat', joined(node, 'tensors'), { axis: int(node.axis('dim', node.result().shape.length, 0)) })
 
+/** hstack and vstack: along this axis of tensors with two or more axes. */
+const joinedAlong =
+  (axis: number): Operator =>
+  (node) => {
+    const isFlat = node.metas('tensors').every((meta) => meta?.shape.length === 1)
+    const parts = joined(node, 'tensors').map((value) => (isFlat && axis === 0 ? node.unsqueeze(value, [0]) : value))
+    return node.emit('Concat', parts, { axis: int(isFlat ? 0 : axis) })
+  }
+
 const stack: Operator = (node) => {
   const axis = node.axis('dim', node.result().shape.length, 0)
   return node.emit(
@@ -102,51 +199,10 @@ const stack: Operator = (node) => {
   )
 }
 
-/** A tensor with one value everywhere. */
-const full =
-  (value: number | string): Operator =>
-  (node) => {
-    const { type, shape } = node.result()
-    const fill = tensorOf(type, [1], [typeof value === 'number' ? value : node.number(value)])
-    return node.emit('ConstantOfShape', [node.shapeValue(shape)], { value: { kind: 'tensor', value: fill } })
-  }
-
-const arange: Operator = (node) => {
-  const type: DType = node.result().type
-  const bound = (name: string, absent: number): string => {
-    const [size] = node.has(name) ? node.sizeArguments(name) : [absent]
-    return typeof size === 'number'
-      ? node.scalar(type, size)
-      : node.cast(node.squeeze(node.sizeValue(size!), [0]), 'i64', type)
-  }
-  return node.emit('Range', [bound('start', 0), bound('end', 0), bound('step', 1)])
-}
-
 const triangle =
   (upper: number): Operator =>
   (node) =>
     node.emit('Trilu', [node.input(), node.scalar('i64', node.number('diagonal', 0))], { upper: int(upper) })
-
-const PAD_MODES: Readonly<Record<string, string>> = { constant: 'constant', reflect: 'reflect', replicate: 'edge' }
-
-/** torch names the pads of the last axis first. */
-const pad =
-  (fixedMode?: string): Operator =>
-  (node) => {
-    const mode = PAD_MODES[fixedMode ?? node.text('mode', 'constant')]
-    if (mode === undefined)
-      throw node.refuse(`its mode is '${node.text('mode', '')}'; use constant, reflect or replicate.`)
-    const pads = node.numbers(fixedMode === undefined || node.has('pad') ? 'pad' : 'padding')
-    const rank = node.shape().length
-    const at = (axis: number, side: number) => pads[(rank - 1 - axis) * 2 + side] ?? 0
-    const axes = node.shape().map((_, axis) => axis)
-    const all = [...axes.map((axis) => at(axis, 0)), ...axes.map((axis) => at(axis, 1))]
-    const inputs = [node.input(), node.integers(all)]
-    const value = node.has('value') ? node.number('value') : 0
-    if (mode === 'constant') inputs.push(node.scalar(node.type(), value))
-    const attributes: Record<string, Attribute> = { mode: text(mode) }
-    return node.emit('Pad', inputs, attributes)
-  }
 
 export const ARRANGEMENT: Readonly<Record<string, Operator>> = {
   ...Object.fromEntries(
@@ -163,9 +219,12 @@ export const ARRANGEMENT: Readonly<Record<string, Operator>> = {
   view: toResultShape,
   reshape: toResultShape,
   _unsafe_view: toResultShape,
+  atleast_2d: toResultShape,
+  as_strided: asStrided,
   view_as: toResultShape,
   reshape_as: toResultShape,
   flatten: toResultShape,
+  ravel: toResultShape,
   unflatten: toResultShape,
   pixel_unshuffle: (node) => {
     // ONNX puts the block before the channels.
@@ -186,6 +245,7 @@ export const ARRANGEMENT: Readonly<Record<string, Operator>> = {
   },
   transpose: transpose('dim0', 'dim1'),
   swapaxes: transpose('axis0', 'axis1'),
+  swapdims: transpose('dim0', 'dim1'),
   t: (node) => (node.shape().length < 2 ? node.input() : swap(node, 0, 1)),
   numpy_T: (node) =>
     permuted(
@@ -194,15 +254,32 @@ export const ARRANGEMENT: Readonly<Record<string, Operator>> = {
     ),
   mT: (node) => swap(node, node.shape().length - 2, node.shape().length - 1),
   movedim,
+  moveaxis: movedim,
   squeeze,
   unsqueeze: (node) => node.unsqueeze(node.input(), [node.axis('dim', node.result().shape.length)]),
   expand,
   expand_as: expand,
   broadcast_to: expand,
   repeat,
+  tile: repeat,
+  unfold,
+  im2col,
+  col2im: (node) => {
+    const attributes = { dilations: 'dilation', strides: 'stride' }
+    const pads = node.numbers('padding')
+    const sizes = ['output_size', 'kernel_size'].map((name) => node.integers(node.numbers(name)))
+    return node.emit('Col2Im', [node.input(), ...sizes], {
+      ...Object.fromEntries(Object.entries(attributes).map(([name, from]) => [name, ints(node.numbers(from))])),
+      pads: ints([...pads, ...pads]),
+    })
+  },
+  channel_shuffle: channelShuffle,
+  copy,
   repeat_interleave: repeatInterleave,
   cat,
   concat: cat,
+  hstack: joinedAlong(1),
+  vstack: joinedAlong(0),
   stack,
   split,
   split_with_sizes: split,
@@ -217,25 +294,33 @@ export const ARRANGEMENT: Readonly<Record<string, Operator>> = {
   index,
   index_select: (node) =>
     node.emit('Gather', [node.input(), node.input('index')], { axis: int(node.axis('dim', node.shape().length)) }),
+  index_put: indexPut,
+  _unsafe_index: index,
+  _unsafe_index_put: indexPut,
+  select_scatter: (node) => {
+    const axis = node.axis('dim', node.shape().length)
+    const at = node.number('index')
+    const source = node.unsqueeze(node.operand('src', node.type()), [axis])
+    return scatterSlice(node, source, axis, at, at === -1 ? undefined : at + 1)
+  },
+  slice_scatter: (node) => {
+    const bound = (name: string) => (node.has(name) ? node.number(name) : undefined)
+    const axis = node.axis('dim', node.shape().length, 0)
+    const source = node.operand('src', node.type())
+    return scatterSlice(node, source, axis, bound('start'), bound('end'), node.number('step', 1))
+  },
+  scatter: scatter(),
+  scatter_add: scatter('add'),
+  scatter_reduce: scatter(),
+  index_add: scatterSlices('add'),
+  index_copy: scatterSlices('none'),
+  index_fill: scatterSlices('none'),
+  take: (node) => node.emit('Gather', [node.reshape(node.input(), [-1]), node.input('index')]),
   gather,
+  take_along_dim: gather,
+  embedding_bag: embeddingBag,
+  _embedding_bag: embeddingBag,
   embedding: (node) => node.emit('Gather', [node.input('weight'), node.input('indices')], { axis: int(0) }),
-  full: full('fill_value'),
-  full_like: full('fill_value'),
-  new_full: full('fill_value'),
-  zeros: full(0),
-  zeros_like: full(0),
-  new_zeros: full(0),
-  ones: full(1),
-  ones_like: full(1),
-  new_ones: full(1),
-  scalar_tensor: (node) => node.scope.builder.constant('scalar', scalarOf(node.result().type, node.number('s'))),
-  arange,
   tril: triangle(0),
   triu: triangle(1),
-  pad: pad(),
-  constant_pad_nd: pad('constant'),
-  reflection_pad1d: pad('reflect'),
-  reflection_pad2d: pad('reflect'),
-  replication_pad1d: pad('replicate'),
-  replication_pad2d: pad('replicate'),
 }

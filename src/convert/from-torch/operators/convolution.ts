@@ -1,5 +1,6 @@
 // Convolutions and pooling. Spatial axes are the last ones.
-import { type Attribute, int, ints } from '../../onnx/model.ts'
+import { type Attribute, elementCount, int, ints } from '../../onnx/model.ts'
+import { tensorOf } from '../../onnx/tensors.ts'
 import type { Lowering, Operator } from '../lowering.ts'
 
 /** One number stands for all axes. */
@@ -87,21 +88,47 @@ const maxPool =
   (node) => {
     const window = windowOf(node, axes)
     const attributes = { ...attributesOf(window), dilations: ints(window.dilations) }
-    return batched(node, 'self', axes, (x) => node.emit('MaxPool', [x], attributes))
+    const [, places] = node.resultNames()
+    if (places === undefined || node.shape().length !== axes + 2 || !node.isRead(places)) {
+      return batched(node, 'self', axes, (x) => node.emit('MaxPool', [x], attributes))
+    }
+    // torch counts places in each channel, ONNX in the whole tensor.
+    const [value, inAll] = node.emitSeveral('MaxPool', [node.input()], 2, attributes)
+    const size = elementCount(node.fixed(node.shape().slice(2), 'the size of its input'))
+    return [value!, node.emit('Mod', [inAll!, node.scalar('i64', size)])]
   }
+
+/** Every element at the place that its index names in its channel; zeros elsewhere. */
+const maxUnpool: Operator = (node) => {
+  const to = node.result().shape
+  const size = elementCount(node.fixed(to.slice(-2), 'the size of its result'))
+  const flat = (name: string) => node.reshape(node.input(name), [0, 0, -1])
+  const shape = node.shapeValue([...to.slice(0, 2), size])
+  const zeros = node.emit('ConstantOfShape', [shape], {
+    value: { kind: 'tensor', value: tensorOf(node.type(), [1], [0]) },
+  })
+  const placed = node.emit('ScatterElements', [zeros, flat('indices'), flat('self')], { axis: int(2) })
+  return node.reshapeTo(placed, to.slice(0, 2), to)
+}
 
 const avgPool =
   (axes: number): Operator =>
   (node) => {
-    if (node.has('divisor_override')) throw node.refuse('it has a divisor of its own (divisor_override).')
     const window = windowOf(node, axes)
+    const divisor = node.has('divisor_override') ? node.number('divisor_override') : 0
     const isPadded = window.pads.some((pad) => pad > 0)
     const reachesBeyond = window.ceil || window.beyond.some((count) => count > 0)
-    const counts = isPadded && node.flag('count_include_pad', true)
-    if (counts && reachesBeyond)
-      throw node.refuse('it counts padding and rounds sizes up; set ceil_mode or count_include_pad to False.')
-    const attributes = { ...attributesOf(window), count_include_pad: int(Number(counts)) }
-    return batched(node, 'self', axes, (x) => node.emit('AveragePool', [x], attributes))
+    const counts = (isPadded && node.flag('count_include_pad', true)) || divisor !== 0
+    // Padding counts, but not what windows reach beyond it where sizes are rounded up: the padding becomes zeros.
+    const apart = counts && reachesBeyond && divisor === 0
+    const pads = node.integers([0, 0, ...window.pads, 0, 0, ...window.pads])
+    const shown = apart ? { ...window, pads: window.pads.map(() => 0) } : window
+    const attributes = { ...attributesOf(shown), count_include_pad: int(Number(counts && !apart)) }
+    return batched(node, 'self', axes, (x) => {
+      const mean = node.emit('AveragePool', [apart ? node.emit('Pad', [x, pads]) : x], attributes)
+      if (divisor === 0) return mean
+      return node.emit('Mul', [mean, node.scalar(node.type(), elementCount(window.kernel) / divisor)])
+    })
   }
 
 /** The part of every input in every mean, [inputs, outputs]: window i is from ⌊i·n/m⌋ to ⌈(i+1)·n/m⌉, as torch has it. */
@@ -132,6 +159,24 @@ const unevenMeans = (node: Lowering, x: string, from: readonly number[], to: rea
   }, x)
 }
 
+/** Each axis is gathered window by window, all of the longest one's length: the last element counts again. */
+const unevenLargest = (node: Lowering, x: string, from: readonly number[], to: readonly number[]): string =>
+  from.reduce((value, inputs, at) => {
+    const axis = node.shape().length - from.length + at
+    const outputs = to[at]!
+    const [start, end] = [
+      (i: number) => Math.floor((i * inputs) / outputs),
+      (i: number) => Math.ceil(((i + 1) * inputs) / outputs),
+    ]
+    const longest = Math.ceil(inputs / outputs) + 1
+    const places = node.indices([outputs, longest], (place) => {
+      const window = Math.floor(place / longest)
+      return Math.min(start(window) + (place % longest), end(window) - 1)
+    })
+    const windows = node.emit('Gather', [value, places], { axis: int(axis) })
+    return node.emit('ReduceMax', [windows, node.integers([axis + 1])], { keepdims: int(0) })
+  }, x)
+
 const adaptivePool =
   (axes: number, global: string, pool: string): Operator =>
   (node) => {
@@ -143,8 +188,7 @@ const adaptivePool =
       const kernel = ints(to.map((size, axis) => from[axis]! / size))
       return batched(node, 'self', axes, (x) => node.emit(pool, [x], { kernel_shape: kernel, strides: kernel }))
     }
-    if (pool === 'MaxPool') throw node.refuse(`${from.join('x')} is not a multiple of ${to.join('x')}.`)
-    return unevenMeans(node, node.input(), from, to)
+    return (pool === 'MaxPool' ? unevenLargest : unevenMeans)(node, node.input(), from, to)
   }
 
 export const CONVOLUTION: Readonly<Record<string, Operator>> = {
@@ -160,6 +204,8 @@ export const CONVOLUTION: Readonly<Record<string, Operator>> = {
   max_pool2d: maxPool(2),
   max_pool3d: maxPool(3),
   max_pool2d_with_indices: maxPool(2),
+  max_pool3d_with_indices: maxPool(3),
+  max_unpool2d: maxUnpool,
   avg_pool1d: avgPool(1),
   avg_pool2d: avgPool(2),
   avg_pool3d: avgPool(3),
@@ -167,6 +213,8 @@ export const CONVOLUTION: Readonly<Record<string, Operator>> = {
   adaptive_avg_pool2d: adaptivePool(2, 'GlobalAveragePool', 'AveragePool'),
   _adaptive_avg_pool2d: adaptivePool(2, 'GlobalAveragePool', 'AveragePool'),
   adaptive_avg_pool3d: adaptivePool(3, 'GlobalAveragePool', 'AveragePool'),
+  _adaptive_avg_pool3d: adaptivePool(3, 'GlobalAveragePool', 'AveragePool'),
+  adaptive_max_pool3d: adaptivePool(3, 'GlobalMaxPool', 'MaxPool'),
   adaptive_max_pool1d: adaptivePool(1, 'GlobalMaxPool', 'MaxPool'),
   adaptive_max_pool2d: adaptivePool(2, 'GlobalMaxPool', 'MaxPool'),
 }

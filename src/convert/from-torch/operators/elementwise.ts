@@ -7,21 +7,7 @@ const FLOATS: readonly DType[] = ['f64', 'f32', 'bf16', 'f16']
 export const isFloat = (type: DType): boolean => FLOATS.includes(type)
 
 /** The type in which operands are compared: floating point before integers, wider before narrower. */
-const ORDER: readonly DType[] = [
-  'f64',
-  'f32',
-  'bf16',
-  'f16',
-  'u64',
-  'i64',
-  'u32',
-  'i32',
-  'u16',
-  'i16',
-  'i8',
-  'u8',
-  'bool',
-]
+const ORDER = 'f64 f32 bf16 f16 u64 i64 u32 i32 u16 i16 i8 u8 bool'.split(' ')
 const wider = (a: DType, b: DType): DType => (ORDER.indexOf(a) < ORDER.indexOf(b) ? a : b)
 
 const comparedType = (node: Lowering, first = 'self', second = 'other'): DType => {
@@ -39,6 +25,11 @@ const comparedType = (node: Lowering, first = 'self', second = 'other'): DType =
 /** The input in the type of the result. */
 const input = (node: Lowering): string => node.operand('self', node.result().type)
 
+const constant = (node: Lowering, value: number): string => node.scalar(node.result().type, value)
+
+const tensors = (node: Lowering, ...names: readonly string[]): string[] =>
+  names.map((name) => node.operand(name, node.result().type))
+
 const unary =
   (type: string): Operator =>
   (node) =>
@@ -47,7 +38,7 @@ const unary =
 const binary =
   (type: string): Operator =>
   (node) =>
-    node.emit(type, [node.operand('self', node.result().type), node.operand('other', node.result().type)])
+    node.emit(type, tensors(node, 'self', 'other'))
 
 const sum =
   (type: 'Add' | 'Sub', reversed = false): Operator =>
@@ -137,29 +128,100 @@ const gated =
     return node.emit('Mul', [x, gate(node, x)])
   }
 
+/** self + value · tensor1 · tensor2, or their quotient. */
+const addedTo =
+  (type: 'Mul' | 'Div'): Operator =>
+  (node) => {
+    const [self, one, other] = tensors(node, 'self', 'tensor1', 'tensor2')
+    const value = node.number('value', 1)
+    const scaled = value === 1 ? one! : node.emit('Mul', [one!, constant(node, value)])
+    return node.emit('Add', [self!, node.emit(type, [scaled, other!])])
+  }
+
+/** The angle of (x, y), from its tangent and the quadrant. */
+const atan2: Operator = (node) => {
+  const [y, x] = tensors(node, 'self', 'other')
+  const zero = constant(node, 0)
+  const isZero = node.emit('And', [node.emit('Equal', [x!, zero]), node.emit('Equal', [y!, zero])])
+  const safe = node.emit('Where', [isZero, constant(node, 1), x!])
+  const halves = [Math.PI, -Math.PI].map((value) => constant(node, value))
+  const turn = node.emit('Where', [node.emit('GreaterOrEqual', [y!, zero]), ...halves])
+  const added = node.emit('Where', [node.emit('Less', [x!, zero]), turn, zero])
+  return node.emit('Add', [node.emit('Atan', [node.emit('Div', [y!, safe])]), added])
+}
+
+const round: Operator = (node) => {
+  const scale = constant(node, 10 ** node.number('decimals', 0))
+  if (node.overload !== 'decimals') return node.emit('Round', [input(node)])
+  return node.emit('Div', [node.emit('Round', [node.emit('Mul', [input(node), scale])]), scale])
+}
+
+/** log(x / (1 - x)) */
+const logit: Operator = (node) => {
+  const eps = node.number('eps', 0)
+  const x = node.has('eps')
+    ? node.emit('Clip', [input(node), constant(node, eps), constant(node, 1 - eps)])
+    : input(node)
+  return node.emit('Log', [node.emit('Div', [x, node.emit('Sub', [constant(node, 1), x])])])
+}
+
+const nanToNumber: Operator = (node) => {
+  const largest = node.result().type === 'f16' ? 65504 : 3.4028234663852886e38
+  const [low, high] = [constant(node, node.number('neginf', -largest)), constant(node, node.number('posinf', largest))]
+  const x = input(node)
+  const numbers = node.emit('Where', [node.emit('IsNaN', [x]), constant(node, node.number('nan', 0)), x])
+  return node.emit('Where', [
+    node.emit('IsInf', [x]),
+    node.emit('Where', [node.emit('Less', [x, constant(node, 0)]), low, high]),
+    numbers,
+  ])
+}
+
+/** log(exp(a) + exp(b)), of which the larger one is taken out. */
+const logAddExp: Operator = (node) => {
+  const operands = tensors(node, 'self', 'other')
+  const difference = node.emit('Neg', [node.emit('Abs', [node.emit('Sub', operands)])])
+  return node.emit('Add', [node.emit('Max', operands), node.emit('Softplus', [difference])])
+}
+
+/** Bits moved by a number of places. */
+const shift =
+  (type: 'Mul' | 'Div'): Operator =>
+  (node) => {
+    if (type === 'Mul') return node.emit('Mul', [input(node), constant(node, 2 ** node.number('other'))])
+    const through: DType = 'f64'
+    const divided = node.emit('Div', [node.operand('self', through), node.scalar(through, 2 ** node.number('other'))])
+    return node.cast(node.emit('Floor', [divided]), through, node.result().type)
+  }
+
 /** GELU: x · Φ(x), or its approximation by tanh (arXiv 1606.08415, section 2). */
 const gelu: Operator = gated((node, x) => {
-  const type = node.result().type
-  const constant = (value: number) => node.scalar(type, value)
-  const halfOf = (value: string) => node.emit('Mul', [node.emit('Add', [value, constant(1)]), constant(0.5)])
+  const halfOf = (value: string) =>
+    node.emit('Mul', [node.emit('Add', [value, constant(node, 1)]), constant(node, 0.5)])
   if (node.text('approximate', 'none') === 'none') {
-    return halfOf(node.emit('Erf', [node.emit('Mul', [x, constant(Math.SQRT1_2)])]))
+    return halfOf(node.emit('Erf', [node.emit('Mul', [x, constant(node, Math.SQRT1_2)])]))
   }
   const cube = node.emit('Mul', [node.emit('Mul', [x, x]), x])
-  const inner = node.emit('Add', [x, node.emit('Mul', [cube, constant(0.044715)])])
-  return halfOf(node.emit('Tanh', [node.emit('Mul', [inner, constant(Math.sqrt(2 / Math.PI))])]))
+  const inner = node.emit('Add', [x, node.emit('Mul', [cube, constant(node, 0.044715)])])
+  return halfOf(node.emit('Tanh', [node.emit('Mul', [inner, constant(node, Math.sqrt(2 / Math.PI))])]))
 })
 
 const softplus: Operator = (node) => {
   const beta = node.number('beta', 1)
-  if (beta === 1) return unary('Softplus')(node)
-  const scale = node.scalar(node.result().type, beta)
-  return node.emit('Div', [node.emit('Softplus', [node.emit('Mul', [input(node), scale])]), scale])
+  const scaled = beta === 1 ? input(node) : node.emit('Mul', [input(node), constant(node, beta)])
+  const soft = node.emit('Softplus', [scaled])
+  const result = beta === 1 ? soft : node.emit('Div', [soft, constant(node, beta)])
+  const limit = node.number('threshold', 20)
+  // Above the threshold it is the input itself, which is the same to seven digits from 16 on.
+  if (limit >= 16) return result
+  return node.emit('Where', [node.emit('Greater', [scaled, constant(node, limit)]), input(node), result])
 }
 
 const elu: Operator = (node) => {
-  if (node.number('scale', 1) !== 1 || node.number('input_scale', 1) !== 1) throw node.refuse('its scale is not 1.')
-  return node.emit('Elu', [input(node)], { alpha: float(node.number('alpha', 1)) })
+  if (node.number('input_scale', 1) !== 1) throw node.refuse('its input_scale is not 1.')
+  const result = node.emit('Elu', [input(node)], { alpha: float(node.number('alpha', 1)) })
+  const scale = node.number('scale', 1)
+  return scale === 1 ? result : node.emit('Mul', [result, constant(node, scale)])
 }
 
 /** One slope for each channel, which is the second axis. */
@@ -176,10 +238,15 @@ const glu: Operator = (node) => {
   return node.emit('Mul', [a!, node.emit('Sigmoid', [b!])])
 }
 
+/** In evaluation the slope is the mean of its bounds. */
+const randomizedRelu: Operator = (node) => {
+  const slope = (node.number('lower', 1 / 8) + node.number('upper', 1 / 3)) / 2
+  return node.emit('LeakyRelu', [input(node)], { alpha: float(slope) })
+}
+
 const threshold: Operator = (node) => {
-  const type = node.result().type
-  const above = node.emit('Greater', [input(node), node.scalar(type, node.number('threshold'))])
-  return node.emit('Where', [above, input(node), node.scalar(type, node.number('value'))])
+  const above = node.emit('Greater', [input(node), constant(node, node.number('threshold'))])
+  return node.emit('Where', [above, input(node), constant(node, node.number('value'))])
 }
 
 const softmax =
@@ -190,9 +257,11 @@ const softmax =
 const UNARY: Readonly<Record<string, string>> = {
   abs: 'Abs',
   acos: 'Acos',
+  acosh: 'Acosh',
   asin: 'Asin',
+  asinh: 'Asinh',
   atan: 'Atan',
-  bitwise_not: 'Not',
+  atanh: 'Atanh',
   ceil: 'Ceil',
   cos: 'Cos',
   cosh: 'Cosh',
@@ -205,7 +274,6 @@ const UNARY: Readonly<Record<string, string>> = {
   neg: 'Neg',
   reciprocal: 'Reciprocal',
   relu: 'Relu',
-  round: 'Round',
   selu: 'Selu',
   sigmoid: 'Sigmoid',
   sign: 'Sign',
@@ -228,18 +296,41 @@ export const ELEMENTWISE: Readonly<Record<string, Operator>> = {
   floor_divide: (node) => quotient(node, 'floor'),
   true_divide: (node) => quotient(node, 'none'),
   remainder,
-  fmod: (node) =>
-    node.emit('Mod', [node.operand('self', node.result().type), node.operand('other', node.result().type)], {
-      fmod: int(1),
-    }),
+  fmod: (node) => node.emit('Mod', tensors(node, 'self', 'other'), { fmod: int(1) }),
   pow: power,
+  addcmul: addedTo('Mul'),
+  addcdiv: addedTo('Div'),
+  atan2,
+  hypot: (node) =>
+    node.emit('Sqrt', [
+      node.emit(
+        'Add',
+        tensors(node, 'self', 'other').map((x) => node.emit('Mul', [x, x])),
+      ),
+    ]),
+  lerp: (node) => {
+    const [from, to, weight] = tensors(node, 'self', 'end', 'weight')
+    return node.emit('Add', [from!, node.emit('Mul', [weight!, node.emit('Sub', [to!, from!])])])
+  },
+  logaddexp: logAddExp,
+  logit,
+  nan_to_num: nanToNumber,
+  round,
+  __lshift__: shift('Mul'),
+  bitwise_left_shift: shift('Mul'),
+  __rshift__: shift('Div'),
+  bitwise_right_shift: shift('Div'),
+  bitwise_not: (node) => unary(node.result().type === 'bool' ? 'Not' : 'BitwiseNot')(node),
+  erfc: (node) => node.emit('Sub', [constant(node, 1), node.emit('Erf', [input(node)])]),
+  frac: (node) => node.emit('Sub', [input(node), truncated(node, input(node))]),
+  isfinite: (node) => node.emit('Less', [node.emit('Abs', [node.input()]), node.scalar(node.type(), Infinity)]),
   square: gated((_, x) => x),
   rsqrt: (node) => node.emit('Reciprocal', [node.emit('Sqrt', [input(node)])]),
-  expm1: (node) => node.emit('Sub', [node.emit('Exp', [input(node)]), node.scalar(node.result().type, 1)]),
-  log1p: (node) => node.emit('Log', [node.emit('Add', [input(node), node.scalar(node.result().type, 1)])]),
-  log2: (node) => node.emit('Div', [node.emit('Log', [input(node)]), node.scalar(node.result().type, Math.LN2)]),
-  log10: (node) => node.emit('Div', [node.emit('Log', [input(node)]), node.scalar(node.result().type, Math.LN10)]),
-  exp2: (node) => node.emit('Pow', [node.scalar(node.result().type, 2), input(node)]),
+  expm1: (node) => node.emit('Sub', [node.emit('Exp', [input(node)]), constant(node, 1)]),
+  log1p: (node) => node.emit('Log', [node.emit('Add', [input(node), constant(node, 1)])]),
+  log2: (node) => node.emit('Div', [node.emit('Log', [input(node)]), constant(node, Math.LN2)]),
+  log10: (node) => node.emit('Div', [node.emit('Log', [input(node)]), constant(node, Math.LN10)]),
+  exp2: (node) => node.emit('Pow', [constant(node, 2), input(node)]),
   trunc: (node) => truncated(node, input(node)),
   isnan: (node) => node.emit('IsNaN', [node.input()]),
   isinf: (node) => node.emit('IsInf', [node.input()]),
@@ -260,6 +351,7 @@ export const ELEMENTWISE: Readonly<Record<string, Operator>> = {
   bitwise_xor: bitwise('Xor'),
   __and__: bitwise('And'),
   __or__: bitwise('Or'),
+  __xor__: bitwise('Xor'),
   clamp: clamp('min', 'max'),
   clamp_min: clamp('min', ''),
   clamp_max: clamp('', 'max'),
@@ -267,13 +359,15 @@ export const ELEMENTWISE: Readonly<Record<string, Operator>> = {
   hardtanh: (node) =>
     node.emit('Clip', [
       input(node),
-      node.scalar(node.result().type, node.number('min_val', -1)),
-      node.scalar(node.result().type, node.number('max_val', 1)),
+      constant(node, node.number('min_val', -1)),
+      constant(node, node.number('max_val', 1)),
     ]),
-  relu6: (node) =>
-    node.emit('Clip', [input(node), node.scalar(node.result().type, 0), node.scalar(node.result().type, 6)]),
+  relu6: (node) => node.emit('Clip', [input(node), constant(node, 0), constant(node, 6)]),
   hardsigmoid: (node) => node.emit('HardSigmoid', [input(node)], { alpha: float(1 / 6), beta: float(0.5) }),
   leaky_relu: (node) => node.emit('LeakyRelu', [input(node)], { alpha: float(node.number('negative_slope', 0.01)) }),
+  rrelu: randomizedRelu,
+  rrelu_with_noise_functional: randomizedRelu,
+  hardshrink: (node) => node.emit('Shrink', [input(node)], { lambd: float(node.number('lambd', 0.5)), bias: float(0) }),
   softshrink: (node) => {
     const lambda = float(node.number('lambd', 0.5))
     return node.emit('Shrink', [input(node)], { lambd: lambda, bias: lambda })

@@ -124,14 +124,22 @@ const instanceNorm: Operator = (node) => {
 
 /** softmax(q·kᵀ·scale + mask)·v, arXiv 1706.03762, equation 1. */
 const attention: Operator = (node) => {
-  if (node.flag('enable_gqa')) throw node.refuse('it shares keys between heads (enable_gqa); repeat them before it.')
   const [query, key] = [node.shape('query'), node.shape('key')]
   const type = node.type('query')
   const rank = key.length
   const width = node.fixed(query.slice(-1), 'the width of a head')[0] ?? 1
   const swapLast = ints([...key.keys()].map((at) => (at === rank - 1 ? rank - 2 : at === rank - 2 ? rank - 1 : at)))
   const scale = node.scalar(type, node.number('scale', 1 / Math.sqrt(width)))
-  const keys = node.emit('Transpose', [node.input('key')], { perm: swapLast })
+  // Heads of queries may share keys and values.
+  const perHead = (name: string): string => {
+    const shape = node.shape(name)
+    const [heads, own] = [query.at(-3), shape.at(-3)]
+    if (!node.flag('enable_gqa') || heads === own || typeof heads !== 'number' || typeof own !== 'number')
+      return node.input(name)
+    const to = shape.map((size, axis) => (axis === shape.length - 3 ? heads : size))
+    return node.reshapeTo(node.repeated(node.input(name), shape.length, shape.length - 3, heads / own), [shape[0]!], to)
+  }
+  const keys = node.emit('Transpose', [perHead('key')], { perm: swapLast })
   let scores = node.emit('MatMul', [node.emit('Mul', [node.input('query'), scale]), keys])
   const onlyWhere = (seen: string) => node.emit('Where', [seen, scores, node.scalar(type, -Infinity)])
   if (node.flag('is_causal')) {
@@ -149,32 +157,46 @@ const attention: Operator = (node) => {
         ? onlyWhere(mask)
         : node.emit('Add', [scores, node.cast(mask, node.type('attn_mask'), type)])
   }
-  return node.emit('MatMul', [node.emit('Softmax', [scores], { axis: int(-1) }), node.input('value')])
+  return node.emit('MatMul', [node.emit('Softmax', [scores], { axis: int(-1) }), perHead('value')])
 }
-
-/** Resizes by the factors that were given, else to the size of the result. */
-const resize =
-  (axes: number, mode: 'nearest' | 'linear' | 'cubic'): Operator =>
-  (node) => {
-    const alignCorners = node.flag('align_corners')
-    const single = ['scales', 'scales_h', 'scales_w'].filter((name) => node.has(name)).map((name) => node.number(name))
-    const factors = node.has('scale_factors') ? node.numbers('scale_factors') : single
-    const isExact = factors.length !== axes || alignCorners
-    const x = node.input(node.has('self') ? 'self' : 'input')
-    const sizes = isExact ? node.shapeValue(node.result().shape) : ''
-    const scales = isExact ? '' : node.constant('f32', [axes + 2], [1, 1, ...factors])
-    const place = mode === 'nearest' ? 'asymmetric' : alignCorners ? 'align_corners' : 'half_pixel'
-    return node.emit('Resize', isExact ? [x, '', '', sizes] : [x, '', scales], {
-      mode: text(mode),
-      coordinate_transformation_mode: text(place),
-      ...(mode === 'nearest' ? { nearest_mode: text('floor') } : {}),
-      ...(mode === 'cubic' ? { cubic_coeff_a: float(-0.75) } : {}),
-    })
-  }
 
 const einsum: Operator = (node) => {
   const inputs = node.tensors('tensors').filter((value) => value !== null)
   return node.emit('Einsum', inputs, { equation: text(node.text('equation', '').replaceAll(' ', '')) })
+}
+
+/** x₁ᵀ·W·x₂ for each output. */
+const bilinear: Operator = (node) => {
+  const rank = node.shape('input1').length
+  const row = node.unsqueeze(node.input('input1'), [rank - 1, rank])
+  const column = node.unsqueeze(node.input('input2'), [rank - 1, rank + 1])
+  const products = node.emit('MatMul', [node.emit('MatMul', [row, node.input('weight')]), column])
+  const result = node.squeeze(products, [rank, rank + 1])
+  return node.has('bias') ? node.emit('Add', [result, node.input('bias')]) : result
+}
+
+const trilinear: Operator = (node) => {
+  const factors = [1, 2, 3].map((at) => node.unsqueeze(node.input(`i${at}`), node.numbers(`expand${at}`)))
+  const all = factors.reduce((one, other) => node.emit('Mul', [one, other]))
+  return node.emit('ReduceSum', [all, node.integers(node.numbers('sumdim'))], { keepdims: int(0) })
+}
+
+/** The distance of each row of one to each row of the other. */
+const distances: Operator = (node) => {
+  if (![1, 2].includes(node.number('p', 2))) throw node.refuse('its p is neither 1 nor 2.')
+  const rank = node.shape('x1').length
+  const rows = [node.unsqueeze(node.input('x1'), [rank - 1]), node.unsqueeze(node.input('x2'), [rank - 2])]
+  return node.emit(`ReduceL${node.number('p', 2)}`, [node.emit('Sub', rows), node.integers([-1])], { keepdims: int(0) })
+}
+
+const cosineSimilarity: Operator = (node) => {
+  const axis = node.integers([node.axis('dim', node.shape('x1').length, 1)])
+  const least = node.scalar(node.type('x1'), node.number('eps', 1e-8))
+  const [one, other] = ['x1', 'x2'].map((name) => {
+    const x = node.input(name)
+    return node.emit('Div', [x, node.emit('Max', [node.emit('ReduceL2', [x, axis]), least])])
+  })
+  return node.emit('ReduceSum', [node.emit('Mul', [one!, other!]), axis], { keepdims: int(0) })
 }
 
 const outer: Operator = (node) =>
@@ -187,6 +209,18 @@ export const LAYERS: Readonly<Record<string, Operator>> = {
   bmm: product('mat2'),
   mv: product('vec'),
   dot: product('tensor'),
+  vdot: product('other'),
+  bilinear,
+  _trilinear: trilinear,
+  cdist: distances,
+  _cdist_forward: distances,
+  cosine_similarity: cosineSimilarity,
+  pairwise_distance: (node) => {
+    const difference = node.emit('Sub', [node.input('x1'), node.input('x2')])
+    const shifted = node.emit('Add', [difference, node.scalar(node.type('x1'), node.number('eps', 1e-6))])
+    if (node.number('p', 2) !== 2) throw node.refuse('its p is not 2.')
+    return node.emit('ReduceL2', [shifted, node.integers([-1])], { keepdims: int(Number(node.flag('keepdim'))) })
+  },
   outer,
   einsum,
   addmm: addedProduct('mat1', 'mat2', 'Gemm'),
@@ -205,10 +239,4 @@ export const LAYERS: Readonly<Record<string, Operator>> = {
   instance_norm: instanceNorm,
   scaled_dot_product_attention: attention,
   _scaled_dot_product_flash_attention_for_cpu: attention,
-  upsample_nearest1d: resize(1, 'nearest'),
-  upsample_nearest2d: resize(2, 'nearest'),
-  upsample_nearest3d: resize(3, 'nearest'),
-  upsample_linear1d: resize(1, 'linear'),
-  upsample_bilinear2d: resize(2, 'linear'),
-  upsample_bicubic2d: resize(2, 'cubic'),
 }

@@ -57,23 +57,30 @@ const runLayer = (node: Lowering, { kind, input, weights, states, hidden }: Laye
   return [node.reshape(swapped, [0, 0, -1]), ...results.slice(1)]
 }
 
+const statesOf = (node: Lowering, kind: Kind): string[] =>
+  kind.type === 'LSTM' ? node.tensors('hx').map((value) => value ?? '') : [node.input('hx')]
+
 const recurrent =
   (kind: Kind): Operator =>
   (node) => {
     if (node.overload !== 'input') throw node.refuse('its sequences are packed; give it padded ones.')
-    if (node.shape('input').length !== 3) throw node.refuse('its input has no batch axis; give it one.')
+    const isBatched = node.shape('input').length === 3
     const layers = node.number('num_layers')
     const directions = node.flag('bidirectional') ? 2 : 1
     const params = node.tensors('params').map((value) => value ?? '')
     const perCell = node.flag('has_biases', true) ? 4 : 2
     if (params.length !== layers * directions * perCell) {
-      throw node.refuse('its weights are not those of its layers (projections, proj_size, are not converted).')
+      throw node.refuse(
+        'its weights are not those of its layers (proj_size). Save ep.run_decompositions() in place of the program.',
+      )
     }
     const hidden = node.fixed(node.metas('params')[1]?.shape.slice(1) ?? [], 'its hidden size')[0] ?? 1
-    const initial = kind.type === 'LSTM' ? node.tensors('hx').map((value) => value ?? '') : [node.input('hx')]
+    const withBatch = (value: string) => (isBatched ? value : node.unsqueeze(value, [1]))
+    const initial = statesOf(node, kind).map(withBatch)
     const time = ints([1, 0, 2])
-    const batchFirst = node.flag('batch_first')
-    let input = batchFirst ? node.emit('Transpose', [node.input('input')], { perm: time }) : node.input('input')
+    const batchFirst = node.flag('batch_first') && isBatched
+    let input = withBatch(node.input('input'))
+    if (batchFirst) input = node.emit('Transpose', [input], { perm: time })
     const finals: string[][] = initial.map(() => [])
     const split = initial.map((state) =>
       layers === 1 ? [state] : node.emitSeveral('Split', [state], layers, { axis: int(0), num_outputs: int(layers) }),
@@ -91,12 +98,33 @@ const recurrent =
       })
     }
     const output = batchFirst ? node.emit('Transpose', [input], { perm: time }) : input
-    return [output, ...finals.map((each) => (layers === 1 ? each[0]! : node.emit('Concat', each, { axis: int(0) })))]
+    const states = finals.map((each) => (layers === 1 ? each[0]! : node.emit('Concat', each, { axis: int(0) })))
+    return [output, ...states].map((value) => (isBatched ? value : node.squeeze(value, [1])))
   }
 
-export const RECURRENT: Readonly<Record<string, Operator>> = {
-  lstm: recurrent(LSTM),
-  gru: recurrent(GRU),
-  rnn_tanh: recurrent({ type: 'RNN', gates: [0], activation: 'Tanh' }),
-  rnn_relu: recurrent({ type: 'RNN', gates: [0], activation: 'Relu' }),
+/** One step: a layer whose sequence has one element. */
+const cell =
+  (kind: Kind): Operator =>
+  (node) => {
+    const added = node.shape('input').length === 1 ? [0, 1] : [0]
+    const states = statesOf(node, kind).map((state) => node.unsqueeze(state, added))
+    const weights = [['w_ih', 'w_hh', 'b_ih', 'b_hh'].filter((name) => node.has(name)).map((name) => node.input(name))]
+    const hidden = node.fixedShape('w_hh')[1] ?? 1
+    const input = node.unsqueeze(node.input('input'), added)
+    const [, ...last] = runLayer(node, { kind, input, weights, states, hidden })
+    return last.map((state) => node.squeeze(state, added))
+  }
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  lstm: LSTM,
+  gru: GRU,
+  rnn_tanh: { type: 'RNN', gates: [0], activation: 'Tanh' },
+  rnn_relu: { type: 'RNN', gates: [0], activation: 'Relu' },
 }
+
+export const RECURRENT: Readonly<Record<string, Operator>> = Object.fromEntries(
+  Object.entries(KINDS).flatMap(([name, kind]) => [
+    [name, recurrent(kind)],
+    [`${name}_cell`, cell(kind)],
+  ]),
+)

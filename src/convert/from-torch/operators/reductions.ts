@@ -1,12 +1,13 @@
 // Operators that reduce axes.
-import { int } from '../../onnx/model.ts'
+import { elementCount, int } from '../../onnx/model.ts'
 import type { Lowering, Operator } from '../lowering.ts'
 import { isFloat } from './elementwise.ts'
 
 /** The axes to reduce, from the front; all where none are named. */
 const axesOf = (node: Lowering): number[] => {
   const rank = node.shape().length
-  const named = node.numbers('dim', []).map((axis) => node.fromFront(axis, rank))
+  const absent = node.operator === 'linalg_matrix_norm' ? [-2, -1] : []
+  const named = node.numbers('dim', absent).map((axis) => node.fromFront(axis, rank))
   return named.length === 0 ? Array.from({ length: rank }, (_, axis) => axis) : named
 }
 
@@ -40,17 +41,21 @@ const positionOf = (node: Lowering, type: string): string => {
 
 /** The variance with n - correction in the denominator. */
 const varianceOf = (node: Lowering): string => {
-  const shape = node.fixed(
-    axesOf(node).map((axis) => node.shape()[axis]!),
-    'the length of the reduced axes',
-  )
-  const count = shape.reduce((product, size) => product * size, 1)
+  const shape = axesOf(node).map((axis) => node.shape()[axis]!)
+  const fixed = shape.filter((size) => typeof size === 'number')
   const correction = node.has('correction') ? node.number('correction') : Number(node.flag('unbiased', true))
   const x = node.input()
   const centered = node.emit('Sub', [x, over(node, 'ReduceMean', x, true)])
   const mean = over(node, 'ReduceMean', node.emit('Mul', [centered, centered]))
   if (correction === 0) return mean
-  return node.emit('Mul', [mean, node.scalar(node.type(), count / Math.max(0, count - correction))])
+  if (fixed.length === shape.length) {
+    const count = elementCount(fixed)
+    return node.emit('Mul', [mean, node.scalar(node.type(), count / Math.max(0, count - correction))])
+  }
+  const whole = node.emit('ReduceProd', [node.shapeValue(shape)], { keepdims: int(0) })
+  const count = node.cast(whole, 'i64', node.type())
+  const less = node.emit('Sub', [count, node.scalar(node.type(), correction)])
+  return node.emit('Mul', [mean, node.emit('Div', [count, less])])
 }
 
 /** any and all, for which runtimes have no kernels of their own. */
@@ -60,7 +65,15 @@ const logical =
     node.cast(over(node, type, node.cast(node.operand('self', 'bool'), 'bool', 'f32')), 'f32', 'bool')
 
 const norm: Operator = (node) => {
-  const order = node.number(node.has('ord') ? 'ord' : 'p', 2)
+  const named = node.has('ord') ? 'ord' : 'p'
+  const isMatrix = node.operator === 'linalg_matrix_norm' || (node.has('ord') && node.numbers('dim', []).length === 2)
+  if (
+    node.text(named, 'fro') !== 'fro' ||
+    (isMatrix && !['linalg_vector_norm', 'norm'].includes(node.operator) && node.argument(named)?.kind === 'numbers')
+  ) {
+    throw node.refuse('it is a norm of matrices other than the Frobenius norm.')
+  }
+  const order = node.argument(named)?.kind === 'numbers' ? node.number(named) : 2
   const x = node.input()
   if (order === 1) return over(node, 'ReduceL1', x)
   if (order === 2) return over(node, 'ReduceL2', x)
@@ -77,6 +90,25 @@ const topk: Operator = (node) =>
     largest: int(Number(node.flag('largest', true))),
     sorted: int(Number(node.flag('sorted', true))),
   })
+
+/** The k-th smallest along an axis, and its position; the median is the lower of two. */
+const kth =
+  (k: (node: Lowering, length: number) => number): Operator =>
+  (node) => {
+    const axis = node.axis('dim', node.shape().length, -1)
+    const [length] = node.fixed([node.shape()[axis] ?? 1], 'the size of the dimension')
+    const place = k(node, length!)
+    const smallest = node.emitSeveral('TopK', [node.input(), node.integers([place])], 2, {
+      axis: int(axis),
+      largest: int(0),
+    })
+    const keep = node.flag('keepdim')
+    return smallest.map((value) =>
+      node.emit('Gather', [value, keep ? node.integers([place - 1]) : node.scalar('i64', place - 1)], {
+        axis: int(axis),
+      }),
+    )
+  }
 
 const sort: Operator = (node) => {
   const axis = node.axis('dim', node.shape().length, -1)
@@ -99,11 +131,17 @@ export const REDUCTIONS: Readonly<Record<string, Operator>> = {
   argmax: (node) => positionOf(node, 'ArgMax'),
   argmin: (node) => positionOf(node, 'ArgMin'),
   var: varianceOf,
+  var_mean: (node) => [varianceOf(node), over(node, 'ReduceMean', node.input())],
+  std_mean: (node) => [node.emit('Sqrt', [varianceOf(node)]), over(node, 'ReduceMean', node.input())],
+  aminmax: (node) => [over(node, 'ReduceMin', node.input()), over(node, 'ReduceMax', node.input())],
+  count_nonzero: (node) => over(node, 'ReduceSum', node.cast(node.operand('self', 'bool'), 'bool', 'i64')),
   std: (node) => node.emit('Sqrt', [varianceOf(node)]),
   any: logical('ReduceMax'),
   all: logical('ReduceMin'),
   norm,
   linalg_vector_norm: norm,
+  linalg_norm: norm,
+  linalg_matrix_norm: norm,
   cumsum: (node) => {
     const to = node.result().type
     const through = isFloat(to) ? to : 'i64'
@@ -112,4 +150,7 @@ export const REDUCTIONS: Readonly<Record<string, Operator>> = {
   },
   topk,
   sort,
+  argsort: (node) => [sort(node)].flat()[1]!,
+  kthvalue: kth((node) => node.number('k')),
+  median: kth((_, length) => Math.ceil(length / 2)),
 }

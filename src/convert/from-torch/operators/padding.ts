@@ -1,0 +1,48 @@
+// Operators that pad.
+import { type Attribute, int, text } from '../../onnx/model.ts'
+import type { Lowering, Operator } from '../lowering.ts'
+
+/** What lies on the other side is put in front and behind, axis by axis. */
+const circular = (node: Lowering, pads: readonly number[]): string => {
+  const rank = node.shape().length
+  return Array.from({ length: pads.length / 2 }, (_, at) => rank - 1 - at).reduce((value, axis, at) => {
+    const [size] = node.fixed([node.shape()[axis]!], 'the size of the dimension')
+    const [before, after] = [pads[2 * at]!, pads[2 * at + 1]!]
+    const places = node.indices([size! + before + after], (place) => (((place - before) % size!) + size!) % size!)
+    return node.emit('Gather', [value, places], { axis: int(axis) })
+  }, node.input())
+}
+
+/** torch names the pads of the last axis first. */
+const pad =
+  (fixedMode?: string): Operator =>
+  (node) => {
+    const asked = fixedMode ?? node.text('mode', 'constant')
+    const named = fixedMode === undefined || node.has('pad') ? 'pad' : 'padding'
+    if (asked === 'circular') return circular(node, node.numbers(named))
+    const pads = node.sizeArguments(named)
+    const mode = PAD_MODES[asked]
+    if (mode === undefined) throw node.refuse(`its mode is '${asked}'; use constant, reflect, replicate or circular.`)
+    const rank = node.shape().length
+    const at = (axis: number, side: number) => pads[(rank - 1 - axis) * 2 + side] ?? 0
+    const axes = node.shape().map((_, axis) => axis)
+    const all = [...axes.map((axis) => at(axis, 0)), ...axes.map((axis) => at(axis, 1))]
+    const inputs = [node.input(), node.sizeList(all)]
+    const value = node.has('value') ? node.number('value') : 0
+    if (mode === 'constant') inputs.push(node.scalar(node.type(), value))
+    const attributes: Record<string, Attribute> = { mode: text(mode) }
+    return node.emit('Pad', inputs, attributes)
+  }
+
+const PAD_MODES: Readonly<Record<string, string>> = { constant: 'constant', reflect: 'reflect', replicate: 'edge' }
+
+export const PADDING: Readonly<Record<string, Operator>> = {
+  pad: pad(),
+  constant_pad_nd: pad('constant'),
+  ...Object.fromEntries(
+    [1, 2, 3].flatMap((axes) => [
+      [`reflection_pad${axes}d`, pad('reflect')],
+      [`replication_pad${axes}d`, pad('replicate')],
+    ]),
+  ),
+}

@@ -1,0 +1,76 @@
+// Resizing images, and sampling them at places.
+import { elementCount, float, int, ints, text } from '../../onnx/model.ts'
+import type { Operator } from '../lowering.ts'
+
+/** Resizes by the factors that were given, else to the size of the result. */
+const resize =
+  (axes: number, mode: 'nearest' | 'linear' | 'cubic', nearest = 'floor'): Operator =>
+  (node) => {
+    const alignCorners = node.flag('align_corners')
+    const single = ['scales', 'scales_d', 'scales_h', 'scales_w']
+      .filter((name) => node.has(name))
+      .map((name) => node.number(name))
+    const factors = node.has('scale_factors') ? node.numbers('scale_factors') : single
+    const isFixed = node.result().shape.every((size) => typeof size === 'number')
+    const isExact = factors.length !== axes || (alignCorners && isFixed)
+    const x = node.input(node.has('self') ? 'self' : 'input')
+    const sizes = isExact ? node.shapeValue(node.result().shape) : ''
+    const scales = isExact ? '' : node.constant('f32', [axes + 2], [1, 1, ...factors])
+    const place =
+      nearest === 'floor' && mode === 'nearest' ? 'asymmetric' : alignCorners ? 'align_corners' : 'half_pixel'
+    return node.emit('Resize', isExact ? [x, '', '', sizes] : [x, '', scales], {
+      mode: text(mode),
+      coordinate_transformation_mode: text(place),
+      ...(mode === 'nearest' ? { nearest_mode: text(nearest) } : {}),
+      ...(mode === 'cubic' ? { cubic_coeff_a: float(-0.75) } : {}),
+    })
+  }
+
+const OUTSIDE = ['zeros', 'border', 'reflection']
+
+const gridSample: Operator = (node) => {
+  const mode = ['bilinear', 'nearest', 'bicubic'][node.number('interpolation_mode')]
+  const outside = OUTSIDE[node.number('padding_mode')]
+  if (node.shape('input').length !== 4 || mode === undefined || outside === undefined) {
+    throw node.refuse('only images are sampled (four dimensions).')
+  }
+  return node.emit('GridSample', [node.input('input'), node.input('grid')], {
+    mode: text(mode),
+    padding_mode: text(outside),
+    align_corners: int(Number(node.flag('align_corners'))),
+  })
+}
+
+/** The places [batch, rows, columns, 2] that affine maps give the points of an even grid from -1 to 1. */
+const affineGrid: Operator = (node) => {
+  const [rows, columns] = node.fixed(node.result().shape.slice(1, 3), 'the size of the grid')
+  const isAligned = node.flag('align_corners')
+  const at = (place: number, count: number): number => {
+    if (!isAligned) return (2 * place + 1) / count - 1
+    return count === 1 ? 0 : (2 * place) / (count - 1) - 1
+  }
+  const count = elementCount([rows!, columns!, 3])
+  const points = Float32Array.from({ length: node.constantSize([count]) }, (_, place) => {
+    const point = Math.floor(place / 3)
+    return [at(point % columns!, columns!), at(Math.floor(point / columns!), rows!), 1][place % 3]!
+  })
+  const base = node.constant('f32', [rows! * columns!, 3], points)
+  const maps = node.emit('Transpose', [node.input('theta')], { perm: ints([0, 2, 1]) })
+  return node.reshapeTo(node.emit('MatMul', [base, maps]), node.shape('theta').slice(0, 1), node.result().shape)
+}
+
+export const RESAMPLING: Readonly<Record<string, Operator>> = {
+  grid_sampler: gridSample,
+  grid_sampler_2d: gridSample,
+  affine_grid_generator: affineGrid,
+  upsample_nearest1d: resize(1, 'nearest'),
+  upsample_nearest2d: resize(2, 'nearest'),
+  upsample_nearest3d: resize(3, 'nearest'),
+  ...Object.fromEntries(
+    [1, 2, 3].map((axes) => [`_upsample_nearest_exact${axes}d`, resize(axes, 'nearest', 'round_prefer_ceil')]),
+  ),
+  upsample_trilinear3d: resize(3, 'linear'),
+  upsample_linear1d: resize(1, 'linear'),
+  upsample_bilinear2d: resize(2, 'linear'),
+  upsample_bicubic2d: resize(2, 'cubic'),
+}

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Conversion } from './convert.ts'
 import type { OnnxValue } from './onnx/model.ts'
+import { COREML_COMPUTED } from './to-coreml/coreml-to-onnx.ts'
 
 /** How a converted file's outputs differ from the source's, or why that was not measured. */
 export type Validation =
@@ -13,6 +14,8 @@ export type Validation =
       readonly samples: number
       /** Not the source, which nothing here runs, but the ONNX model that the conversion makes of it. */
       readonly reference?: 'onnx'
+      /** Not by the format's own engine, but by onnxruntime from what is documented of the layers. */
+      readonly computed?: 'from its layers'
     }
   | { readonly state: 'runs'; readonly samples: number; readonly reason: string }
   /** The engine refuses the converted model. */
@@ -53,11 +56,12 @@ export const validationText = (validation: Validation | null): string => {
   if (validation.state === 'not validated') return `not validated: ${validation.reason}`
   if (validation.state === 'fails') return `FAILS: ${validation.reason}`
   if (validation.state === 'runs') return `runs on ${validation.samples} samples; not compared: ${validation.reason}`
-  const { largest, mean, tolerance, samples, reference } = validation
+  const { largest, mean, tolerance, samples, reference, computed } = validation
   const sign = validation.state === 'equal' ? 'within' : 'ABOVE'
   return (
     `largest difference ${largest.toExponential(1)}, mean ${mean.toExponential(1)} on ${samples} samples, ` +
-    `${sign} the tolerance of ${tolerance}${reference === undefined ? '' : ' (compared with the ONNX model of the source)'}`
+    `${sign} the tolerance of ${tolerance}${reference === undefined ? '' : ' (compared with the ONNX model of the source)'}` +
+    (computed === undefined ? '' : ` (${COREML_COMPUTED})`)
   )
 }
 

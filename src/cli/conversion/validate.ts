@@ -2,7 +2,9 @@ import type { Validation } from '../../convert/conversion-report.ts'
 import type { Conversion, ConvertedFile } from '../../convert/convert.ts'
 import type { OnnxModel } from '../../convert/onnx/model.ts'
 import { readOnnx } from '../../convert/onnx/read-onnx.ts'
-import { generateSamples } from '../../convert/quantize/samples.ts'
+import { writeOnnx } from '../../convert/onnx/write-onnx.ts'
+import { generateSamples, retyped } from '../../convert/quantize/samples.ts'
+import { coremlToOnnx } from '../../convert/to-coreml/coreml-to-onnx.ts'
 import { tfliteOutline } from '../../convert/to-tflite/tflite-outline.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import {
@@ -45,10 +47,16 @@ const compare = (expected: readonly GraphTensors[], found: readonly GraphTensors
   return { state, largest, mean, tolerance: TOLERANCE, samples: expected.length }
 }
 
-/** How a target is read, and by which engine it is run. */
-const TARGETS: Readonly<Record<string, { readonly format: GraphFormat; outline(bytes: Uint8Array): OnnxModel }>> = {
-  onnx: { format: 'onnx', outline: readOnnx },
-  tflite: { format: 'tflite', outline: tfliteOutline },
+interface Target {
+  readonly engine: GraphFormat
+  /** Its inputs, and for Core ML what computes it. */
+  outline(bytes: Uint8Array): OnnxModel
+}
+
+const TARGETS: Readonly<Record<string, Target>> = {
+  onnx: { engine: 'onnx', outline: readOnnx },
+  tflite: { engine: 'tflite', outline: tfliteOutline },
+  coreml: { engine: 'onnx', outline: coremlToOnnx },
 }
 
 /** The converted model must run: what its engine refuses of it is a fault of the conversion. */
@@ -84,18 +92,25 @@ const compareFile = async (
   { inputShape }: Conversion,
   options: RunGraphOptions,
 ): Promise<Validation> => {
-  const { format, outline } = TARGETS[file.format]!
-  const samples = samplesFor(readOnnx(reference.bytes), outline(file.bytes), inputShape)
+  const { engine, outline } = TARGETS[file.format]!
+  const target = outline(file.bytes)
+  const samples = samplesFor(readOnnx(reference.bytes), target, inputShape)
   const isItself = file.format === 'onnx' && !reference.isSource
   const expected = isItself ? null : await runGraph(reference.bytes, samples, options)
-  const found = await runTarget(file.bytes, samples, { ...options, format })
+  const bytes = file.format === 'coreml' ? writeOnnx(target) : file.bytes
+  const given = samples.map((sample) => retyped(sample, target))
+  const found = await runTarget(bytes, given, { ...options, format: engine })
   if ('notRun' in found) return { state: 'not validated', reason: found.notRun }
   if ('fault' in found) return { state: 'fails', reason: found.fault }
   if (expected === null || 'notRun' in expected) {
     return { state: 'runs', samples: SAMPLES, reason: expected?.notRun ?? 'no engine for the source is at hand' }
   }
   const comparison = compare(expected.outputs, found.outputs)
-  return reference.isSource ? comparison : { ...comparison, reference: 'onnx' }
+  return {
+    ...comparison,
+    ...(!reference.isSource && { reference: 'onnx' as const }),
+    ...(file.format === 'coreml' && { computed: 'from its layers' as const }),
+  }
 }
 
 /** Runs the reference and the target on the same generated inputs, where engines for them are at hand. */
@@ -105,7 +120,6 @@ export const validate = async (
   conversion: Conversion,
   options: RunGraphOptions,
 ): Promise<Validation> => {
-  if (TARGETS[file.format] === undefined) return { state: 'not validated', reason: 'no engine for Core ML is at hand' }
   if (reference === null) return { state: 'not validated', reason: 'it has no form in ONNX to be compared with' }
   try {
     return await compareFile(file, reference, conversion, options)

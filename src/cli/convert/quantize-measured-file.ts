@@ -21,8 +21,9 @@ import {
   samplesFromArrays,
   samplesFromLines,
 } from '../../convert/quantize/samples.ts'
+import { COREML_COMPUTED, coremlToOnnx } from '../../convert/to-coreml/coreml-to-onnx.ts'
 import { tfliteOutline } from '../../convert/to-tflite/tflite-outline.ts'
-import { badRequest, ServiceError } from '../../domain/errors.ts'
+import { ServiceError } from '../../domain/errors.ts'
 import { type GraphFormat, type GraphRun, runGraph } from '../../inference/engines/onnx/run-graph.ts'
 import { enginesFolder } from '../../inference/engines/parts/part.ts'
 import { InferenceError } from '../../inference/errors.ts'
@@ -51,6 +52,9 @@ interface MeasuredFormat {
   readonly unmeasured?: string
   /** From which samples are drawn, and classifiers recognized. */
   outline(bytes: Uint8Array): OnnxModel
+  /** What the engine runs of it, where that is not the file itself; and what a user should know of that. */
+  executable?(bytes: Uint8Array): Uint8Array
+  readonly note?: string
   quantize(
     bytes: Uint8Array,
     method: string,
@@ -84,9 +88,9 @@ const FORMATS = {
     engine: 'onnx',
     methods: COREML_METHODS,
     unmeasured: 'float16',
-    outline: () => {
-      throw badRequest('no engine here runs Core ML models.')
-    },
+    outline: coremlToOnnx,
+    executable: (bytes) => writeOnnx(coremlToOnnx(bytes)),
+    note: `The quality is ${COREML_COMPUTED}.`,
     quantize: async (bytes, method) => quantizeCoreml(bytes, method as CoremlMethod),
   },
 } as const satisfies Readonly<Record<string, MeasuredFormat>>
@@ -107,16 +111,16 @@ interface Work {
 
 const medianOf = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0
 
-const run = (path: string, samples: readonly Sample[], { format, session: { io } }: Work) =>
-  runGraph(path, samples, {
+const run = (model: string | Uint8Array, samples: readonly Sample[], { format, session: { io } }: Work) =>
+  runGraph(model, samples, {
     format: format.engine,
     engines: enginesFolder(io.env),
     ...(io.signal && { signal: io.signal }),
   })
 
 /** Two rounds, and the second is timed: the first one allocates. */
-const execute = async (path: string, samples: readonly Sample[], work: Work): Promise<GraphRun> => {
-  const done = await run(path, [...samples, ...samples], work)
+const execute = async (path: string, bytes: Uint8Array, samples: readonly Sample[], work: Work): Promise<GraphRun> => {
+  const done = await run(work.format.executable?.(bytes) ?? path, [...samples, ...samples], work)
   if ('notRun' in done) throw new InferenceError('engine_missing', `${done.notRun}.`)
   return { outputs: done.outputs.slice(samples.length), milliseconds: done.milliseconds.slice(samples.length) }
 }
@@ -145,7 +149,9 @@ const referenceOf = async (bytes: Uint8Array, work: Work): Promise<Reference | n
   try {
     const model = format.outline(bytes)
     const samples = data === undefined ? generateSamples(model, GENERATED) : await readSamples(model, data, session)
-    return { samples, run: await execute(source, samples, work), classifiers: classifierOutputs(model) }
+    const run = await execute(source, bytes, samples, work)
+    if (format.note !== undefined) session.out.note(format.note)
+    return { samples, run, classifiers: classifierOutputs(model) }
   } catch (error) {
     if (!(error instanceof InferenceError || error instanceof ServiceError)) throw error
     if (!isNeeded) {
@@ -193,7 +199,7 @@ const makeCandidate = async (
     await writeFile(path, bytes)
     const made = { method, bytes: bytes.length, path, notes }
     if (reference === null) return made
-    const { outputs, milliseconds } = await execute(path, reference.samples, work)
+    const { outputs, milliseconds } = await execute(path, bytes, reference.samples, work)
     const quality = compareOutputs(reference.run.outputs, outputs, reference.classifiers)
     return { ...made, ...quality, quality: qualityOf(quality), milliseconds: medianOf(milliseconds) }
   } catch (error) {

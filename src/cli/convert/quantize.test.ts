@@ -124,7 +124,7 @@ it('quantizes .mlmodel, .mlpackage and .tflite files, without engines unmeasured
   })
   expect(await svc('net.mlmodel', '-m', 'int8', '--quality-threshold', '0.9')).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringContaining('no engine here runs Core ML models'),
+    stderr: expect.stringContaining('no engine for ONNX is installed (svc engines install onnxruntime).'),
   })
   const unmeasured = await svc('net.tflite')
   expect(unmeasured).toMatchObject({
@@ -222,6 +222,23 @@ describe.skipIf(testEngines === null)(`with onnxruntime (${testEngines === null 
   })
 })
 
+it.skipIf(testEngines === null)(`Core ML networks are measured by their layers in ONNX (${WITHOUT})`, async () => {
+  const { cwd, svc } = await start(join(testEngines!, '..'))
+  await writeFile(join(cwd, 'net.mlmodel'), onnxToCoreml(readOnnx(network())).bytes)
+  const { exitCode, stdout, stderr } = await svc('net.mlmodel', '--quality-threshold', '0.98', '--json')
+  const { method, candidates } = JSON.parse(stdout)
+  const rows: { method: string; quality: number }[] = candidates
+  expect({ exitCode, method, rows: rows.map((row) => row.method) }).toEqual({
+    exitCode: 0,
+    method: 'int4',
+    rows: ['original', 'int8', 'int4', 'float16'],
+  })
+  expect(rows[2]!.quality).toBeLessThan(rows[1]!.quality)
+  expect(stderr).toContain(
+    "computed by onnxruntime from the layers as Apple documents them; Apple's runtime not involved",
+  )
+})
+
 it.skipIf(tfliteEngines === null)(`LiteRT measures .tflite files in the same way (${WITHOUT_LITERT})`, async () => {
   const { cwd, svc } = await start(join(tfliteEngines!, '..'))
   await writeFile(join(cwd, 'net.tflite'), onnxToTflite(readOnnx(network()), { inputShape: [1, 64] }).bytes)
@@ -236,7 +253,10 @@ it.skipIf(tfliteEngines === null)(`LiteRT measures .tflite files in the same way
   expect(rows.map((row) => row.method)).toEqual(['original', 'int8', 'dynamic', 'float16'])
   expect(rows.every(({ quality, milliseconds }) => quality > 0.99 && milliseconds > 0)).toBe(true)
   expect(await readdir(join(cwd, 'quantized'))).toEqual(['net-dynamic.tflite'])
-  await writeFile(join(cwd, 'samples.jsonl'), `${JSON.stringify({ x: Array.from({ length: 64 }, Math.sin) })}\n`)
+  await writeFile(
+    join(cwd, 'samples.jsonl'),
+    `${JSON.stringify({ x: Array.from({ length: 64 }, (_, at) => Math.sin(at)) })}\n`,
+  )
   const below = await svc('net.tflite', '-m', 'int8', '--quality-threshold', '1', '--data', 'samples.jsonl')
   expect(below).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('no result reaches the quality 1') })
   expect(below.stderr).toContain('Measured on 1 samples of samples.jsonl.')

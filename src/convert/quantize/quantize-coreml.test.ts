@@ -74,7 +74,7 @@ it('what is no such model, or no such method, is refused', async () => {
   expect(() => quantizeCoreml(new Uint8Array([8, 1]), 'int8')).toThrow('older than specification version 3')
   expect(() => quantizeCoreml(new Uint8Array([255]), 'int8')).toThrow(ServiceError)
   expect(() => quantizeCoreml(new Uint8Array(0), 'dynamic' as CoremlMethod)).toThrow(
-    'Core ML models have no dynamic; use auto, int8',
+    'Core ML models have no dynamic; use int8, int4',
   )
 })
 

@@ -99,6 +99,16 @@ export const generateSamples = (model: OnnxModel, count: number): readonly Sampl
   )
 }
 
+/** The sample with the element types of another model's inputs of the same names. */
+export const retyped = (sample: Sample, { graph }: OnnxModel): Sample =>
+  Object.fromEntries(
+    graph.inputs.flatMap((input) => {
+      const given = sample[input.name]
+      const { type, from } = formOf(input)
+      return given === undefined ? [] : [[input.name, { ...given, type, data: from(Array.from(given.data, Number)) }]]
+    }),
+  )
+
 /** Numbers of one or several samples. */
 export interface NumberArray {
   readonly shape: readonly number[]

@@ -72,6 +72,7 @@ const pooling = message('PoolingLayerParams', {
   stride: counts(20),
   valid: held(30, () => validPadding),
   avgPoolExcludePadding: flag(50),
+  globalPooling: flag(60),
 })
 const innerProduct = message('InnerProductLayerParams', {
   inputChannels: count(1),
@@ -107,6 +108,7 @@ const unary = message('UnaryFunctionLayerParams', { type: one(1, 'int32'), alpha
 const reorganize = message('ReorganizeDataLayerParams', { mode: one(1, 'int32'), blockSize: count(2) })
 const clip = message('ClipLayerParams', { minVal: real(1), maxVal: real(2) })
 const gelu = message('GeluLayerParams', { mode: one(1, 'int32') })
+const axes = message('Axes', { axes: integers(1), squeezeAll: flag(2) })
 const axis = message('Axis', { axis: one(1, 'int64') })
 const argument = message('ArgMaxLayerParams', { axis: one(1, 'int64'), removeDim: flag(2) })
 const splitND = message('SplitNDLayerParams', { axis: one(1, 'int64'), numSplits: count(2), splitSizes: counts(3) })
@@ -164,7 +166,13 @@ const lstmWeights = message(
   'LSTMWeightParams',
   Object.fromEntries(LSTM_WEIGHTS.map((name, at) => [name, weights([1, 20, 40][Math.floor(at / 4)]! + (at % 4))])),
 )
-const lstmParams = message('LSTMParams', { sequenceOutput: flag(10), hasBiasVectors: flag(20) })
+const lstmParams = message('LSTMParams', {
+  sequenceOutput: flag(10),
+  hasBiasVectors: flag(20),
+  forgetBias: flag(30),
+  hasPeepholeVectors: flag(40),
+  coupledInputAndForgetGate: flag(50),
+})
 const lstm = message('UniDirectionalLSTMLayerParams', {
   inputVectorSize: count(1),
   outputVectorSize: count(2),
@@ -238,6 +246,9 @@ const LAYERS: Readonly<Record<string, readonly [number, MessageType<Message>]>> 
   batchedMatmul: [1045, batchedMatmul],
   loadConstantND: [1070, loadConstant],
   broadcastToStatic: [1105, broadcastTo],
+  squeeze: [1120, axes],
+  expandDims: [1125, axes],
+  flattenTo2D: [1130, axis],
   reshapeStatic: [1140, reshapeStatic],
   constantPad: [1155, constantPad],
   reduceL1: [1250, reduce],

@@ -4,6 +4,7 @@ import {
   AUDIT_COMMANDS,
   FEDERATION_COMMANDS,
   INTEGRATION_COMMANDS,
+  KEY_COMMANDS,
   ORG_COMMANDS,
   RESOURCE_COMMANDS,
   TEAM_COMMANDS,
@@ -68,18 +69,9 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     ],
   },
   entry('rollback', 'roll back to the previous version', () => import('./delivery/rollback.command.ts')),
-  entry('pair', 'pair this machine as a device by a code', () => import('./delivery/pair.command.ts')),
+  entry('pair', 'pair this machine as a device with a code', () => import('./delivery/pair.command.ts')),
   TEAM_COMMANDS,
-  {
-    name: 'keys',
-    summary: 'create, list, rotate and revoke API keys',
-    commands: [
-      entry('create', 'create an API key', () => import('./keys/create.command.ts')),
-      entry('list', 'list API keys', () => import('./keys/list.command.ts')),
-      entry('revoke', 'revoke an API key', () => import('./keys/revoke.command.ts')),
-      entry('rotate', 'replace an API key, with an overlap', () => import('./keys/rotate.command.ts')),
-    ],
-  },
+  KEY_COMMANDS,
   {
     name: 'train',
     summary: 'train a model on the fleet',
@@ -118,7 +110,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
     ],
   },
   ...RESOURCE_COMMANDS,
-  entry('up', 'start the service with its dashboard', () => import('./service/up.command.ts')),
+  entry('up', 'start the service and its dashboard', () => import('./service/up.command.ts')),
   entry('completion', 'print the completion script of a shell', () => import('./completion/completion.command.ts')),
   entry(
     'doctor',

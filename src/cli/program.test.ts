@@ -149,7 +149,10 @@ it('shows what the service says of a request that it accepted all the same', asy
   await new Promise((resolve) => server.once('listening', resolve))
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const { exitCode, stderr } = await svc('keys list', { SERVICE_API_KEY: 'k', SERVICE_API_BASE: base })
-  expect([exitCode, stderr]).toEqual([0, 'Warning: unknown field `x` was ignored\n'])
+  expect([exitCode, stderr]).toEqual([
+    0,
+    'Warning: unknown field `x` was ignored\nNo keys. Create one with: svc keys create <name>\n',
+  ])
 })
 
 it('names the file that it cannot use, and why', async () => {

@@ -122,11 +122,11 @@ export const define = (command: Command, session: Session): void => {
         .default(1800),
     )
     .option('--device-id <id>', 'name of this device (default: generated once and stored)')
-    .option('--device-key [key]', 'key of an already registered device; without a value it is asked for')
+    .option('--device-key [key]', 'key of a device that is already registered; without a value, svc asks for it')
     .addOption(
       new Option('--platform <platform>', 'platform of the device')
         .choices(PLATFORMS)
-        .default(SYSTEM_PLATFORMS[process.platform] ?? 'unknown', 'that of this machine'),
+        .default(SYSTEM_PLATFORMS[process.platform] ?? 'unknown', "this machine's"),
     )
     .addOption(
       new Option('--interval <seconds>', 'seconds between heartbeats (default: as the service requests)').argParser(

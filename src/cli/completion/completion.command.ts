@@ -38,7 +38,7 @@ It also completes names of models, devices, groups and jobs, from the service th
 
 export const define = (command: Command, { io }: Session): void => {
   command
-    .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(SCRIPTS)))
+    .addArgument(new Argument('<shell>', 'shell that the script is for').choices(Object.keys(SCRIPTS)))
     .addHelpText('after', HOW)
     .action((shell: Shell) => void io.stdout.write(SCRIPTS[shell]))
 }

@@ -79,7 +79,7 @@ const carryOut = async (
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('<name>', 'a model, by name or id; name@version is also taken')
+    .argument('<name>', 'a model, by name or id, or name@version')
     .option('-v, --version <version>', 'version, alias, or latest', 'latest')
     .addOption(
       new Option('--phone', 'pair a phone and deploy to it').conflicts([

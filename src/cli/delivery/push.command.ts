@@ -78,7 +78,7 @@ export const define = (command: Command, session: Session): void => {
     .addOption(
       new Option('-q, --quantize <method>', 'quantize before uploading, as svc quantize does').choices(METHODS),
     )
-    .option('--quality-threshold <share>', 'push nothing below this quality, 0.0 to 1.0', parseThreshold)
+    .option('--quality-threshold <share>', 'do not push below this quality, 0.0 to 1.0', parseThreshold)
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .addHelpText('after', NOTES)

@@ -117,7 +117,7 @@ it('watching that is interrupted says what goes on, and how to watch it again', 
       if (text.includes('2.0.0')) stop.abort(new Interrupted('SIGINT'))
     },
   })
-  expect([exitCode, stderr]).toEqual([130, 'The rollout goes on without you. Watch it with: svc status m --watch\n'])
+  expect([exitCode, stderr]).toEqual([130, 'The rollout continues. Watch it with: svc status m --watch\n'])
 })
 
 it('an unknown model is told', async () => {

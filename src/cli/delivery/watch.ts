@@ -42,11 +42,7 @@ export const watch = async (connection: Connection, first: ModelStatus, session:
   let saidCounts = countWords(newest.counts)
   let failedLooks = 0
   for (;;) {
-    await lookAgain(
-      session,
-      LOOK_EVERY_MS,
-      `The ${newest.kind} goes on without you. Watch it with: svc status ${name} --watch`,
-    )
+    await lookAgain(session, LOOK_EVERY_MS, `The ${newest.kind} continues. Watch it with: svc status ${name} --watch`)
     let seen: Awaited<ReturnType<typeof look>>
     try {
       seen = await look()

@@ -20,7 +20,7 @@ export const define = (command: Command, session: Session): void => {
         numberAboveZero,
       ),
     )
-    .addOption(new Option('--sample-rate <part>', 'sample rate of such a round').argParser(numberAboveZero))
+    .addOption(new Option('--sample-rate <rate>', 'sample rate of such a round').argParser(numberAboveZero))
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (name: string, { noise, sampleRate, json, apiBase }: PrivacyOptions) => {

@@ -17,8 +17,8 @@ const signIn = async (session: Session, apiBase: string, { apiKey, browser }: Lo
 
 export const define = (command: Command, session: Session): void => {
   command
-    .option('--api-key [key]', 'sign in with a key; without a value it is asked for, or read from stdin')
-    .option('--no-browser', 'show a code that is approved in a browser on any machine')
+    .option('--api-key [key]', 'sign in with a key; without a value, svc asks for it or reads it from stdin')
+    .option('--no-browser', 'show a code to approve in a browser on any machine')
     .addOption(apiBaseOption())
     .action(async (options: LoginOptions) => {
       const { home, io, out } = session

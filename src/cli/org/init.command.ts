@@ -17,16 +17,14 @@ interface InitOptions extends ServiceOptions {
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<org_name>', 'name of the organization')
-    .addOption(
-      new Option('--compliance <rules>', 'compliance rules, such as hipaa').choices(['hipaa', 'gdpr', 'pci', 'soc2']),
-    )
+    .addOption(new Option('--compliance <rules>', 'compliance preset').choices(['hipaa', 'gdpr', 'pci', 'soc2']))
     .addOption(new Option('--region <region>', 'region').choices(['us', 'eu', 'ap']).default('us'))
-    .option('-y, --yes', 'do not ask before the settings of --compliance are applied')
+    .option('-y, --yes', 'apply the settings of --compliance without confirmation')
     .addOption(apiBaseOption())
     .action(async (name: string, { compliance, region, yes, apiBase }: InitOptions) => {
       if (compliance !== undefined) {
         const { out, io } = session
-        out.note(`Settings of ${compliance}, a beginning and no certificate:`)
+        out.note(`Settings of the ${compliance} preset, a starting point and not a certification:`)
         for (const [setting, text] of settingFields(presetOf(compliance))) out.note(`  ${setting}: ${text}`)
         if (compliance === 'gdpr')
           out.note('  data of a device: svc devices export, svc devices erase (docs/compliance.md)')

@@ -29,7 +29,7 @@ it('creates an organization on the service and shows it from then on', async () 
     exitCode: 0,
     stdout: shown,
     stderr: expect.stringMatching(
-      /^Settings of gdpr, a beginning and no certificate:\n {2}Second factor: of admins\n(?:.|\n)*\nSaved in .*\. New keys belong to Acme Robotics\.\n$/,
+      /^Settings of the gdpr preset, a starting point and not a certification:\n {2}Second factor: required for admins\n(?:.|\n)*\nSaved in .*\. New keys belong to Acme Robotics\.\n$/,
     ),
   })
   const kept = {

@@ -6,28 +6,27 @@ const daysOf = (days: number | null, none: string): string => (days === null ? n
 const TEXTS: readonly (readonly [name: string, text: (settings: OrgSettings) => string])[] = [
   [
     'Second factor',
-    ({ requireMfa }) => ({ off: 'not required', admins: 'of admins', all: 'of everybody' })[requireMfa],
+    ({ requireMfa }) =>
+      ({ off: 'not required', admins: 'required for admins', all: 'required for everybody' })[requireMfa],
   ],
   ['Sessions', ({ sessionHours }) => `end after ${sessionHours} h`],
   [
     'Unused sessions',
-    ({ reauthenticateMinutes: minutes }) => (minutes === null ? 'go on' : `ask who you are after ${minutes} min`),
+    ({ reauthenticateMinutes: minutes }) => (minutes === null ? 'stay signed in' : `ask again after ${minutes} min`),
   ],
-  ['Audit log', ({ auditRetentionDays }) => `kept ${daysOf(auditRetentionDays, 'for ever')}`],
-  [
-    'API keys',
-    ({ keyLifetimeDays: days }) => (days === null ? 'last as long as they are made for' : `last ${days} days at most`),
-  ],
-  ['Updates', ({ updateRetentionDays }) => `kept ${daysOf(updateRetentionDays, 'as long as the service has it')}`],
-  ['Analytics', ({ minGroupSize }) => `show groups of ${minGroupSize ?? 5} devices and more`],
+  ['Audit log', ({ auditRetentionDays }) => `kept ${daysOf(auditRetentionDays, 'forever')}`],
+  ['API keys', ({ keyLifetimeDays: days }) => (days === null ? 'no maximum lifetime' : `last at most ${days} days`)],
+  ['Updates', ({ updateRetentionDays }) => `kept ${daysOf(updateRetentionDays, 'as long as the service keeps them')}`],
+  ['Analytics', ({ minGroupSize }) => `show groups of at least ${minGroupSize ?? 5} devices`],
   [
     'Rollouts',
     ({ automaticRollback }) =>
-      automaticRollback ? 'always go back by themselves' : 'go back by themselves where they say so',
+      automaticRollback ? 'always roll back automatically' : 'roll back automatically if requested',
   ],
   [
     'Approvals',
-    ({ requireApproval }) => (requireApproval ? 'a second admin for aliases and most of the fleet' : 'not required'),
+    ({ requireApproval }) =>
+      requireApproval ? 'a second admin, for aliases and changes to most of the fleet' : 'not required',
   ],
 ]
 

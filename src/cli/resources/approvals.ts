@@ -7,7 +7,7 @@ const who = (name: string, id: string) => (row: Row) => row[name] ?? row[id]
 
 export const approvals: Resource = {
   name: 'approvals',
-  summary: 'what waits for a second admin',
+  summary: 'decide requests that need a second admin',
   actions: [
     action('list', 'list requests for approval', 'GET /api/v1/approvals', {
       options: [option('--status <status>', 'such as pending', 'status', { choices: APPROVAL_STATUSES })],
@@ -21,7 +21,7 @@ export const approvals: Resource = {
         ['ENDS', 'expires_at', 'time'],
         ['REASON', 'reason'],
       ],
-      none: 'Nothing waits for an approval.',
+      none: 'No requests for approval.',
     }),
     action('show', 'show a request for approval', 'GET /api/v1/approvals/{approval_id}', { args: [request] }),
     action('approve', 'approve a request and carry it out', 'POST /api/v1/approvals/{approval_id}/approve', {
@@ -33,7 +33,7 @@ export const approvals: Resource = {
       options: [option('--reason <text>', 'for whoever requested it', 'reason', { required: true })],
       done: 'Rejected: {title}.',
     }),
-    action('cancel', 'take back a request', 'POST /api/v1/approvals/{approval_id}/cancel', {
+    action('cancel', 'withdraw a request', 'POST /api/v1/approvals/{approval_id}/cancel', {
       args: [request],
       done: 'Cancelled: {title}.',
     }),

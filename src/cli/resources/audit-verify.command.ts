@@ -32,13 +32,13 @@ const readHeads = async (path: string): Promise<Heads> => {
     const others = heads.filter((head) => newest.get(head.org_id) !== head)
     return [...newest.values(), ...others.reverse()].slice(0, MAX_HEADS)
   } catch (error) {
-    throw new Failure(`${path} is no file of signed heads: a line is not JSON.`, { cause: error })
+    throw new Failure(`${path} is not a file of signed heads: a line is not JSON.`, { cause: error })
   }
 }
 
 export const define = (command: Command, session: Session): void => {
   command
-    .option('--heads <file>', 'signed heads that were kept, such as audit-heads.jsonl: finds a log that was cut')
+    .option('--heads <file>', 'signed heads kept elsewhere, such as audit-heads.jsonl; detects a truncated log')
     .option('--org-id <organization>', 'one organization, for keys that see several')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
@@ -53,9 +53,9 @@ export const define = (command: Command, session: Session): void => {
         for (const chain of found.chains) {
           const of = `${chain.org_id ?? '(no organization)'}:`
           if (chain.fault !== null) out.line(`${of} ${chain.fault}`)
-          else out.line(`${of} entries that fit: ${chain.entries}, signed heads compared: ${chain.heads}`)
+          else out.line(`${of} valid entries: ${chain.entries}, signed heads compared: ${chain.heads}`)
         }
-        if (path === undefined) out.note('A log that was cut at its end is found with --heads <file> only.')
+        if (path === undefined) out.note('Only --heads <file> detects a log that was truncated at its end.')
       }
       if (!found.valid)
         throw new Failure('The audit log was changed outside the service.', {

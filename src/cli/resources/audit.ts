@@ -12,7 +12,7 @@ const changed = (row: Row): string =>
 
 export const audit: Resource = {
   name: 'audit',
-  summary: 'show, export and verify who changed what',
+  summary: 'list, export and verify the audit log',
   actions: [
     action('list', 'list the latest entries of the audit log', 'GET /api/v1/audit', {
       options: AUDIT_FILTERS,
@@ -34,7 +34,7 @@ export const audit: Resource = {
     }),
     action('erase', 'erase a name from the audit log', 'DELETE /api/v1/audit/names/{name_kind}/{name_id}', {
       args: [
-        argument('kind', 'person, key, device or another kind, as the entries have it', { field: 'name_kind' }),
+        argument('kind', 'person, key, device or another kind, as shown in the entries', { field: 'name_kind' }),
         argument('id', 'its id in the entries', { field: 'name_id' }),
       ],
       confirm: 'Erasing the name of the {kind} {id}, for good',

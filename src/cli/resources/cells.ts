@@ -43,9 +43,10 @@ const WRITERS: Readonly<Record<Format, (value: never, now: Date) => string>> = {
 }
 
 export const cellOf = (row: Row, [, value, format]: Column, now: Date): string | null => {
-  const found = typeof value === 'string' ? row[value] : value(row)
+  const found = typeof value === 'string' ? row[value] : value(row, now)
   if (found === null || found === undefined || found === '') return null
-  return format === undefined ? String(found) : WRITERS[format](found as never, now)
+  if (format === undefined) return Array.isArray(found) ? listWords(found) : String(found)
+  return WRITERS[format](found as never, now)
 }
 
 const NUMERIC: readonly (Format | undefined)[] = ['percent', 'share', 'figure', 'size', 'count']

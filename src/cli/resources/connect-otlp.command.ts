@@ -51,7 +51,7 @@ export const define = (command: Command, session: Session): void => {
         }
       }
       if (connected.some(({ test }) => !test.ok)) {
-        throw new Failure('The receiver did not accept the sample. What happens is kept and sent when it does.', {
+        throw new Failure('The receiver did not accept the sample. Events are kept and sent once it does.', {
           advice: 'Check the address and the headers, then: svc integrations test <name>',
         })
       }

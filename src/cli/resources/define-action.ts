@@ -4,7 +4,7 @@ import type { CommandFile } from '../command.ts'
 import { Failure } from '../failure.ts'
 import { apiBaseOption, type DataOptions, jsonOption, keyValue } from '../options.ts'
 import type { Session } from '../session.ts'
-import { fillIn } from './cells.ts'
+import { cellOf, fillIn } from './cells.ts'
 import { type FindContext, find, orgOf, unknown } from './find.ts'
 import { type Parts, send } from './requests.ts'
 import type { Action, Argument as ActionArgument, ActionOption, Kind, Row } from './resource.ts'
@@ -13,6 +13,9 @@ import { showList, showRecord } from './show.ts'
 type Values = Row & DataOptions & { readonly limit?: number; readonly org?: string; readonly yes?: true }
 
 const DEFAULT_LIMIT = 100
+
+/** Of a list that comes whole, nothing is held back. */
+const isWhole = ({ paged }: Action): boolean => paged === false
 
 const toNumber = (text: string): number => {
   const number = text.trim() === '' ? Number.NaN : Number(text)
@@ -38,9 +41,11 @@ const toLimit = (text: string): number => {
   throw new InvalidArgumentError("It must be a whole number of at least 1, or 'all'.")
 }
 
-const optionFor = ({ flags, help, parse = 'text', choices, required, conflicts }: ActionOption): Option => {
+const optionFor = ({ flags, help, parse = 'text', default: standard, choices, required, conflicts }: ActionOption) => {
   const option = new Option(flags, help)
   if (choices !== undefined) option.choices([...choices])
+  if (typeof parse === 'function') option.argParser(parse as (text: string, before: unknown) => unknown)
+  if (standard !== undefined) option.default(...standard)
   if (parse === 'number') option.argParser(toNumber)
   if (parse === 'number or none') option.argParser(toNumberOrNone)
   if (parse === 'json') option.argParser(toJson)
@@ -92,7 +97,7 @@ const partsOf = async (
     target[option.field] = option.find === undefined ? sent : Object.values(await look(option.find, String(sent)))[0]
   }
   if (action.org !== undefined) fields.org_id = await orgOf(context)
-  if (action.body !== undefined) Object.assign(fields, await action.body(fields, look))
+  if (action.body !== undefined) Object.assign(fields, await action.body(fields, look, context))
   const isQuery = request.startsWith('GET ')
   return { request, path, query: isQuery ? fields : {}, body: isQuery || !takesBody(action) ? null : fields }
 }
@@ -127,13 +132,19 @@ const execute = async (action: Action, words: readonly unknown[], values: Values
       await confirm(session.io, fillIn(action.confirm, given(action, words)))
     }
     if (action.rows !== undefined)
-      return await showList(action, parts, { session, connection, json, limit: values.limit ?? DEFAULT_LIMIT })
+      return await showList(action, parts, {
+        context,
+        json,
+        limit: values.limit ?? (isWhole(action) ? Number.POSITIVE_INFINITY : DEFAULT_LIMIT),
+      })
     const answer = await send(connection, parts)
     if (json) return out.json(answer)
-    if (action.done === undefined) showRecord(out, answer)
-    else out.line(fillIn(action.done, answer))
+    if (action.done !== undefined) out.line(fillIn(action.done, answer))
+    else if (action.fields === undefined) showRecord(out, answer)
+    else out.fields(action.fields.map((field) => [field[0], cellOf(answer, field, session.now())]))
     for (const warning of (answer.warnings as readonly string[] | undefined) ?? []) out.warn(warning)
     if (action.hint !== undefined) out.note(fillIn(action.hint, answer))
+    for (const note of (await action.notes?.(answer, context, parts.body ?? {})) ?? []) out.note(note)
   } catch (error) {
     throw await withMeant(error, action, words, context)
   }
@@ -149,7 +160,12 @@ export const defineAction = (action: Action): CommandFile => ({
       command.option('--org <org_id>', 'organization (default: as signed in)')
     }
     if (action.rows !== undefined && action.request.startsWith('GET ')) {
-      command.addOption(new Option('--limit <count>', 'maximum number, or all (default: 100)').argParser(toLimit))
+      command.addOption(
+        new Option(
+          '--limit <count>',
+          `maximum number, or all (default: ${isWhole(action) ? 'all' : DEFAULT_LIMIT})`,
+        ).argParser(toLimit),
+      )
     }
     if (action.confirm !== undefined) command.option('--yes', 'skip the confirmation')
     command

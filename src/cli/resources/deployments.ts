@@ -2,7 +2,7 @@ import { action, argument, HISTORY_COLUMNS, option, PLAN_DEVICE_COLUMNS, type Re
 
 const deployment = argument(
   'deployment',
-  'a deployment, by id (its first characters will do); the name of a model: its newest',
+  'a deployment, by id or its first characters; for a model, its newest deployment',
   { find: 'deployment' },
 )
 const AT = '/api/v1/deployments/{deployment_id}'

@@ -99,7 +99,7 @@ export const federations: Resource = {
       args: [argument('model', 'a model, by name or id', { find: 'model' }), federation],
       done: '{message}',
     }),
-    action('noise', 'get the least noise that fits an epsilon', `GET ${AT}/privacy/noise-for-epsilon`, {
+    action('noise', 'compute the least noise that stays within an epsilon', `GET ${AT}/privacy/noise-for-epsilon`, {
       args: [federation],
       options: [
         option('--sample-rate <rate>', 'target devices / eligible devices', 'sample_rate', {
@@ -113,7 +113,7 @@ export const federations: Resource = {
         option('--target-delta <delta>', "delta (default: the budget's)", 'target_delta', { parse: 'number' }),
       ],
     }),
-    action('rounds-left', 'get the number of private rounds left', `GET ${AT}/privacy/rounds-left`, {
+    action('rounds-left', 'compute the number of private rounds left', `GET ${AT}/privacy/rounds-left`, {
       args: [federation],
       options: [
         option('--noise-multiplier <ratio>', 'noise multiplier of each round', 'noise_multiplier', {
@@ -124,7 +124,7 @@ export const federations: Resource = {
           parse: 'number',
           required: true,
         }),
-        option('--steps <count>', 'of a round (default: 1)', 'num_steps', { parse: 'number' }),
+        option('--steps <count>', 'steps of a round (default: 1)', 'num_steps', { parse: 'number' }),
         option('--target-delta <delta>', "delta (default: the budget's)", 'target_delta', { parse: 'number' }),
       ],
     }),

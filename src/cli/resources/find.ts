@@ -103,12 +103,12 @@ export const unknown = async (context: FindContext, kind: Kind, text: string, ca
     {
       advice:
         kind === 'federation'
-          ? 'See which there are: svc federation list'
+          ? 'List them with: svc federation list'
           : kind === 'job'
-            ? 'See which there are: svc train list'
+            ? 'List them with: svc train list'
             : kind === 'member'
-              ? 'See who there is: svc team list'
-              : `See which there are: svc ${kind}s list`,
+              ? 'List them with: svc team list'
+              : `List them with: svc ${kind}s list`,
       cause: cause ?? new Error(`not ${article} ${kind}`),
     },
   )

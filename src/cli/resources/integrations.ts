@@ -3,7 +3,7 @@ import { type ActionOption, action, argument, option, type Resource } from './re
 
 const AT = '/api/v1/integrations/{integration_id}'
 const integration = argument('integration', 'an integration, by name or id', { find: 'integration' })
-const KIND: ActionOption = option('--kind <kind>', 'check that it is of this kind', 'kind', {
+const KIND: ActionOption = option('--kind <kind>', 'fail unless it is of this kind', 'kind', {
   choices: INTEGRATION_KINDS,
 })
 
@@ -36,11 +36,11 @@ export const integrations: Resource = {
     action('show', 'show an integration', `GET ${AT}`, { args: [integration] }),
     action('create', 'create an integration', 'POST /api/v1/integrations', {
       options: [
-        option('--kind <kind>', "what is sent (default: the type's)", 'kind', { choices: INTEGRATION_KINDS }),
+        option('--kind <kind>', "what to send (default: the type's)", 'kind', { choices: INTEGRATION_KINDS }),
         option('--type <type>', 'receiver', 'type', { choices: Object.keys(INTEGRATION_TYPES), required: true }),
         option('--name <name>', 'name (default: the type)', 'name'),
         option('--endpoint <url>', "the receiver's address", 'endpoint'),
-        option('--format <format>', 'how events are written (default: by type)', 'format', { choices: LOG_FORMATS }),
+        option('--format <format>', 'event format (default: depends on the type)', 'format', { choices: LOG_FORMATS }),
         option('--topic <topic>', 'only events of this topic, or audit; repeatable (default: all events)', 'topics', {
           parse: 'each',
         }),
@@ -57,7 +57,7 @@ export const integrations: Resource = {
       args: [integration],
       done: 'Resumed {name} ({id}).',
     }),
-    action('dead-letters', 'list events that were refused for good', `GET ${AT}/dead-letters`, {
+    action('dead-letters', 'list events that could not be delivered', `GET ${AT}/dead-letters`, {
       args: [integration],
       rows: 'dead_letters',
       paged: false,

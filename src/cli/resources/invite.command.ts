@@ -68,9 +68,9 @@ export const define = (command: Command, session: Session): void => {
       }
       if (options.json) out.json({ invitations })
       else for (const { join } of invitations) out.line(`svc agent --join ${join} --data <file.csv>`)
-      out.note('Each code admits one device, once, within five minutes. Without --data it only runs what is delivered.')
+      out.note('Each code admits one device, once, within five minutes. Without --data, it only runs delivered models.')
       if (others === null) {
-        out.note('Only this machine reaches that address. For others start the service with: svc up --host 0.0.0.0')
+        out.note('Only this machine can reach that address. For others, start the service with: svc up --host 0.0.0.0')
       }
     })
 }

@@ -1,3 +1,5 @@
+import type { FindContext } from './find.ts'
+
 /** A record of the service as it came over the wire. */
 export type Row = Readonly<Record<string, unknown>>
 
@@ -5,7 +7,7 @@ export type Row = Readonly<Record<string, unknown>>
 export type Format = 'id' | 'ago' | 'time' | 'percent' | 'share' | 'figure' | 'size' | 'count' | 'names'
 
 /** The head, the field (or what is made of the row), and the format of a column. */
-export type Column = readonly [head: string, value: string | ((row: Row) => unknown), format?: Format]
+export type Column = readonly [head: string, value: string | ((row: Row, now: Date) => unknown), format?: Format]
 
 /** The columns of what happened to a plan, and of its devices. */
 export const HISTORY_COLUMNS: readonly Column[] = [
@@ -51,7 +53,7 @@ export interface Argument {
   readonly default?: string
 }
 
-export type Parse = 'text' | 'json' | 'number' | 'number or none' | 'list' | 'each' | 'pairs' | 'flag' | 'off'
+type Parse = 'text' | 'json' | 'number' | 'number or none' | 'list' | 'each' | 'pairs' | 'flag' | 'off'
 
 export interface ActionOption {
   /** As commander takes them: `--reason <text>`. */
@@ -60,7 +62,9 @@ export interface ActionOption {
   /** Field of the query (GET) or of the body. */
   readonly field: string
   /** `json` is parsed; `number or none` sends null for none; `flag` sends true, `off` false; `each` may be repeated, `pairs` too, as key=value. */
-  readonly parse?: Parse
+  readonly parse?: Parse | ((text: string, before: never) => unknown)
+  /** Sent when it is not given, and how help writes it. */
+  readonly default?: readonly [value: unknown, shown: string]
   readonly choices?: readonly string[]
   /** What is sent is the id of what was named. */
   readonly find?: Kind
@@ -80,7 +84,7 @@ export interface Action {
   readonly args?: readonly Argument[]
   readonly options?: readonly ActionOption[]
   /** Parts of the body that follow from no single argument or option. */
-  readonly body?: (values: Row, find: (kind: Kind, name: string) => Promise<Row>) => Promise<Row>
+  readonly body?: (values: Row, find: (kind: Kind, name: string) => Promise<Row>, context: FindContext) => Promise<Row>
   /** A list: the field of its rows, and their columns. */
   readonly rows?: string
   readonly columns?: readonly Column[]
@@ -91,6 +95,10 @@ export interface Action {
   /** A change: what is said of it, with fields of the answer in braces. Without `rows` and `done` the answer is shown. */
   readonly done?: string
   readonly hint?: string
+  /** Of an answer that is shown: its fields, each a name and a field or what is made of the answer; all when absent. */
+  readonly fields?: readonly Column[]
+  /** What is said below, by the answer and what was sent. */
+  readonly notes?: (answer: Row, context: FindContext, sent: Row) => Promise<readonly string[]>
   /** Asked before: with the words as they were given, in braces. */
   readonly confirm?: string
   /** Sends the organization: in the query or in the body. */

@@ -9,6 +9,7 @@ import { federations } from './federations.ts'
 import { groups } from './groups.ts'
 import { integrations } from './integrations.ts'
 import { jobActions } from './jobs.ts'
+import { keys } from './keys.ts'
 import { org } from './org.ts'
 import { policies } from './policies.ts'
 import type { Action, OwnAction, Resource } from './resource.ts'
@@ -49,6 +50,7 @@ export const AUDIT_COMMANDS: CommandGroup = groupOf(audit)
 export const INTEGRATION_COMMANDS: CommandGroup = groupOf(integrations)
 
 export const ORG_COMMANDS: readonly CommandEntry[] = groupOf(org).commands ?? []
+export const KEY_COMMANDS: CommandGroup = groupOf(keys)
 export const TEAM_COMMANDS: CommandGroup = groupOf(team)
 
 export const TRAIN_COMMANDS: readonly CommandEntry[] = jobActions.map(entryOf)
@@ -62,5 +64,6 @@ export const ACTIONS: readonly { readonly under: string; readonly action: Action
   audit,
   approvals,
   org,
+  keys,
   { name: 'train', actions: jobActions },
 ].flatMap(({ name, actions }) => actions.flatMap((action) => ('request' in action ? [{ under: name, action }] : [])))

@@ -10,11 +10,9 @@ import {
   type Resource,
 } from './resource.ts'
 
-const rollout = argument(
-  'rollout',
-  'a rollout, by id (its first characters will do); the name of a model: its newest',
-  { find: 'rollout' },
-)
+const rollout = argument('rollout', 'a rollout, by id or its first characters; for a model, its newest rollout', {
+  find: 'rollout',
+})
 export const modelArgument = argument('model', 'a model, by name or id', { find: 'model' })
 const reason = option('--reason <text>', 'stored in its history', 'reason')
 const AT = '/api/v1/models/{model_id}/rollouts/{rollout_id}'

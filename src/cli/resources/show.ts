@@ -1,7 +1,6 @@
-import type { Connection } from '../connection.ts'
 import type { Output } from '../output.ts'
-import type { Session } from '../session.ts'
 import { cellOf, layoutOf, recordOf } from './cells.ts'
+import type { FindContext } from './find.ts'
 import { type Pages, type Parts, readPages } from './requests.ts'
 import type { Action, Row } from './resource.ts'
 
@@ -16,9 +15,8 @@ export const showRecord = (out: Output, row: Row): void => {
   }
 }
 
-interface ListContext {
-  readonly session: Session
-  readonly connection: Connection
+interface ListOptions {
+  readonly context: FindContext
   readonly json: boolean
   readonly limit: number
 }
@@ -28,11 +26,8 @@ const restOf = ({ rows, total, more }: Pages): string | null =>
   more ? `${rows.length} of ${total ?? 'more'}; --limit all shows all.` : null
 
 /** A list, read page by page. As JSON it is one envelope: the rows and their number, whatever pages they came in. */
-export const showList = async (
-  action: Action,
-  parts: Parts,
-  { session, connection, json, limit }: ListContext,
-): Promise<void> => {
+export const showList = async (action: Action, parts: Parts, { context, json, limit }: ListOptions): Promise<void> => {
+  const { session, connection } = context
   const { out } = session
   const { rows: field = '', columns = [], none = 'Nothing.' } = action
   const isPaged = action.paged !== false && parts.request.startsWith('GET ')
@@ -54,5 +49,6 @@ export const showList = async (
   )
   const rest = restOf(pages)
   if (rest !== null) out.note(rest)
+  for (const note of (await action.notes?.(first, context, parts.query)) ?? []) out.note(note)
   for (const warning of (first.warnings as readonly string[] | undefined) ?? []) out.warn(warning)
 }

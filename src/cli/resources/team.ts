@@ -6,7 +6,7 @@ const member = argument('email', 'a member, by email address or id', { find: 'me
 
 export const team: Resource = {
   name: 'team',
-  summary: 'people of the organization and how they sign in',
+  summary: 'manage people and how they sign in',
   actions: [
     action('add', 'invite a person', 'POST /api/v1/team', {
       args: [argument('email', 'email address', { field: 'email' })],
@@ -48,11 +48,11 @@ export const team: Resource = {
     action('policy', 'show how people sign in', 'GET /api/v1/team/policy', { org: 'query' }),
     action('set-policy', 'change how people sign in', 'PATCH /api/v1/team/policy', {
       options: [
-        option('--require-mfa <who>', 'who must sign in by two factors', 'require_mfa', {
+        option('--require-mfa <who>', 'who must sign in with two factors', 'require_mfa', {
           choices: ['off', 'admins', 'all'],
         }),
-        option('--session-hours <hours>', 'how long a session lasts', 'session_hours', { parse: 'number' }),
-        option('--reauthenticate-minutes <minutes>', 'ask again after so long without use', 'reauthenticate_minutes', {
+        option('--session-hours <hours>', 'hours until a session ends', 'session_hours', { parse: 'number' }),
+        option('--reauthenticate-minutes <minutes>', 'ask again after this much inactivity', 'reauthenticate_minutes', {
           parse: 'number',
         }),
       ],

@@ -13,11 +13,7 @@ const STEPS: readonly Step[] = [
   ['devices list -q nothing', 0, /^No devices\. Invite/],
   ['devices list --limit 2 --sort device_id', 0, /\nd1 .*\n2 of 3; --limit all shows all\.\n$/],
   ['devices show d1', 0, /Device id: +d1\n[\s\S]*Trains: +yes\n/],
-  [
-    'devices show dd1',
-    1,
-    "svc: There is no device 'dd1' that this key may see.\nSee which there are: svc devices list\n",
-  ],
+  ['devices show dd1', 1, "svc: There is no device 'dd1' that this key may see.\nList them with: svc devices list\n"],
   ['devices summary', 0, /^Total: +3\nActive: +3\n/],
   ['devices assignments d1', 0, 'No assignments.\n'],
   [
@@ -45,7 +41,7 @@ const STEPS: readonly Step[] = [
   ['rounds selection d0 1', 0, /Selected: +(yes|no)\n/],
   ['rounds cancel --reason enough', 0, /^Cancelled round 1 /],
   ['rounds list', 0, /failed .* enough/],
-  ['rounds show 7', 1, "svc: There is no round '7' that this key may see.\nSee which there are: svc rounds list\n"],
+  ['rounds show 7', 1, "svc: There is no round '7' that this key may see.\nList them with: svc rounds list\n"],
   ['rollouts list', 0, /^No rollouts/],
   [
     'rollouts create m --version 1.0.0 --percentage 10 --no-start',

@@ -28,7 +28,7 @@ const ofService = async (session: Session, { apiBase, json }: DataOptions): Prom
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('[target]', 'list what is in this folder of this machine, without a service')
+    .argument('[target]', 'list the backups in this folder of this machine, without a service')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action((target: string | undefined, options: DataOptions) =>

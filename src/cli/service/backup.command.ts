@@ -44,7 +44,7 @@ const ofRunning = async (session: Session, target: string | undefined, options: 
   let backup: Backup = await connection.ask((client) => client.POST('/api/v1/backups', { body }))
   if (!options.json) out.note(`Backing up to ${backup.target}`)
   while (backup.status === 'running') {
-    await lookAgain(session, EVERY_MS, 'The backup goes on. Look with: svc backup list')
+    await lookAgain(session, EVERY_MS, 'The backup continues. Check on it with: svc backup list')
     const path = { backup_id: backup.id }
     backup = await connection.ask((client) => client.GET('/api/v1/backups/{backup_id}', { params: { path } }))
   }
@@ -74,7 +74,7 @@ export const define = (command: Command, session: Session): void => {
       "a folder on the service's machine or s3://bucket/prefix?endpoint=…&region=…, empty or with backups (default: SERVICE_BACKUP_URL)",
     )
     .option('--verify', 'restore it to a scratch folder, start the database and compare rows and files')
-    .option('--data-dir <folder>', 'of a stopped service (default: SERVICE_DATA_DIR, else ~/.svc/data)')
+    .option('--data-dir <folder>', 'data folder of a stopped service (default: SERVICE_DATA_DIR, else ~/.svc/data)')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action((target: string | undefined, options: BackupOptions) => backUp(session, target, options))

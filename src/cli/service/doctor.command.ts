@@ -22,7 +22,7 @@ export const define = (command: Command, session: Session): void => {
           out.line(`${MARKS[state]} ${state.padEnd(4)}  ${check.padEnd(width)}  ${found}`)
           if (advice !== null) out.line(`${' '.repeat(width + 10)}${advice}`)
         }
-        out.note(failed + warned === 0 ? 'Everything is fine.' : `${failed} failed, ${warned} to look at.`)
+        out.note(failed + warned === 0 ? 'Everything is fine.' : `${failed} failed, ${warned} to check.`)
       }
       if (failed > 0) throw new ExitCode(1)
     })

@@ -17,7 +17,7 @@ export const define = (command: Command, session: Session): void => {
       'an empty database: postgres://user@host:5432/name, the password in PGPASSWORD or in the URL',
     )
     .option('--storage <url>', 'copy the stored files too: s3://bucket/prefix?endpoint=…&region=…')
-    .option('--data-dir <folder>', 'of the stopped service (default: SERVICE_DATA_DIR, else ~/.svc/data)')
+    .option('--data-dir <folder>', 'data folder of the stopped service (default: SERVICE_DATA_DIR, else ~/.svc/data)')
     .addOption(jsonOption())
     .action(({ to, storage, ...options }: MigrateOptions) => {
       const argv = ['migrate', '--to', to]

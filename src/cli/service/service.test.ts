@@ -24,7 +24,7 @@ it('svc up starts the service, signs svc in, and ends it cleanly', async () => {
   })
   expect(exitCode).toBe(130)
   expect(stdout).toContain(`Dashboard: ${address}/\nAPI:       ${address}/api/v1, reference: ${address}/docs\n`)
-  expect(stderr).toMatch(/svc is signed in to .*\n[\s\S]*Stopping the service: it finishes what is in flight\.\n$/)
+  expect(stderr).toMatch(/svc is signed in to .*\n[\s\S]*Stopping the service once requests in progress are done\.\n$/)
 })
 
 it('a service that cannot start says why', async () => {

@@ -44,7 +44,7 @@ const up = async (options: UpOptions, session: Session): Promise<void> => {
   const kill = (): void => void child.kill('SIGKILL')
   process.once('exit', kill)
   const stop = (): void => {
-    out.note('Stopping the service: it finishes what is in flight.')
+    out.note('Stopping the service once requests in progress are done.')
     child.kill('SIGTERM')
   }
   const ended = new Promise<number | null>((done, fail) => {
@@ -61,7 +61,7 @@ const up = async (options: UpOptions, session: Session): Promise<void> => {
     await signInOpenly(session, address).catch((error: Error) => out.note(error.message))
     out.line(`Dashboard: ${address}/`)
     out.line(`API:       ${address}/api/v1, reference: ${address}/docs`)
-    out.note('Ctrl-C stops it; what it has learned and stored stays.')
+    out.note('Ctrl-C stops the service; its data is kept.')
     const show = io.openBrowser ?? openBrowser
     if (options.open) show(`${address}/`)
   }
@@ -91,7 +91,7 @@ const up = async (options: UpOptions, session: Session): Promise<void> => {
     await reported
     if (io.signal?.aborted) return
     throw new Failure(`The service ended with exit code ${code}.`, {
-      advice: last === '' ? 'Its log is above.' : 'Its own words are above.',
+      advice: 'See its output above.',
     })
   } finally {
     process.off('exit', kill)

@@ -83,7 +83,7 @@ const read = async (connection: Connection, name: string) => {
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('<jobs...>', 'jobs, by id or name, or the newest of a model')
+    .argument('<jobs...>', 'jobs, by name or id; for a model, its newest job')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async (names: readonly string[], { json, apiBase }: DataOptions) => {

@@ -39,13 +39,13 @@ interface ExportOptions extends ServiceOptions {
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('<job>', 'a job, by id or name, or the newest of a model')
+    .argument('<job>', 'a job, by name or id; for a model, its newest job')
     .addOption(
-      new Option('--format <format>', 'the job and all its rounds, a line for each round, or a TensorBoard log')
+      new Option('--format <format>', 'the job with all its rounds, one line per round, or a TensorBoard log')
         .choices(['json', 'csv', 'tensorboard'])
         .default('json'),
     )
-    .option('--output <folder>', 'log folder of TensorBoard: the job becomes a run in it')
+    .option('--output <folder>', 'TensorBoard log folder; the job becomes a run in it')
     .addOption(apiBaseOption())
     .action(async (name: string, { format, output, apiBase }: ExportOptions) => {
       const { out, io } = session

@@ -6,11 +6,9 @@ import { type ContinueOptions, continuationOptions, goOn } from './go-on.ts'
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('<job>', 'a completed job, by id or name, or the newest of a model')
+    .argument('<job>', 'a completed job, by name or id; for a model, its newest job')
     .addOption(
-      new Option('--rounds <count>', 'number of rounds after the completed ones')
-        .argParser(wholeAboveZero)
-        .makeOptionMandatory(),
+      new Option('--rounds <count>', 'number of additional rounds').argParser(wholeAboveZero).makeOptionMandatory(),
     )
   continuationOptions(command).action((job: string, options: ContinueOptions & { readonly rounds: number }) =>
     goOn(session, job, options, (job_id) => (client) => {

@@ -56,6 +56,6 @@ export const follow = async (session: Session, connection: Connection, id: strin
       shown = [...bar].length
       io.stderr.write(bar)
     }
-    await lookAgain(session, EVERY_MS, `The job goes on without you. Watch it with: svc train status ${id} --follow`)
+    await lookAgain(session, EVERY_MS, `The job continues. Watch it with: svc train status ${id} --follow`)
   }
 }

@@ -5,8 +5,8 @@ import { type ContinueOptions, continuationOptions, goOn } from './go-on.ts'
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('<job>', 'a stopped or failed job, by id or name, or the newest of a model')
-    .option('--rounds <count>', 'number of rounds after the completed ones (default: those left)', wholeAboveZero)
+    .argument('<job>', 'a stopped or failed job, by name or id; for a model, its newest job')
+    .option('--rounds <count>', 'number of additional rounds (default: the remaining ones)', wholeAboveZero)
   continuationOptions(command).action((job: string, options: ContinueOptions) =>
     goOn(session, job, options, (job_id) => (client) => {
       const body = options.rounds === undefined ? {} : { rounds: options.rounds }

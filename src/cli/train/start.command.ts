@@ -52,7 +52,7 @@ const privacyOf = ({ noiseMultiplier, targetEpsilon, clipNorm, adaptiveClip }: S
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('<model>', 'the model to train, by name or id; name@version begins from that version')
+    .argument('<model>', 'the model to train, by name or id; name@version starts from that version')
     .addOption(
       new Option('--strategy <strategy>', 'aggregation strategy')
         .choices([...ACCEPTED_STRATEGY_NAMES])
@@ -63,7 +63,7 @@ export const define = (command: Command, session: Session): void => {
     .option('--group <group>', 'only devices of this group, by name or id')
     .option(
       '--target-devices <count>',
-      'updates aimed for per round (default: --min-devices; with privacy the smallest possible)',
+      'target number of updates per round (default: --min-devices; with privacy, the minimum)',
       wholeAboveZero,
     )
     .option('--over-selection <factor>', 'select this multiple of the target devices', numberFrom(1))
@@ -97,11 +97,11 @@ export const define = (command: Command, session: Session): void => {
     .option('--stop-below <improvement>', 'stop when the metric improves by less than this', numberFrom(0))
     .option(
       '--metric <name>',
-      'what --stop-below and --publish best go by: loss (default), accuracy, f1, evaluation.f1',
+      'metric for --stop-below and --publish best: loss (default), accuracy, f1, evaluation.f1',
     )
-    .option('--patience <rounds>', 'over this many rounds', wholeAboveZero, 3)
+    .option('--patience <rounds>', 'number of rounds that --stop-below looks at', wholeAboveZero, 3)
     .addOption(
-      new Option('--publish <which>', 'results that become versions of the model: the last, every one, each best one')
+      new Option('--publish <which>', 'results to publish as versions: the last, every one, or each new best')
         .choices([...PUBLISH])
         .default('last'),
     )

@@ -147,7 +147,7 @@ it('lists jobs, resumes one that was stopped, and gives one that is completed mo
   expect((await svc('train', 'list')).stdout).toMatch(/adam +stopped +fedadam +1\/2 +.*The training job was stopped\./)
   expect(await svc('train', 'resume', 'adam')).toEqual({
     exitCode: 0,
-    stdout: `Job ${id} goes on after 1 round, until 2 rounds are completed, with its optimizer state.\n`,
+    stdout: `Job ${id} continues after 1 round, until 2 rounds are completed, with its optimizer state.\n`,
     stderr: `Watch it with: svc train status ${id} --follow\n`,
   })
   await deliver(world, devices)

@@ -1,0 +1,129 @@
+import { InvalidArgumentError } from 'commander'
+import { SCOPES, type Scope } from '../../domain/access.ts'
+import { isSameService } from '../service-address.ts'
+import type { FindContext } from './find.ts'
+import { action, argument, option, type Resource, type Row } from './resource.ts'
+
+const MAX_DAYS = 3650
+const MAX_HOURS = 720
+
+/** `30d` -> 30 */
+const parseDays = (text: string): number => {
+  const days = /^(\d{1,4})d$/.exec(text)?.[1]
+  if (days !== undefined && Number(days) >= 1 && Number(days) <= MAX_DAYS) return Number(days)
+  throw new InvalidArgumentError(`It must be a number of days from 1d to ${MAX_DAYS}d, such as 30d.`)
+}
+
+/** `24h` -> 24, `7d` -> 168 */
+const parseHours = (text: string): number => {
+  const [, count, unit] = /^(\d{1,3})([hd])$/.exec(text) ?? []
+  const hours = Number(count) * (unit === 'd' ? 24 : 1)
+  if (hours <= MAX_HOURS) return hours
+  throw new InvalidArgumentError(`It must be hours or days from 0h to ${MAX_HOURS}h, such as 24h or 7d.`)
+}
+
+const addScope = (text: string, before: readonly Scope[] = []): readonly Scope[] => {
+  const scope = SCOPES.find((known) => known === text)
+  if (scope === undefined) throw new InvalidArgumentError(`Scopes are ${SCOPES.join(', ')}.`)
+  return before.includes(scope) ? before : [...before, scope]
+}
+
+/** Keys belong to the organization that `init` set up, where that was done on the same service. */
+const orgOfInit = async ({ session, connection }: FindContext): Promise<Row> => {
+  const config = await session.home.config()
+  return config !== null && isSameService(config.apiBase, connection.baseUrl) ? { org_id: config.orgId } : {}
+}
+
+const stateOf = (key: Row, now: Date): string => {
+  if (key.revoked_at !== null) return 'revoked'
+  if (key.expires_at !== null && new Date(String(key.expires_at)) <= now) return 'expired'
+  return key.replaced_by === null ? 'active' : 'replaced'
+}
+
+const day = (field: string) => (key: Row) => (key[field] === null ? 'never' : String(key[field]).slice(0, 10))
+
+const SAVE = 'Save the key now: it is not shown again.'
+const FIELDS = [
+  ['Key', 'api_key'],
+  ['Id', 'id'],
+  ['Name', 'name'],
+  ['Scopes', 'scopes'],
+  ['Organization', 'org_id'],
+  ['Expires', (key: Row) => key.expires_at ?? 'never'],
+] as const
+
+const keyId = argument('key_id', 'id of the key, as svc keys list shows it', { field: 'key_id' })
+
+export const keys: Resource = {
+  name: 'keys',
+  summary: 'create, list, rotate and revoke API keys',
+  actions: [
+    action('create', 'create an API key', 'POST /api/v1/keys', {
+      args: [argument('name', 'name of the key', { field: 'name' })],
+      options: [
+        option('--scope <scope>', 'scope of the key, repeatable (default: all but admin)', 'scopes', {
+          parse: addScope,
+        }),
+        option('--expires <days>', 'lifetime, such as 30d (default: never expires)', 'expires_in_days', {
+          parse: parseDays,
+        }),
+        option('--org <org_id>', 'organization the key belongs to (default: the one of svc init)', 'org_id'),
+      ],
+      body: async ({ org_id }, _, context) => (org_id === undefined ? orgOfInit(context) : {}),
+      fields: FIELDS,
+      notes: async () => [SAVE],
+    }),
+    action('list', 'list API keys', 'GET /api/v1/keys', {
+      options: [
+        option('--devices', 'list device keys instead of service and personal keys', 'devices', { parse: 'flag' }),
+        option('--kind <kind>', 'only keys of this kind', 'kind', { choices: ['service', 'personal', 'device'] }),
+      ],
+      rows: 'keys',
+      paged: false,
+      columns: [
+        ['ID', 'id'],
+        ['NAME', 'name'],
+        ['KIND', 'kind'],
+        ['KEY', ({ prefix }) => `${prefix}…`],
+        ['STATE', stateOf],
+        ['ORGANIZATION', 'org_id'],
+        ['CREATED', day('created_at')],
+        ['EXPIRES', day('expires_at')],
+        ['LAST USED', day('last_used_at')],
+        ['SCOPES', ({ scopes }) => (scopes as readonly string[]).join(',')],
+      ],
+      none: 'No keys. Create one with: svc keys create <name>',
+      notes: async ({ keys: listed }, { session }) =>
+        (listed as readonly Row[])
+          .filter((key) => key.exceeds_lifetime && stateOf(key, session.now()) === 'active')
+          .map(
+            ({ name, id }) =>
+              `${name} lasts longer than the organization allows. Replace it with: svc keys rotate ${id}`,
+          ),
+    }),
+    action('revoke', 'revoke an API key', 'DELETE /api/v1/keys/{key_id}', {
+      args: [keyId],
+      done: 'Revoked {name} ({id}).',
+      notes: async ({ prefix }, { session, connection }) => {
+        const own = await session.apiKey(connection.baseUrl)
+        return own?.key.startsWith(String(prefix))
+          ? [`You were using this key (${own.source}). Sign in again: svc login`]
+          : []
+      },
+    }),
+    action('rotate', 'replace an API key, with an overlap', 'POST /api/v1/keys/{key_id}/rotate', {
+      args: [keyId],
+      options: [
+        option('--overlap <time>', 'how long the old key still works, such as 24h or 7d', 'overlap_hours', {
+          parse: parseHours,
+          default: [24, '24h'],
+        }),
+      ],
+      fields: [...FIELDS, ['Replaces', 'replaces']],
+      notes: async (_, __, { overlap_hours: hours }) => [
+        SAVE,
+        `The old key, and what was signed in with it, ${hours === 0 ? 'no longer works' : `works for ${hours} h more`}.`,
+      ],
+    }),
+  ],
+}

@@ -1,11 +1,10 @@
 import type { Access } from '../access/module.ts'
 import type { Context } from '../context.ts'
 import type { Module } from '../module.ts'
-import { deviceSearchRoutes } from './devices/device-search.routes.ts'
 import { createDeviceSearch } from './devices/device-search.service.ts'
 import { createDeviceSearchStore } from './devices/device-search.store.ts'
 import { present } from './devices/devices.present.ts'
-import { devicesRoutes } from './devices/devices.routes.ts'
+import { deviceSearchRoutes, devicesRoutes } from './devices/devices.routes.ts'
 import { createDevicesService } from './devices/devices.service.ts'
 import { createDevicesStore } from './devices/devices.store.ts'
 import { erasuresRoutes } from './erasures/erasures.routes.ts'
@@ -15,13 +14,11 @@ import { groupsRoutes } from './groups/groups.routes.ts'
 import { createGroupsService } from './groups/groups.service.ts'
 import { createGroupsStore } from './groups/groups.store.ts'
 import { createGroupMembersStore } from './groups/members.store.ts'
-import { createAnnouncementsStore } from './heartbeats/announcements.store.ts'
 import { heartbeatsRoutes } from './heartbeats/heartbeats.routes.ts'
 import { createHeartbeatsService } from './heartbeats/heartbeats.service.ts'
 import { createHeartbeatsStore } from './heartbeats/heartbeats.store.ts'
-import { createPrivateDrawStore } from './selection/private-draw.store.ts'
 import { createPrivateDraws } from './selection/private-draws.service.ts'
-import { createSelectionStore } from './selection/selection.store.ts'
+import { createPrivateDrawStore, createSelectionStore } from './selection/selection.store.ts'
 
 const create = (
   { config, database, changes, events, random, drawSeed, now, newId }: Context,
@@ -54,7 +51,6 @@ const create = (
   const heartbeats = createHeartbeatsService({
     database,
     store: createHeartbeatsStore(),
-    announcements: createAnnouncementsStore(),
     devices,
     changes,
     activeDevices: async () => (await devices.census({ orgId: null })).active,

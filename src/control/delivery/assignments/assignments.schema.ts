@@ -4,7 +4,7 @@ import { REPORTED_RANGE } from '../../../domain/reported-number.ts'
 import { Body, Nullable, OneOf, Part, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
 import { DeviceId, DeviceParams, OrgQuery } from '../../fleet/devices/devices.schema.ts'
 import { examples as fleet } from '../../fleet/fleet.examples.ts'
-import { Assignment } from '../../fleet/heartbeats/assignment.schema.ts'
+import { Assignment } from '../../fleet/heartbeats/heartbeats.schema.ts'
 import { examples } from '../delivery.examples.ts'
 
 export { DeviceParams }

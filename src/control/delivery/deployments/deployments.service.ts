@@ -141,9 +141,9 @@ const handleApprovals = (
       await plans.change(async (tx, bump) => {
         await settle(tx)
         const locked = await store.lock(tx, id)
-        if (locked === null) throw conflict('The deployment is gone.')
+        if (locked === null) throw conflict('The deployment was deleted.')
         const activated = await activate(tx, id, locked.percentage)
-        if (activated.targetCount === 0) throw conflict('None of its devices is there any more.')
+        if (activated.targetCount === 0) throw conflict('None of its devices exists anymore.')
         const seconds = (locked.deadlineAt ?? now()).getTime() - locked.createdAt.getTime()
         const change = { ...activated, deadlineAt: new Date(now().getTime() + seconds) }
         await move(tx, bump, locked, 'approve', change, requester.keyId)

@@ -4,7 +4,7 @@ import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { type Device, DeviceParams, OrgQuery } from '../devices/devices.schema.ts'
 import type { StoredDevice } from '../devices/devices.service.ts'
-import { presentAssignment } from '../heartbeats/assignment.schema.ts'
+import { presentAssignment } from '../heartbeats/heartbeats.schema.ts'
 import { DeviceExport, EraseBody, Erasure, ErasureList, ErasureParams, ErasuresQuery } from './erasures.schema.ts'
 import type { Erasures, StoredErasure } from './erasures.service.ts'
 

@@ -12,7 +12,7 @@ import {
 } from '../../../platform/http/wire.schema.ts'
 import { Device, DeviceName } from '../devices/devices.schema.ts'
 import { examples } from '../fleet.examples.ts'
-import { Assignment } from '../heartbeats/assignment.schema.ts'
+import { Assignment } from '../heartbeats/heartbeats.schema.ts'
 
 export const DeviceExport = Body('DeviceExport', 'All that is stored about a device', examples.deviceExport, {
   exported_at: Timestamp,

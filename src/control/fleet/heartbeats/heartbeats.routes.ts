@@ -8,7 +8,6 @@ import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { optionalBody } from '../../../platform/http/validation.ts'
 import { warn } from '../../../platform/http/warnings.ts'
 import type { DevicesService } from '../devices/devices.service.ts'
-import { presentAssignment } from './assignment.schema.ts'
 import {
   DeviceParams,
   HeartbeatBody,
@@ -16,6 +15,7 @@ import {
   HeartbeatQuery,
   HeartbeatResult,
   OrgQuery,
+  presentAssignment,
 } from './heartbeats.schema.ts'
 import type { HeartbeatsService } from './heartbeats.service.ts'
 

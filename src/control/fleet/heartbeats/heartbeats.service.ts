@@ -9,7 +9,6 @@ import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { Changes } from '../../events.ts'
 import type { DevicesService, NamedDevice } from '../devices/devices.service.ts'
-import type { AnnouncementsStore } from './announcements.store.ts'
 import type { Beat, HeartbeatsStore, Received } from './heartbeats.store.ts'
 import { createLateHeartbeats, mergeBeats, rightsOf, type Written } from './late-heartbeats.service.ts'
 
@@ -85,7 +84,6 @@ const NOTHING_TO_ADD: HeartbeatContributors = {
 export const createHeartbeatsService = (parts: {
   readonly database: Database
   readonly store: HeartbeatsStore
-  readonly announcements: AnnouncementsStore
   readonly devices: DevicesService
   readonly changes: Changes
   /** How many devices are active, of all organizations. */
@@ -93,7 +91,7 @@ export const createHeartbeatsService = (parts: {
   readonly random: Random
   readonly now: () => Date
 }) => {
-  const { database, store, announcements, devices, changes, activeDevices, random, now } = parts
+  const { database, store, devices, changes, activeDevices, random, now } = parts
   const contributors = { ...NOTHING_TO_ADD }
 
   const fleetSize = knownFleetSize(activeDevices)
@@ -164,7 +162,7 @@ export const createHeartbeatsService = (parts: {
     /** In the transaction of what devices are to be told of; `announcedTo` is then asked what that means to them. */
     announce(tx: Executor, subjectId: string): Promise<void> {
       late.announced()
-      return announcements.announce(tx, subjectId)
+      return store.announce(tx, subjectId)
     },
 
     /** Writes the heartbeats that were answered before: what reads devices calls it first. */
@@ -173,7 +171,7 @@ export const createHeartbeatsService = (parts: {
     close: late.close,
 
     /** Takes announcements back, when nothing is left to be said. */
-    withdraw: announcements.withdraw,
+    withdraw: store.withdraw,
 
     /**
      * Records a sign of life, and says whether a round awaits the device and what it is to run. With `wait.ms` the answer

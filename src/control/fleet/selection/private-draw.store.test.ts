@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { eachDatabase } from '../../../../test/databases.ts'
 import { coinBound } from '../../../domain/poisson-sampling.ts'
 import type { Database } from '../../../platform/db/open.ts'
-import { createPrivateDrawStore } from './private-draw.store.ts'
+import { createPrivateDrawStore } from './selection.store.ts'
 
 const NOW = new Date('2026-01-01T00:00:00Z')
 const scope = { orgIds: [null], groupId: null }

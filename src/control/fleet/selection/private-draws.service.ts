@@ -1,7 +1,6 @@
 import { activeSince } from '../../../domain/device.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { PrivateDrawStore } from './private-draw.store.ts'
-import type { Scope } from './selection.store.ts'
+import type { PrivateDrawStore, Scope } from './selection.store.ts'
 
 export type { Scope, SelectionStore } from './selection.store.ts'
 

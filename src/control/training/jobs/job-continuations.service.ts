@@ -38,7 +38,7 @@ export const createJobContinuations = (parts: {
     }
     const modelId = job.roundsCompleted === 0 ? job.modelId : job.latestModelId
     if (modelId !== null && (await models.versionFor(modelId)) !== null) return
-    throw conflict('The model that the job would go on from is not in the catalog any more. Start another job.')
+    throw conflict('The model that the job would continue from is no longer in the catalog. Start another job.')
   }
 
   /** Its federation and its group, as they are now. */
@@ -118,7 +118,7 @@ export const createJobContinuations = (parts: {
       const job = (await store.lock(tx, seen.id))!
       nextJobStatus(job.status, event)
       if (!isAsSeen(job, seen))
-        throw conflict('The job has gone on and ended again in this moment. Look at it, and ask again.')
+        throw conflict('The job resumed and ended again in the meantime. Check its status and try again.')
       await store.update(tx, job.id, {
         status,
         settings: JSON.stringify(settings),

@@ -3,10 +3,9 @@ import { ServiceError } from '../../../domain/errors.ts'
 import { isUnavailable } from '../../../domain/outages.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { Combinations } from './combinations.service.ts'
-import type { LeasesStore } from './leases.store.ts'
 import type { DeliveredUpdate, ParticipantsReport } from './participants.report.ts'
 import type { RoundEndings } from './round-endings.service.ts'
-import type { ScreenedUpdate, StoredRound } from './rounds.store.ts'
+import type { RoundsStore, ScreenedUpdate, StoredRound } from './rounds.store.ts'
 
 const RENEW_MS = 4000
 /** A round whose aggregation was started so often and never ended has something that kills us: give up with a reason. */
@@ -17,18 +16,18 @@ const isOurs = (error: ServiceError): boolean => error.code === 'internal_error'
 /** Turns the updates of a round that has closed its doors into a new model: once, whichever process does it. */
 export const createAggregationsService = (parts: {
   readonly database: Database
-  readonly leases: LeasesStore
+  readonly store: RoundsStore
   readonly report: Pick<ParticipantsReport, 'delivered'>
   readonly combinations: Combinations
   readonly endings: Pick<RoundEndings, 'complete' | 'fail'>
   readonly log: { error(fields: object, message: string): void; info(fields: object, message: string): void }
 }) => {
-  const { database, leases, report, combinations, endings, log } = parts
+  const { database, store, report, combinations, endings, log } = parts
   const owner = randomUUID()
 
   const fail = (round: StoredRound, reason: string): Promise<void> =>
     database.transaction(async (tx) => {
-      const held = await leases.lockHeld(tx, round.id, owner)
+      const held = await store.lockHeld(tx, round.id, owner)
       if (held === null) return
       await endings.fail(tx, held, { event: 'fail', reason, reported: reason })
     })
@@ -51,7 +50,7 @@ export const createAggregationsService = (parts: {
         await fail(round, error.message)
       } else {
         log.error({ round_id: round.id, err: error }, 'aggregation was interrupted; it will be retried')
-        await leases.release(database.sql, round.id, owner, { counts: !isUnavailable(error) })
+        await store.releaseLease(database.sql, round.id, owner, { counts: !isUnavailable(error) })
         throw error
       }
     } finally {
@@ -67,21 +66,21 @@ export const createAggregationsService = (parts: {
     })
 
   const renew = (id: string): Promise<unknown> =>
-    leases
-      .renew(database.sql, id, owner)
+    store
+      .renewLease(database.sql, id, owner)
       .catch((error: unknown) => log.error({ round_id: id, err: error }, 'lease could not be renewed'))
 
   return {
     /** Aggregates every round that waits for it and that no other process holds; returns how many there were. */
     async run(): Promise<number> {
       for (let done = 0; ; done++) {
-        const round = await leases.claim(database.sql, owner)
+        const round = await store.claim(database.sql, owner)
         if (round === null) return done
         await aggregate(round)
       }
     },
 
     /** At the start of a process that alone can open its database: what the last one held is free again. */
-    forgetDeadHolders: (): Promise<void> => leases.clearAll(database.sql),
+    forgetDeadHolders: (): Promise<void> => store.clearLeases(database.sql),
   }
 }

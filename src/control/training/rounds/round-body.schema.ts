@@ -3,7 +3,6 @@ import { blobPath } from '../../../platform/blobs/blob-store.ts'
 import { presentSettings } from '../secure-rounds/secure-rounds.schema.ts'
 import { presentCost, presentSampling } from './round-settings.schema.ts'
 import type { StoredRound } from './rounds.service.ts'
-import type { StoredUpdate } from './updates.service.ts'
 
 /** A round as it travels. */
 export const present = (round: StoredRound) => ({
@@ -87,19 +86,4 @@ const presentTraining = (round: StoredRound) => ({
           ...presentCost(round.privacy),
         },
       }),
-})
-
-/** An update as it travels. */
-export const presentUpdate = (update: StoredUpdate) => ({
-  id: update.id,
-  round_id: update.roundId,
-  device_id: update.deviceId,
-  model_path: blobPath(update.fileHash),
-  model_size_bytes: update.size,
-  model_hash: `sha256:${update.fileHash}`,
-  num_samples: update.numSamples,
-  local_loss: update.localLoss,
-  local_accuracy: update.localAccuracy,
-  training_time_seconds: update.trainingTimeSeconds,
-  created_at: update.createdAt.toISOString(),
 })

@@ -8,7 +8,6 @@ import type { ModelsService } from '../../catalog/models/models.service.ts'
 import type { ControlEventBus, RoundEvent } from '../../events.ts'
 import type { Combined } from './combinations.service.ts'
 import type { EvaluationsStore } from './evaluations.store.ts'
-import type { LeasesStore } from './leases.store.ts'
 import type { DeliveredUpdate } from './participants.report.ts'
 import type { ParticipantsStore } from './participants.store.ts'
 import type { RoundsStore, ScreenedUpdate, StoredRound } from './rounds.store.ts'
@@ -30,14 +29,13 @@ interface Parts {
   readonly store: RoundsStore
   readonly participants: ParticipantsStore
   readonly evaluations: EvaluationsStore
-  readonly leases: Pick<LeasesStore, 'lockHeld'>
   readonly models: Pick<ModelsService, 'originOf' | 'addAggregate'>
   readonly files: Pick<FilesService, 'keep'>
   readonly events: Pick<ControlEventBus, 'publish' | 'inTransaction'>
   readonly now: () => Date
 }
 
-const createCompletion = ({ database, store, evaluations, leases, models, files, events, now }: Parts) => {
+const createCompletion = ({ database, store, evaluations, models, files, events, now }: Parts) => {
   /** Updates evaluate the model that they began from: in an asynchronous job perhaps that of an earlier round. */
   const keepEvaluations = async (tx: Executor, round: StoredRound, delivered: Delivered): Promise<void> => {
     const evaluating = delivered.filter(({ update }) => update.evaluation !== null)
@@ -64,7 +62,7 @@ const createCompletion = ({ database, store, evaluations, leases, models, files,
     const isTold = round.privacy === null && combined.totals === null
     const metrics = isTold ? summarizeMetrics([...delivered].sort(byDevice).map(reportOf)) : {}
     return database.transaction(async (tx) => {
-      const held = await leases.lockHeld(tx, round.id, owner)
+      const held = await store.lockHeld(tx, round.id, owner)
       if (held === null) return false
       const model = await models.addAggregate(tx, {
         roundId: round.id,

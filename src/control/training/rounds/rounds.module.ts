@@ -12,7 +12,6 @@ import { createCombinations } from './combinations.service.ts'
 import { createDueRounds } from './due-rounds.service.ts'
 import { createEvaluationSteps } from './evaluation-steps.service.ts'
 import { createEvaluationsStore } from './evaluations.store.ts'
-import { createLeasesStore } from './leases.store.ts'
 import type { ModelContents } from './model-content.service.ts'
 import { createParticipantsReport } from './participants.report.ts'
 import { createParticipantsStore } from './participants.store.ts'
@@ -57,7 +56,6 @@ export const composeRounds = (
     absent: createAbsentDevicesStore(selection),
     updates: createUpdatesStore(),
     evaluations: createEvaluationsStore(),
-    leases: createLeasesStore(),
   }
   const report = createRoundsReport()
   const participantsReport = createParticipantsReport()
@@ -66,7 +64,7 @@ export const composeRounds = (
   const shared = { database, ...stores, contents, secure, models, files, events, now, newId }
   const endings = createRoundEndings(shared)
   const due = createDueRounds({ ...shared, selection, endings, scopeOf })
-  const prices = createRoundPrices({ ...shared, draws, ledger })
+  const prices = createRoundPrices({ database, report, draws, ledger })
   const { stragglerGraceSeconds: graceSeconds } = config
   const starts = createRoundStarts({ ...shared, selection, draws, endings, ledger, random, graceSeconds })
   const rounds = createRoundsService({ ...shared, report, reaching, endings, due, changes })

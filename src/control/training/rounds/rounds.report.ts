@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { isMeasuredLater, type RoundValue } from '../../../domain/job-metric.ts'
 import { EVALUATION_PREFIX, type Evaluation, type MetricSummaries } from '../../../domain/metrics.ts'
+import type { NoisySteps } from '../../../domain/privacy/mechanism.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { FinishedRound, StoredPolicy } from '../../delivery/policies/policies.service.ts'
 import type { Contribution } from '../../federations/members.service.ts'
@@ -66,6 +67,42 @@ export const createRoundsReport = () => ({
       .where(visibleTo(orgId))
       .executeTakeFirstOrThrow()
     return { rounds: rows.map(fromRow), total }
+  },
+
+  /** A job's rounds, the latest first. */
+  async ofJob(db: Executor, jobId: string, page: { limit: number; offset: number }): Promise<StoredRound[]> {
+    const rows = await db
+      .selectFrom('rounds')
+      .select(ROUND_COLUMNS)
+      .where('job_id', '=', jobId)
+      .orderBy('round_number', 'desc')
+      .limit(page.limit)
+      .offset(page.offset)
+      .execute()
+    return rows.map(fromRow)
+  },
+
+  async countOfJob(db: Executor, jobId: string): Promise<number> {
+    const { count } = await db
+      .selectFrom('rounds')
+      .select((eb) => eb.fn.countAll<number>().as('count'))
+      .where('job_id', '=', jobId)
+      .executeTakeFirstOrThrow()
+    return count
+  },
+
+  /** The noisy steps of a job's rounds, however they ended, equal kinds added up. */
+  async noisySteps(db: Executor, jobId: string, upTo: number | null = null): Promise<NoisySteps[]> {
+    const { rows } = await sql<{ noise_multiplier: number; sample_rate: number; steps: number }>`
+      select (privacy->>'noiseMultiplier')::float8 as noise_multiplier, (privacy->>'sampleRate')::float8 as sample_rate,
+        count(*)::int as steps
+      from rounds where job_id = ${jobId} and privacy is not null and (${upTo}::int is null or round_number <= ${upTo}::int)
+      group by 1, 2 order by 1, 2`.execute(db)
+    return rows.map((row) => ({
+      noiseMultiplier: row.noise_multiplier,
+      sampleRate: row.sample_rate,
+      steps: row.steps,
+    }))
   },
 
   /** Size of a file that a round refers to. */

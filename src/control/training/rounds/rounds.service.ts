@@ -83,7 +83,7 @@ const createRoundLookup = ({
 export const createRoundsService = (parts: {
   readonly database: Database
   readonly store: RoundsStore
-  readonly report: Pick<RoundsReport, 'list'>
+  readonly report: Pick<RoundsReport, 'list' | 'ofJob' | 'countOfJob'>
   readonly reaching: RoundReach
   readonly endings: Pick<RoundEndings, 'fail'>
   readonly due: DueRounds
@@ -164,9 +164,9 @@ export const createRoundsService = (parts: {
     isInProgress: async (tx: Database['sql'], orgId: string | null): Promise<boolean> =>
       (await store.inProgress(tx, orgId)) !== null,
 
-    countOfJob: (jobId: string): Promise<number> => store.countOfJob(database.sql, jobId),
+    countOfJob: (jobId: string): Promise<number> => report.countOfJob(database.sql, jobId),
 
-    ofJob: (jobId: string, page: { limit: number; offset: number }) => store.ofJob(database.sql, jobId, page),
+    ofJob: (jobId: string, page: { limit: number; offset: number }) => report.ofJob(database.sql, jobId, page),
   }
 }
 

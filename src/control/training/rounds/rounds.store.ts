@@ -1,7 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Receipt } from '../../../aggregation/receipt.ts'
 import { conflict } from '../../../domain/errors.ts'
-import type { NoisySteps } from '../../../domain/privacy/mechanism.ts'
 import type { RoundStatus } from '../../../domain/round.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { RoundRow } from '../../../platform/db/rows.ts'
@@ -20,6 +19,9 @@ export type { NewRound, RoundPlan, RoundPrivacy, StoredRound } from './stored-ro
 
 /** What is asked of a round's noise. */
 export type PrivacyWish = Pick<RoundPrivacy, 'noiseMultiplier' | 'clipNorm' | 'adaptiveClip' | 'delta'>
+
+/** A process that is silent for so long has lost the round it was adding up. */
+const LEASE = sql<Date>`now() + interval '15 seconds'`
 
 /** `announce` makes a round known to heartbeats, in its own transaction. */
 export const createRoundsStore = (announce: HeartbeatsService['announce']) => ({
@@ -126,42 +128,6 @@ export const createRoundsStore = (announce: HeartbeatsService['announce']) => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** A job's rounds, the latest first. */
-  async ofJob(db: Executor, jobId: string, page: { limit: number; offset: number }): Promise<StoredRound[]> {
-    const rows = await db
-      .selectFrom('rounds')
-      .select(ROUND_COLUMNS)
-      .where('job_id', '=', jobId)
-      .orderBy('round_number', 'desc')
-      .limit(page.limit)
-      .offset(page.offset)
-      .execute()
-    return rows.map(fromRow)
-  },
-
-  async countOfJob(db: Executor, jobId: string): Promise<number> {
-    const { count } = await db
-      .selectFrom('rounds')
-      .select((eb) => eb.fn.countAll<number>().as('count'))
-      .where('job_id', '=', jobId)
-      .executeTakeFirstOrThrow()
-    return count
-  },
-
-  /** The noisy steps of a job's rounds, however they ended, equal kinds added up. */
-  async noisySteps(db: Executor, jobId: string, upTo: number | null = null): Promise<NoisySteps[]> {
-    const { rows } = await sql<{ noise_multiplier: number; sample_rate: number; steps: number }>`
-      select (privacy->>'noiseMultiplier')::float8 as noise_multiplier, (privacy->>'sampleRate')::float8 as sample_rate,
-        count(*)::int as steps
-      from rounds where job_id = ${jobId} and privacy is not null and (${upTo}::int is null or round_number <= ${upTo}::int)
-      group by 1, 2 order by 1, 2`.execute(db)
-    return rows.map((row) => ({
-      noiseMultiplier: row.noise_multiplier,
-      sampleRate: row.sample_rate,
-      steps: row.steps,
-    }))
-  },
-
   /** What its aggregation wrote down of each update; null until then. */
   async records(
     db: Executor,
@@ -176,6 +142,64 @@ export const createRoundsStore = (announce: HeartbeatsService['announce']) => ({
 
   async update(db: Executor, id: string, changes: Partial<RoundChanges>): Promise<void> {
     await db.updateTable('rounds').set(changes).where('id', '=', id).execute()
+  },
+
+  // Who is adding up which round. Many processes may ask; the database gives each round to one of them at a time, by its own
+  // clock: theirs may differ, and jump.
+
+  /** Takes one round that waits for its aggregation and that nobody holds, or whose holder has fallen silent. */
+  async claim(db: Executor, owner: string): Promise<StoredRound | null> {
+    const { rows } = await sql<Selectable<RoundRow>>`
+      update rounds set lease_owner = ${owner}, lease_until = ${LEASE}, attempts = attempts + 1
+      where id = (
+        select id from rounds where status = 'aggregating' and (lease_until is null or lease_until < now())
+        order by timeout_at, id limit 1 for update skip locked)
+      returning *`.execute(db)
+    return rows[0] === undefined ? null : fromRow(rows[0])
+  },
+
+  /** True while the lease is still ours. */
+  async renewLease(db: Executor, id: string, owner: string): Promise<boolean> {
+    const { numUpdatedRows } = await db
+      .updateTable('rounds')
+      .set({ lease_until: LEASE })
+      .where('id', '=', id)
+      .where('lease_owner', '=', owner)
+      .where('status', '=', 'aggregating')
+      .executeTakeFirst()
+    return numUpdatedRows === 1n
+  },
+
+  /** The round, locked, if this owner still holds it; null when another process has taken over. */
+  async lockHeld(db: Executor, id: string, owner: string): Promise<StoredRound | null> {
+    const row = await db
+      .selectFrom('rounds')
+      .select(ROUND_COLUMNS)
+      .where('id', '=', id)
+      .where('lease_owner', '=', owner)
+      .where('status', '=', 'aggregating')
+      .forUpdate()
+      .executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
+  },
+
+  /** `counts`: whether the attempt is one of those after which a round is given up. */
+  async releaseLease(db: Executor, id: string, owner: string, { counts }: { readonly counts: boolean }): Promise<void> {
+    await db
+      .updateTable('rounds')
+      .set(({ eb }) => ({ lease_owner: null, lease_until: null, attempts: eb('attempts', '-', counts ? 0 : 1) }))
+      .where('id', '=', id)
+      .where('lease_owner', '=', owner)
+      .execute()
+  },
+
+  /** For a database that only one process can open: whoever held a lease before this start is dead. */
+  async clearLeases(db: Executor): Promise<void> {
+    await db
+      .updateTable('rounds')
+      .set({ lease_owner: null, lease_until: null })
+      .where('lease_owner', 'is not', null)
+      .execute()
   },
 })
 

@@ -194,49 +194,19 @@ export const ROUND_COLUMNS = [
   'model_deleted_at',
 ] as const satisfies readonly (keyof RoundRow)[]
 
-export const fromRow = (row: Pick<Selectable<RoundRow>, (typeof ROUND_COLUMNS)[number]>): StoredRound => ({
-  id: row.id,
-  orgId: row.org_id,
-  roundNumber: row.round_number,
-  status: row.status as RoundStatus,
-  targetDevices: row.target_devices,
-  minDevices: row.min_devices,
-  timeoutSeconds: row.timeout_seconds,
-  graceSeconds: row.grace_seconds,
-  plan: row.plan as unknown as RoundPlan,
-  takingPart: row.taking_part,
-  participatedDevices: row.participated_devices,
-  completedDevices: row.completed_devices,
-  failedDevices: row.failed_devices,
-  globalModelId: row.global_model_id,
-  globalModelVersion: row.global_model_version,
-  globalSha256: row.global_sha256,
-  aggregatedModelId: row.model_deleted_at === null ? row.aggregated_model_id : null,
-  aggregatedSha256: row.model_deleted_at === null ? row.aggregated_sha256 : null,
-  quorumAt: row.quorum_at,
-  failureReason: row.failure_reason,
-  attempts: row.attempts,
-  createdAt: row.created_at,
-  startedAt: row.started_at,
-  timeoutAt: row.timeout_at!,
-  closesAt: row.closes_at,
-  completedAt: row.completed_at,
-  endedAt: row.ended_at,
-  updatesDeletedAt: row.updates_deleted_at,
-  jobId: row.job_id,
-  groupId: row.group_id,
-  federationId: row.federation_id,
-  wantedUpdates: row.wanted_updates,
-  stateSha256: row.state_sha256,
-  controlSha256: row.control_sha256,
-  privacy: row.privacy as unknown as RoundPrivacy | null,
-  noiseSeed: row.noise_seed,
-  accuracy: row.accuracy,
-  loss: row.loss,
-  metrics: row.metrics as unknown as MetricSummaries | null,
-  globalEvaluation: row.global_evaluation as unknown as Evaluation | null,
-  evaluation: row.evaluation as unknown as Evaluation | null,
-  evaluationUntil: row.evaluation_until,
-  reviewAt: row.review_at,
-  modelDeletedAt: row.model_deleted_at,
+type Column = (typeof ROUND_COLUMNS)[number]
+type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<Camel<Tail>>}`
+  : Name
+/** A field without a column of its name does not compile. */
+type Read = { readonly [Field in keyof StoredRound]: Field extends Camel<Column> ? StoredRound[Field] : undefined }
+
+const FIELDS = ROUND_COLUMNS.map((column) => {
+  const field = column.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+  return [field, column] as const
 })
+
+export const fromRow = (row: Pick<Selectable<RoundRow>, Column>): StoredRound => {
+  const round = Object.fromEntries(FIELDS.map(([field, column]) => [field, row[column]])) as unknown as Read
+  return row.model_deleted_at === null ? round : { ...round, aggregatedModelId: null, aggregatedSha256: null }
+}

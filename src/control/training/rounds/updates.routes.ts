@@ -1,19 +1,19 @@
 import type { MetricReport } from '../../../domain/metrics.ts'
-import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
+import { type BlobStore, blobPath } from '../../../platform/blobs/blob-store.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { readUpload } from '../../../platform/http/upload.ts'
 import { warn } from '../../../platform/http/warnings.ts'
 import type { Participation } from './participation.service.ts'
-import { present as presentRound, presentUpdate } from './round-body.schema.ts'
+import { present as presentRound } from './round-body.schema.ts'
 import { RoundUpdates } from './round-records.schema.ts'
 import type { RoundRecords } from './round-records.service.ts'
 import { FailureBody, ListRoundsQuery, Round, RoundParams } from './rounds.schema.ts'
 import type { RoundsService } from './rounds.service.ts'
 import type { UpdateCounts } from './update-counts.service.ts'
 import { ModelUpdate, readReport, UpdateFields } from './updates.schema.ts'
-import type { UpdatesService } from './updates.service.ts'
+import type { StoredUpdate, UpdatesService } from './updates.service.ts'
 
 export const updatesRoutes = (
   app: App,
@@ -69,7 +69,7 @@ export const updatesRoutes = (
         const submitted = await updates.submit(caller, round, { file, control }, report)
         for (const message of submitted.warnings) warn(request, message)
         counts.accept()
-        return reply.code(201).send(presentUpdate(submitted.update))
+        return reply.code(201).send(present(submitted.update))
       } finally {
         await file.discard()
         await control?.discard()
@@ -96,7 +96,7 @@ export const updatesRoutes = (
       const found = await records.updates(callerOf(request), request.params.round_id, { limit, offset })
       return {
         updates: found.updates.map(({ update, deviceName, screened, weight }) => ({
-          ...presentUpdate(update),
+          ...present(update),
           device_identifier: deviceName,
           metrics: update.metrics,
           evaluation: update.evaluation && presentReport(update.evaluation),
@@ -140,3 +140,17 @@ export const updatesRoutes = (
 }
 
 const presentReport = ({ numSamples, metrics }: MetricReport) => ({ num_samples: numSamples, metrics })
+
+const present = (update: StoredUpdate) => ({
+  id: update.id,
+  round_id: update.roundId,
+  device_id: update.deviceId,
+  model_path: blobPath(update.fileHash),
+  model_size_bytes: update.size,
+  model_hash: `sha256:${update.fileHash}`,
+  num_samples: update.numSamples,
+  local_loss: update.localLoss,
+  local_accuracy: update.localAccuracy,
+  training_time_seconds: update.trainingTimeSeconds,
+  created_at: update.createdAt.toISOString(),
+})

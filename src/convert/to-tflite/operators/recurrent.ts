@@ -2,8 +2,8 @@
 import { badRequest } from '../../../domain/errors.ts'
 import { attributeOf } from '../../onnx/model.ts'
 import { type Lower, type Lowering, reshape } from '../lowering.ts'
-import type { Tensor } from '../tflite-graph.ts'
-import { arithmetic } from './elementwise.ts'
+import type { Tensor, TfliteGraph } from '../tflite-graph.ts'
+import { arithmetic, broadcasting, castTo, softplus } from './elementwise.ts'
 import { fullyConnected } from './matrix.ts'
 import { concat, slice } from './slices.ts'
 
@@ -63,15 +63,46 @@ const CELLS: Readonly<Record<string, Cell>> = {
   RNN: { gates: 1, activations: ['Tanh'], step: rnn },
 }
 
+type Activation = (x: Tensor, alpha: number, beta: number) => Tensor
+
+const activationsIn = (graph: TfliteGraph): Readonly<Record<string, Activation>> => {
+  const { sigmoid, tanh, relu, add, sub, mul, div, abs, min, max, exp } = arithmetic(graph)
+  return {
+    ...{ Sigmoid: sigmoid, Tanh: tanh, Relu: relu, Softplus: (x) => softplus(graph, x) },
+    Softsign: (x) => div(x, add(1, abs(x))),
+    Affine: (x, alpha, beta) => add(mul(alpha, x), beta),
+    HardSigmoid: (x, alpha, beta) => max(0, min(1, add(mul(alpha, x), beta))),
+    LeakyRelu: (x, alpha) => sub(relu(x), mul(alpha, relu(sub(0, x)))),
+    Elu: (x, alpha) => add(relu(x), mul(alpha, sub(exp(min(x, 0)), 1))),
+  }
+}
+
+/** Defaults of alpha and beta, of the activations that have them. Source: ONNX. */
+const PARAMETERS: Readonly<Record<string, readonly number[]>> = {
+  ...{ Affine: [1, 0], HardSigmoid: [0.2, 0.5], LeakyRelu: [0.01], Elu: [1] },
+}
+
 const activationsOf = (node: Lowering, cell: Cell, direction: number): ((x: Tensor) => Tensor)[] => {
-  const given = attributeOf(node.node, 'activations', 'strings', undefined)
-  const { sigmoid, tanh, relu } = arithmetic(node.graph)
-  const known = { sigmoid, tanh, relu } as const
-  return cell.activations.map((absent, at) => {
-    const name = given?.[direction * cell.activations.length + at] ?? absent
-    const found = known[name.toLowerCase() as keyof typeof known]
-    if (found === undefined) throw badRequest(`The activation ${name} is not supported; Sigmoid, Tanh and Relu are.`)
-    return found
+  const known = activationsIn(node.graph)
+  const count = cell.activations.length
+  const given = attributeOf(node.node, 'activations', 'strings', undefined) ?? []
+  const lists = ['activation_alpha', 'activation_beta'].map((name) => [
+    ...(attributeOf(node.node, name, 'floats', undefined) ?? []),
+  ])
+  // The lists have numbers for the activations that take them, in their order.
+  const all = Array.from({ length: (direction + 1) * count }, (_, at) => {
+    const name = given[at] ?? cell.activations[at % count]!
+    const values = lists.map((list, place) => {
+      const absent = PARAMETERS[name]?.[place]
+      return absent === undefined ? 0 : (list.shift() ?? absent)
+    })
+    return { name, values }
+  })
+  return all.slice(-count).map(({ name, values: [alpha, beta] }) => {
+    const found = known[name]
+    if (found === undefined)
+      throw badRequest(`The activation ${name} is not supported; ${Object.keys(known).join(', ')} are.`)
+    return (x) => found(x, alpha!, beta!)
   })
 }
 
@@ -87,6 +118,16 @@ const rowsOf = (node: Lowering, at: number, direction: number, from: number, cou
 const optional = (node: Lowering, at: number, shape: readonly number[]): Tensor =>
   node.has(at) ? node.value(at) : node.graph.constant('f32', shape, new Float64Array(shape.reduce((a, b) => a * b, 1)))
 
+/** Of a step, 1 for sequences [batch, 1] that are longer, and 0; undefined where all have all steps. */
+const insideOf = (node: Lowering, steps: number, batch: number): ((at: number) => Tensor) | undefined => {
+  if (!node.has(4) || (node.isConstant(4) && Array.from(node.numbers(4)).every((length) => length === steps))) return
+  const { graph } = node
+  const numbers = graph.constant('i32', [steps, 1], [...Array(steps).keys()])
+  const lengths = reshape(graph, castTo(graph, node.value(4), 'i32'), [1, batch])
+  const all = castTo(graph, broadcasting(graph, 'LESS', [numbers, lengths], 'bool'), 'f32')
+  return (at) => reshape(graph, slice(graph, all, [at, 0], [1, batch]), [batch, 1])
+}
+
 /** One direction: the states [steps] and the last cell. */
 const unroll = (
   node: Lowering,
@@ -95,16 +136,13 @@ const unroll = (
   backwards: boolean,
 ): { all: Tensor[]; last: Tensor[] } => {
   const { graph } = node
+  const { add, sub, mul } = arithmetic(graph)
   const hidden = node.input(2).shape[2]!
   const x = node.value(0, node.int('layout') !== 0 ? [1, 0, 2] : [0, 1, 2])
   const [steps, batch, width] = x.shape as [number, number, number]
   if (steps > MAX_STEPS)
     throw badRequest(`A sequence of ${steps} steps; at most ${MAX_STEPS} are supported. Give a shorter input shape.`)
-  if (node.has(4) && !node.isConstant(4))
-    throw badRequest('Lengths of sequences that are inputs are not supported by TFLite.')
-  if (node.has(4) && Array.from(node.numbers(4)).some((length) => length !== steps)) {
-    throw badRequest('Sequences of different lengths are not supported by TFLite.')
-  }
+  const inside = insideOf(node, steps, batch)
   if (node.node.attributes.clip !== undefined) throw badRequest('clip is not supported; export without it.')
   if (node.int('input_forget') !== 0) throw badRequest('input_forget is not supported.')
   const { gates } = cell
@@ -142,8 +180,18 @@ const unroll = (
   for (let count = 0; count < steps; count++) {
     const at = backwards ? steps - 1 - count : count
     const row = reshape(graph, slice(graph, products, [at, 0, 0], [1, batch, gates * hidden]), [batch, gates * hidden])
-    state = cell.step({ node, input: gatesOf(row, gates), recurrent, state, activate, peephole, linearBeforeReset })
-    all[at] = state[0]!
+    const next = cell.step({
+      node,
+      input: gatesOf(row, gates),
+      recurrent,
+      state,
+      activate,
+      peephole,
+      linearBeforeReset,
+    })
+    const within = inside?.(at)
+    state = within === undefined ? next : next.map((each, i) => add(state[i]!, mul(within, sub(each, state[i]!))))
+    all[at] = within === undefined ? state[0]! : mul(within, state[0]!)
   }
   return { all, last: state }
 }

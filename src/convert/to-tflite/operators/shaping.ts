@@ -170,9 +170,15 @@ const gatherElements: Lower = (node) => {
 }
 
 const gatherNd: Lower = (node) => {
-  if (node.int('batch_dims') !== 0) throw badRequest('batch_dims are not supported by TFLite.')
   const { shape } = node.result()
   const indices = castTo(node.graph, node.value(1), 'i32')
+  const batchDims = node.int('batch_dims')
+  if (batchDims !== 0) {
+    if (indices.shape.at(-1) !== 1) throw badRequest('batch_dims with several indices are not supported by TFLite.')
+    const inputs = [node.value(0), reshape(node.graph, indices, indices.shape.slice(0, -1))]
+    const options = { table: 'GatherOptions', value: { axis: batchDims, batchDims } }
+    return node.define(node.graph.operator('GATHER', inputs, { shape }, options))
+  }
   const constant = node.constant(1)
   if (constant !== undefined && Array.from(constant.values).some((place) => place < 0)) {
     throw badRequest('Negative indices are not supported by TFLite.')

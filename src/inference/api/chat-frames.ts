@@ -1,7 +1,6 @@
 import type { Finished } from '../engines/engine.ts'
 import type { Frames } from './chat-stream.ts'
-import type { Reply } from './replies.ts'
-import { presentUsage, type Tally } from './usage.ts'
+import { presentUsage, type Reply, type Tally } from './replies.ts'
 
 export interface ChatIdentity {
   readonly id: string

@@ -1,11 +1,11 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Engine } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
+import type { Admissions } from '../runtime/queue/admission.ts'
 import type { SchemaCompiler } from '../structured-output/schema-compiler.ts'
-import type { Admissions } from './admissions.ts'
+import type { ChoiceEvent } from './chat-run.ts'
 import type { ModelSource } from './model-source.ts'
-import type { ChoiceEvent } from './run-choices.ts'
-import type { Tally } from './usage.ts'
+import type { Tally } from './replies.ts'
 
 const FIRST_TOKEN_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
 const TOTAL_SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]

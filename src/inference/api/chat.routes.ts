@@ -8,8 +8,7 @@ import type { ChatMetrics } from './chat-metrics.ts'
 import { type ChatDeps, type ChatRun, runChat } from './chat-run.ts'
 import { type Frames, streamChat } from './chat-stream.ts'
 import { whilePresent } from './client-presence.ts'
-import { collectReplies, type Reply } from './replies.ts'
-import { accelerationHeaders, type Tally } from './usage.ts'
+import { accelerationHeaders, collectReplies, type Reply, type Tally } from './replies.ts'
 
 export interface ChatRoutes extends ChatDeps {
   /** Of requests that do not ask for one. */

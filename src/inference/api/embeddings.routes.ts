@@ -3,9 +3,8 @@ import type { App } from '../../platform/http/app.ts'
 import type { Embeddings } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
 import { whilePresent } from './client-presence.ts'
-import { refuseForeign } from './foreign-fields.ts'
 import { type ModelDeps, withModel } from './open-model.ts'
-import { bodyReader } from './request-body.ts'
+import { bodyReader, refuseForeign } from './request-body.ts'
 
 const MAX_INPUTS = 2048
 

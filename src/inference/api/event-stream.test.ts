@@ -11,9 +11,9 @@ import {
 } from '../../platform/http/test-server.fixture.ts'
 import type { ChatEvent } from '../engines/engine.ts'
 import { chatFrames } from './chat-frames.ts'
+import { type EventStream, type EventStreamOptions, openEventStream } from './chat-stream.ts'
 import { whilePresent } from './client-presence.ts'
-import { type EventStream, type EventStreamOptions, openEventStream } from './event-stream.ts'
-import { NOTHING } from './usage.ts'
+import { NOTHING } from './replies.ts'
 
 let server: TestServer
 

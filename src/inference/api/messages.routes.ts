@@ -8,8 +8,7 @@ import type { Frames } from './chat-stream.ts'
 import { whilePresent } from './client-presence.ts'
 import { presentAnthropicError } from './error-answers.ts'
 import { readCountOrder, readMessagesOrder } from './messages.schema.ts'
-import type { Reply } from './replies.ts'
-import type { Tally } from './usage.ts'
+import type { Reply, Tally } from './replies.ts'
 
 type Json = Readonly<Record<string, unknown>>
 

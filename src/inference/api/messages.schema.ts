@@ -1,11 +1,19 @@
 import { type Static, Type } from 'typebox'
 import type { ChatMessage, ToolCall, ToolUse } from '../engines/engine.ts'
-import type { ChatOrder } from './chat.schema.ts'
-import { formatBeside } from './chat.schema.ts'
+import { type ChatOrder, formatBeside, readFormatAt } from './chat.schema.ts'
 import { checkResults, readTexts, withOneSystem } from './chat-messages.ts'
-import { anything, empty, is, never, refuseForeign } from './foreign-fields.ts'
-import { assertOnly, bodyReader, invalid, isObject, unsupported } from './request-body.ts'
-import { readFormatAt } from './response-format.ts'
+import {
+  anything,
+  assertOnly,
+  bodyReader,
+  empty,
+  invalid,
+  is,
+  isObject,
+  never,
+  refuseForeign,
+  unsupported,
+} from './request-body.ts'
 import { checkNames, HINTS, readTool, toolUseOf } from './tools.schema.ts'
 
 const Content = Type.Union([Type.String(), Type.Array(Type.Unknown())])

@@ -1,6 +1,6 @@
 import type { Engine } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
-import type { Admissions } from './admissions.ts'
+import type { Admissions } from '../runtime/queue/admission.ts'
 import type { ModelSource } from './model-source.ts'
 
 /** What requests other than chats need of the server. */

@@ -1,6 +1,70 @@
-import type { Finished } from '../engines/engine.ts'
-import type { ChoiceEvent } from './run-choices.ts'
-import { addEvent, NOTHING, type Tally } from './usage.ts'
+import type { ChatEvent, Finished } from '../engines/engine.ts'
+import type { ChoiceEvent } from './chat-run.ts'
+
+/** What a request took, over all of its choices. */
+export interface Tally {
+  readonly promptTokens: number
+  readonly cachedTokens: number
+  readonly completionTokens: number
+  /** Tokens that were proposed and those of them that the full model confirmed; null where nothing was proposed. */
+  readonly speculation: { readonly drafted: number; readonly confirmed: number } | null
+  /** Confirmed tokens that the model's own first layers proposed. */
+  readonly earlyExitTokens: number
+}
+
+export const NOTHING: Tally = {
+  promptTokens: 0,
+  cachedTokens: 0,
+  completionTokens: 0,
+  speculation: null,
+  earlyExitTokens: 0,
+}
+
+const withFinished = (tally: Tally, { result }: Extract<ChatEvent, { type: 'finished' }>): Tally => {
+  const { completionTokens, speculation } = result
+  const sum = { ...tally, completionTokens: tally.completionTokens + completionTokens }
+  if (speculation === null || speculation.drafted === 0) return sum
+  const { kind, drafted, confirmed } = speculation
+  const before = tally.speculation ?? { drafted: 0, confirmed: 0 }
+  return {
+    ...sum,
+    speculation: { drafted: before.drafted + drafted, confirmed: before.confirmed + confirmed },
+    earlyExitTokens: tally.earlyExitTokens + (kind === 'first-layers' ? confirmed : 0),
+  }
+}
+
+/** The prompt counts once however many choices there are, and as cached counts what the first of them found. */
+export const addEvent = (tally: Tally, { index, event }: ChoiceEvent): Tally => {
+  switch (event.type) {
+    case 'started':
+      return index === 0 ? { ...tally, promptTokens: event.promptTokens, cachedTokens: event.cachedTokens } : tally
+    case 'finished': {
+      const { prompt } = event.result
+      const known =
+        index === 0 && prompt !== undefined
+          ? { ...tally, promptTokens: prompt.tokens, cachedTokens: prompt.cachedTokens }
+          : tally
+      return withFinished(known, event)
+    }
+    default:
+      return tally
+  }
+}
+
+/** On the wire. `early_exit_tokens` is ours, and there only when early exit happened. */
+export const presentUsage = ({ promptTokens, cachedTokens, completionTokens, earlyExitTokens }: Tally) => ({
+  prompt_tokens: promptTokens,
+  completion_tokens: completionTokens,
+  total_tokens: promptTokens + completionTokens,
+  prompt_tokens_details: { cached_tokens: cachedTokens },
+  ...(earlyExitTokens > 0 && { early_exit_tokens: earlyExitTokens }),
+})
+
+/** Headers, or trailers of a stream, about what sped this request up; empty when nothing did. */
+export const accelerationHeaders = ({ speculation, earlyExitTokens }: Tally): Readonly<Record<string, string>> => ({
+  ...(speculation !== null && { 'X-Service-Speculative': 'true' }),
+  ...(earlyExitTokens > 0 && { 'X-Service-Early-Exit-Tokens': String(earlyExitTokens) }),
+})
 
 /** A choice once it is whole. */
 export interface Reply {

@@ -2,9 +2,8 @@ import type { App } from '../../platform/http/app.ts'
 import type { Finished } from '../engines/engine.ts'
 import { answerWithChat, type ChatRoutes, newId, type ReplyStyle } from './chat.routes.ts'
 import type { Frames } from './chat-stream.ts'
-import type { Reply } from './replies.ts'
+import type { Reply, Tally } from './replies.ts'
 import { type QualifiedName, type ResponsesBody, readResponsesOrder } from './responses.schema.ts'
-import type { Tally } from './usage.ts'
 
 type Json = Readonly<Record<string, unknown>>
 type Status = 'in_progress' | 'completed' | 'incomplete' | 'failed'

@@ -1,11 +1,18 @@
 import { type Static, Type } from 'typebox'
 import type { ChatMessage, Tool, ToolCall } from '../engines/engine.ts'
-import type { ChatOrder } from './chat.schema.ts'
-import { formatBeside } from './chat.schema.ts'
+import { type ChatOrder, formatBeside, readFormatAt } from './chat.schema.ts'
 import { checkResults, readArguments, readTexts, withOneSystem } from './chat-messages.ts'
-import { anything, is, never, refuseForeign } from './foreign-fields.ts'
-import { assertOnly, bodyReader, invalid, isObject, unsupported } from './request-body.ts'
-import { readFormatAt } from './response-format.ts'
+import {
+  anything,
+  assertOnly,
+  bodyReader,
+  invalid,
+  is,
+  isObject,
+  never,
+  refuseForeign,
+  unsupported,
+} from './request-body.ts'
 import { HINTS, readTool, TOOL_FIELDS, toolUseOf } from './tools.schema.ts'
 
 const ResponsesBody = Type.Object({

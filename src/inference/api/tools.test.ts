@@ -145,7 +145,7 @@ test('tool_choice none leaves the functions out, and a conversation goes on with
           content: null,
           tool_calls: [{ id: 'a', type: 'function', function: { name: 'now', arguments: '{}' } }],
         },
-        { role: 'tool', tool_call_id: 'a', name: 'get_time', content: [{ type: 'text', text: '12:00' }] },
+        { role: 'tool', tool_call_id: 'a', ...{ name: 'now' }, content: [{ type: 'text', text: '12:00' }] },
       ],
       max_tokens: 8,
     }),

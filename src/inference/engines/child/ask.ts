@@ -1,6 +1,5 @@
 import type { ChatEvent, ChatRequest } from '../engine.ts'
-import { errorOf } from './failure.ts'
-import type { EngineRequest, EngineResponse } from './protocol.ts'
+import { type EngineRequest, type EngineResponse, errorOf } from './protocol.ts'
 import type { Supervisor } from './supervisor.ts'
 
 /** Events for one reader, who may come later than they do. */

@@ -1,4 +1,4 @@
-import type { InferenceErrorCode } from '../../errors.ts'
+import { InferenceError, type InferenceErrorCode } from '../../errors.ts'
 import type { ChatEvent, ChatMessage, ChatRequest, Embeddings, Tool } from '../engine.ts'
 
 /** What a process in which a model runs can be asked for. It answers `failed` to what its model cannot do. */
@@ -45,3 +45,12 @@ export type Message<Facts> =
   | { readonly type: 'refused'; readonly failure: Failure }
   | { readonly type: 'step'; readonly events: readonly EngineEvent[] }
   | { readonly type: 'figures'; readonly figures: Readonly<Record<string, number>> }
+
+/** Errors lose their class between processes: these carry what the other side needs to make them again. */
+export const failureOf = (error: unknown): Failure =>
+  error instanceof InferenceError
+    ? { code: error.code, message: error.message, param: error.param }
+    : { code: 'engine_failed', message: error instanceof Error ? error.message : String(error), param: null }
+
+export const errorOf = ({ code, message, param }: Failure): InferenceError =>
+  new InferenceError(code, message, param === null ? {} : { param })

@@ -2,8 +2,7 @@ import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { threadEntry } from '../../../platform/threads/thread-entry.ts'
 import { InferenceError } from '../../errors.ts'
-import { errorOf, failureOf } from './failure.ts'
-import type { Failure } from './protocol.ts'
+import { errorOf, type Failure, failureOf } from './protocol.ts'
 
 /** What the process answers. */
 type Answer<Result> = { readonly result: Result } | { readonly failure: Failure }

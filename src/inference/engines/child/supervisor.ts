@@ -1,8 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { InferenceError } from '../../errors.ts'
 import { type EngineProgram, startProgram } from './engine-process.ts'
-import { errorOf } from './failure.ts'
-import type { Command, EngineRequest, EngineResponse, Message } from './protocol.ts'
+import { type Command, type EngineRequest, type EngineResponse, errorOf, type Message } from './protocol.ts'
 
 /** The process in which a model runs, replaced when it dies. */
 export interface Supervisor<Facts> {

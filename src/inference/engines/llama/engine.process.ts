@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { InferenceError } from '../../errors.ts'
 import { readGgufHeader } from '../../models/gguf/header.ts'
-import { failureOf } from '../child/failure.ts'
+import { failureOf } from '../child/protocol.ts'
 import { type Embedder, openEmbedder } from './embedder.ts'
-import type { Command, EngineEvent, Message } from './protocol.ts'
 import { openRunner, type Runner } from './runner.ts'
+import type { Command, EngineEvent, Message } from './settings.ts'
 
 // The process in which a model runs. It ends with the service that started it.
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { tokenBytesOf } from './binding/token-bytes.ts'
-import { createGrammarReader } from './grammar-text.ts'
+import { tokenBytesOf } from './binding/load-model.ts'
+import { createGrammarReader } from './text-stream.ts'
 
 const NORMAL = 4
 const CONTROL = 8

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createPace } from './pace.ts'
+import { createPace } from './batch-plan.ts'
 
 const pace = (millisecondsPerToken: number) => {
   const created = createPace(256)

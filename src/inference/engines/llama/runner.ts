@@ -8,16 +8,14 @@ import { loadAddon } from './binding/load-addon.ts'
 import { loadModel } from './binding/load-model.ts'
 import type { GrammarTrigger } from './binding/token-sampler.ts'
 import { createPromptWriter } from './chat-prompt.ts'
-import { createGrammarReader } from './grammar-text.ts'
 import { planMemory } from './memory-plan.ts'
 import { createPrefixCache } from './prefix-cache.ts'
-import type { EngineEvent } from './protocol.ts'
 import { compiledOf, createResponseGrammars, createSizeCheck } from './response-grammars.ts'
 import { createScheduler } from './scheduler.ts'
-import type { ModelFacts, Settings } from './settings.ts'
+import type { EngineEvent, ModelFacts, Settings } from './settings.ts'
 import { createSlotManager } from './slot-manager.ts'
 import { openSpeculator } from './speculation/open-speculator.ts'
-import { createTextStream, cutAtStops } from './text-stream.ts'
+import { createGrammarReader, createTextStream, cutAtStops } from './text-stream.ts'
 
 /** A loaded model at work. */
 export interface Runner {

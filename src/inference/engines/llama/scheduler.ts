@@ -1,8 +1,6 @@
-import { isWriting, type PlannedPart, planBatch } from './batch-plan.ts'
+import { createPace, isWriting, type PlannedPart, planBatch } from './batch-plan.ts'
 import type { BatchContext, Sampled } from './binding/batch-context.ts'
-import type { Choice, Progress } from './choice.ts'
-import { createPace } from './pace.ts'
-import { createReports, type ReportParts } from './scheduler-reports.ts'
+import { type Choice, createReports, type Progress, type ReportParts } from './choice.ts'
 import type { Speculator } from './speculation/speculator.ts'
 
 /** Runs all choices on one context: every step computes one batch in which each of them has its part. */

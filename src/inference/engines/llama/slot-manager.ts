@@ -1,8 +1,7 @@
 import { isWriting, type Occupied } from './batch-plan.ts'
 import type { BatchContext } from './binding/batch-context.ts'
 import type { Choice } from './choice.ts'
-import type { PrefixCache } from './prefix-cache.ts'
-import { sharedLength } from './saved-states.ts'
+import { type PrefixCache, sharedLength } from './prefix-cache.ts'
 
 /** Which choice runs in which slot, and which wait for one. */
 export interface SlotManager {

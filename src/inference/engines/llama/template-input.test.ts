@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { templateTools } from '../../structured-output/tool-syntax.ts'
 import type { ChatMessage, Tool } from '../engine.ts'
-import { joinTurns, templateInput } from './template-input.ts'
+import { joinTurns, templateInput } from './chat-prompt.ts'
 
 const tool: Tool = { name: 'now', description: 'Tells the time.', parameters: { type: 'object' }, strict: false }
 const messages: readonly ChatMessage[] = [

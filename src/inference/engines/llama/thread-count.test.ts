@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { emptyFolder } from '../../../../test/databases.ts'
-import { threadCountFor } from './thread-count.ts'
+import { threadCountFor } from './settings.ts'
 
 test('a small model leaves a core to the server, a large one leaves none', async () => {
   const folder = await emptyFolder()

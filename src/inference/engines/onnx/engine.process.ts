@@ -1,5 +1,4 @@
-import { failureOf } from '../child/failure.ts'
-import type { Command, EngineRequest, EngineResponse, Message } from '../child/protocol.ts'
+import { type Command, type EngineRequest, type EngineResponse, failureOf, type Message } from '../child/protocol.ts'
 import { openRunner, type Runner } from './runner.ts'
 import type { ModelFacts, Settings } from './settings.ts'
 

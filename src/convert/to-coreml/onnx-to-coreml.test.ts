@@ -1,13 +1,19 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { ServiceError } from '../../domain/errors.ts'
+import { runGraph } from '../../inference/engines/onnx/run-graph.ts'
+import { testEngines, WITHOUT } from '../../inference/engines/parts/test-engines.fixture.ts'
 import { mutationsOf } from '../mutations.fixture.ts'
 import { graphBuilder } from '../onnx/graph-builder.ts'
 import { float, int, ints, type OnnxModel, text, texts } from '../onnx/model.ts'
 import { readOnnx } from '../onnx/read-onnx.ts'
 import { tensorOf } from '../onnx/tensors.ts'
 import { writeOnnx } from '../onnx/write-onnx.ts'
-import { decodeMessage } from '../protobuf/message.ts'
+import { decodeMessage, encodeMessage } from '../protobuf/message.ts'
+import { compareOutputs } from '../quantize/quality.ts'
+import { quantizeCoreml } from '../quantize/quantize-coreml.ts'
+import { generateSamples } from '../quantize/samples.ts'
+import { coremlToOnnx } from './coreml-to-onnx.ts'
 import { onnxToCoreml } from './onnx-to-coreml.ts'
 import { coremlModel, type Message } from './schema.ts'
 
@@ -203,5 +209,65 @@ describe('damaged models', () => {
   it('a model that is written is read again', () => {
     const model = single('Relu', [2, 3])
     expect(layersOf(onnxToCoreml(readOnnx(writeOnnx(model))).bytes).map(kindOf)).toEqual(['activation'])
+  })
+})
+
+describe('a network is written back as ONNX', () => {
+  const fixture = async (name: string) => onnxToCoreml(readOnnx(await readFile(`test/fixtures/${name}.onnx`))).bytes
+
+  it.skipIf(testEngines === null)(
+    `its layers compute what the source computes, and nearly so with fewer bits (${WITHOUT})`,
+    async () => {
+      const run = async (model: OnnxModel | Uint8Array, samples: Parameters<typeof runGraph>[1]) => {
+        const bytes = model instanceof Uint8Array ? model : writeOnnx(model)
+        const done = await runGraph(bytes, samples, { engines: testEngines! })
+        if ('notRun' in done) throw new Error(done.notRun)
+        return done.outputs
+      }
+      for (const name of ['coreml/images', 'coreml/words', 'tflite/series']) {
+        const bytes = await fixture(name)
+        const [model, source] = [coremlToOnnx(bytes), await readFile(`test/fixtures/${name}.onnx`)]
+        const samples = generateSamples(model, 2)
+        const expected = await run(source, samples)
+        const found = await run(model, samples)
+        for (const [at, outputs] of expected.entries()) {
+          for (const [output, { data }] of Object.entries(outputs)) {
+            const other = found[at]![output]!.data
+            for (const [i, value] of (data as Float32Array).entries())
+              expect(Math.abs(value - Number(other[i]))).toBeLessThan(1e-5)
+          }
+        }
+        if (name !== 'coreml/images') continue
+        const cosines = []
+        for (const method of ['float16', 'int8', 'int4'] as const) {
+          const outputs = await run(coremlToOnnx(quantizeCoreml(bytes, method).bytes), samples)
+          cosines.push(compareOutputs(expected, outputs, new Set()).cosine)
+        }
+        expect(cosines).toEqual([...cosines].sort((one, other) => other - one))
+        expect(cosines[2]).toBeGreaterThan(0.99)
+      }
+    },
+  )
+
+  it('what is not computed is refused by the name of its layer, and so is a damaged file', async () => {
+    const bytes = await fixture('coreml/images')
+    const model = decodeMessage(coremlModel, bytes)
+    const network = model.neuralNetwork as Message
+    const changed = (more: Message) => encodeMessage(coremlModel, { ...model, neuralNetwork: { ...network, ...more } })
+    const [first, ...rest] = network.layers as Layer[]
+    const { name, input, output, inputTensor, outputTensor } = first!
+    const unknown = { name, input, output, inputTensor, outputTensor }
+    expect(() => coremlToOnnx(changed({ layers: [unknown, ...rest] }))).toThrow(
+      `Layer '${String(name)}' of the Core ML network: it is of a type that is not computed here.`,
+    )
+    expect(() => coremlToOnnx(changed({ arrayInputShapeMapping: 0 }))).toThrow('five dimensions of older versions')
+    expect(() => coremlToOnnx(encodeMessage(coremlModel, { specificationVersion: 7 }))).toThrow('has no neural network')
+    for (const damaged of mutationsOf(bytes, 60)) {
+      try {
+        coremlToOnnx(damaged)
+      } catch (error) {
+        expect(error).toBeInstanceOf(ServiceError)
+      }
+    }
   })
 })

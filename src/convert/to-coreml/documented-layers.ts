@@ -1,0 +1,155 @@
+// The layers of a Core ML network that are written as nodes of ONNX: the table. Source: coremltools, mlmodel/format/NeuralNetwork.proto.
+import { badRequest } from '../../domain/errors.ts'
+import { float, int, ints } from '../onnx/model.ts'
+import {
+  axisOf,
+  bool,
+  compared,
+  index,
+  type Layer,
+  list,
+  logical,
+  node,
+  nodes,
+  num,
+  part,
+  type Rule,
+  real,
+  scalar,
+  weight,
+} from './documented-layer.ts'
+import {
+  batchedMatmul,
+  batchnorm,
+  constantPad,
+  convolution,
+  embedding,
+  gelu,
+  lstm,
+  padding,
+  pooling,
+  product,
+  reorganize,
+  sliceStatic,
+  upsample,
+} from './documented-windows.ts'
+import type { Message } from './schema.ts'
+
+const ACTIVATIONS: Readonly<Record<string, (layer: Layer, q: Message) => string>> = {
+  linear: (layer, { alpha, beta }) =>
+    layer.op('Add', [layer.op('Mul', [layer.x, scalar(layer, num(alpha))]), scalar(layer, num(beta))]),
+  ReLU: ({ op, x }) => op('Relu', [x]),
+  leakyReLU: ({ op, x }, { alpha }) => op('LeakyRelu', [x], { alpha: float(num(alpha)) }),
+  thresholdedReLU: ({ op, x }, { alpha }) => op('ThresholdedRelu', [x], { alpha: float(num(alpha)) }),
+  tanh: ({ op, x }) => op('Tanh', [x]),
+  sigmoid: ({ op, x }) => op('Sigmoid', [x]),
+  sigmoidHard: ({ op, x }, { alpha, beta }) =>
+    op('HardSigmoid', [x], { alpha: float(num(alpha)), beta: float(num(beta)) }),
+  ELU: ({ op, x }, { alpha }) => op('Elu', [x], { alpha: float(num(alpha)) }),
+  softsign: ({ op, x }) => op('Softsign', [x]),
+  softplus: ({ op, x }) => op('Softplus', [x]),
+}
+
+const activation: Rule = (layer) => {
+  const kind = Object.keys(ACTIVATIONS).find((name) => layer.p[name] !== undefined)
+  if (kind === undefined) throw badRequest('its activation is of a type that is not computed here')
+  return ACTIVATIONS[kind]!(layer, part(layer.p[kind]))
+}
+
+/** UnaryFunctionLayerParams.Operation. */
+const UNARY: Readonly<Record<number, string>> = { 0: 'Sqrt', 4: 'Exp', 5: 'Log', 6: 'Abs' }
+
+const unary: Rule = ({ op, x, p }) => {
+  const type = UNARY[num(p.type)]
+  if (type === undefined) throw badRequest(`its function has the number ${num(p.type)}, which is not computed here`)
+  return op(type, [x])
+}
+
+const reduced =
+  (type: string): Rule =>
+  ({ p, x, op, i64 }) =>
+    op(type, p.reduceAll ? [x] : [x, i64(list(p.axes))], { keepdims: int(p.keepDims ? 1 : 0) })
+
+const argument =
+  (type: string): Rule =>
+  (layer) =>
+    real(layer, layer.op(type, [layer.x], { ...axisOf(layer.p), keepdims: int(layer.p.removeDim ? 0 : 1) }))
+
+/** By the name of the layer's field. */
+export const DOCUMENTED: Readonly<Record<string, Rule>> = {
+  activation,
+  unary,
+  convolution,
+  pooling,
+  batchedMatmul,
+  batchnorm,
+  padding,
+  constantPad,
+  upsample,
+  gelu,
+  sliceStatic,
+  reorganizeData: reorganize,
+  embeddingND: embedding,
+  uniDirectionalLSTM: lstm,
+  innerProduct: (layer) => product(layer, num(layer.p.outputChannels), num(layer.p.inputChannels)),
+  lrn: node('LRN', ({ alpha, beta, localSize, k }) => ({
+    alpha: float(num(alpha)),
+    beta: float(num(beta)),
+    size: int(num(localSize)),
+    bias: float(num(k)),
+  })),
+  clip: (layer) => layer.op('Clip', [layer.x, scalar(layer, num(layer.p.minVal)), scalar(layer, num(layer.p.maxVal))]),
+  layerNormalization: (layer) => {
+    const { p, x, op } = layer
+    const shape = list(p.normalizedShape)
+    const parameters = [weight(layer, p.gamma, shape), weight(layer, p.beta, shape)]
+    return op('LayerNormalization', [x, ...parameters], { axis: int(-shape.length), epsilon: float(num(p.eps)) })
+  },
+  whereBroadcastable: (layer) => layer.op('Where', [bool(layer, layer.x), ...layer.inputs.slice(1)]),
+  // The sign of the divisor, as the operator has it for whole numbers.
+  modBroadcastable: ({ op, inputs: [a, b] }) => op('Sub', [a!, op('Mul', [op('Floor', [op('Div', [a!, b!])]), b!])]),
+  gather: (layer) => layer.op('Gather', [layer.x, index(layer, layer.inputs[1]!)], axisOf(layer.p)),
+  gatherAlongAxis: (layer) => layer.op('GatherElements', [layer.x, index(layer, layer.inputs[1]!)], axisOf(layer.p)),
+  softmaxND: node('Softmax', axisOf),
+  concatND: node('Concat', axisOf),
+  transpose: node('Transpose', ({ axes }) => ({ perm: ints(list(axes)) })),
+  cumSum: ({ p, x, op, i64 }) =>
+    op('CumSum', [x, i64([num(p.axis)])], {
+      exclusive: int(p.excludeFinalSum ? 1 : 0),
+      reverse: int(p.reverse ? 1 : 0),
+    }),
+  splitND: ({ p, x, ops, i64, outputs }) => {
+    const sizes = list(p.splitSizes)
+    if (sizes.length > 0) return ops('Split', [x, i64(sizes)], outputs, axisOf(p))
+    return ops('Split', [x], outputs, { ...axisOf(p), num_outputs: int(outputs) })
+  },
+  topK: (layer) => {
+    const { p, x, ops, i64 } = layer
+    const attributes = { ...axisOf(p), largest: int(p.useBottomK ? 0 : 1) }
+    const [values, places] = ops('TopK', [x, i64([num(p.K)])], 2, attributes)
+    return [values!, real(layer, places!)]
+  },
+  argMax: argument('ArgMax'),
+  argMin: argument('ArgMin'),
+  loadConstantND: (layer) => weight(layer, layer.p.data, list(layer.p.shape)),
+  tile: ({ p, x, op, i64 }) => op('Tile', [x, i64(list(p.reps))]),
+  broadcastToStatic: ({ p, x, op, i64 }) => op('Expand', [x, i64(list(p.targetShape))]),
+  reshapeStatic: ({ p, x, op, i64 }) => op('Reshape', [x, i64(list(p.targetShape))]),
+  expandDims: ({ p, x, op, i64 }) => op('Unsqueeze', [x, i64(list(p.axes))]),
+  squeeze: ({ p, x, op, i64 }) => op('Squeeze', p.squeezeAll ? [x] : [x, i64(list(p.axes))]),
+  flattenTo2D: node('Flatten', axisOf),
+  logicalNot: logical('Not'),
+  ...nodes('logicalOr:Or logicalXor:Xor logicalAnd:And', logical),
+  ...nodes('equal:Equal lessThan:Less lessEqual:LessOrEqual greaterThan:Greater greaterEqual:GreaterOrEqual', compared),
+  ...nodes(
+    'addBroadcastable:Add subtractBroadcastable:Sub multiplyBroadcastable:Mul divideBroadcastable:Div powBroadcastable:Pow ' +
+      'minBroadcastable:Min maxBroadcastable:Max ceil:Ceil floor:Floor sign:Sign round:Round sin:Sin cos:Cos tan:Tan asin:Asin ' +
+      'acos:Acos atan:Atan sinh:Sinh cosh:Cosh tanh:Tanh asinh:Asinh acosh:Acosh atanh:Atanh erf:Erf',
+    node,
+  ),
+  ...Object.fromEntries(
+    'L1 L2 Max Min Sum Prod Mean LogSum SumSquare LogSumExp'
+      .split(' ')
+      .map((name) => [`reduce${name}`, reduced(`Reduce${name}`)]),
+  ),
+}

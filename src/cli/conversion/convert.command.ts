@@ -25,8 +25,9 @@ const parseShape = (text: string): readonly number[] => {
 }
 
 const NOTES = `
-Nothing in the model's file is executed, and Python is not needed. Where onnxruntime is installed (svc engines install
-onnxruntime), source and result are run on the same inputs, and a difference above the tolerance exits with 1.
+Nothing in the model's file is executed, and Python is not needed. Where engines are installed (svc engines install
+onnxruntime, and litert for tflite), source and result are run on the same inputs, and a difference above the tolerance
+exits with 1.
 The output folder also gets report.json and report.txt.
 
 Examples:

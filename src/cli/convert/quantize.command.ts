@@ -13,7 +13,7 @@ export const parseThreshold = (text: string): number => {
 
 const NOTES = `
 Methods:
-  auto     the smallest result that meets the threshold (default for ONNX: 0.99; GGUF without one: int4)
+  auto     the smallest result that meets the threshold (default: 0.99; GGUF without one: int4)
   int8     8-bit weights; ONNX: also 8-bit values, with ranges measured on the samples
   int4     4-bit matrices in blocks of 32 (ONNX), 4-bit weights (Core ML), Q4_K_M (GGUF); not TFLite
   dynamic  8-bit weights, values quantized at run time (ONNX, TFLite)
@@ -21,7 +21,7 @@ Methods:
 
 The quality is the mean cosine similarity with the original's outputs or, of classifiers, the share of samples with the
 same class, whichever is less. It is measured on --data, else on inputs generated from the shapes of the model's inputs.
-That needs onnxruntime: svc engines install onnxruntime
+That needs an engine: svc engines install onnxruntime (ONNX, Core ML), svc engines install litert (TFLite)
 Of a .gguf it is exp(-d): d is the mean KL divergence of next tokens from the original's, on the text in --data or our own.
 
 Examples:

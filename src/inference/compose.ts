@@ -1,8 +1,8 @@
 import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogOptions } from '../platform/http/request-log.ts'
+import type { InferenceServer, PreparedServer } from './api/build-server.ts'
 import type { Compress, ModelSource } from './api/model-source.ts'
-import type { InferenceServer, PreparedServer } from './api/start-server.ts'
 import type { SearchPaths } from './choose-model-and-engine.ts'
 import { announce } from './discovery/announce.ts'
 import type { DraftOptions } from './engines/llama/settings.ts'
@@ -114,7 +114,7 @@ const announceModel = (
 
 /** The server before its models are open: nobody asks it for them before it listens. */
 const prepareServer = async (settings: InferenceSettings, models: () => ServedModels): Promise<PreparedServer> => {
-  const { prepareInferenceServer } = await import('./api/start-server.ts')
+  const { prepareInferenceServer } = await import('./api/build-server.ts')
   const { host, port, publicUrl = null, corsOrigins = [], version, log } = settings
   const source: ModelSource = {
     list: () => models().source.list(),

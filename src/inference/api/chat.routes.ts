@@ -7,7 +7,7 @@ import { chatFrames, presentChat } from './chat-frames.ts'
 import type { ChatMetrics } from './chat-metrics.ts'
 import { type ChatDeps, type ChatRun, runChat } from './chat-run.ts'
 import { type Frames, streamChat } from './chat-stream.ts'
-import { whilePresent } from './client-presence.ts'
+import { whilePresent } from './open-model.ts'
 import { accelerationHeaders, collectReplies, type Reply, type Tally } from './replies.ts'
 
 export interface ChatRoutes extends ChatDeps {

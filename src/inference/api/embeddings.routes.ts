@@ -2,8 +2,7 @@ import { type Static, Type } from 'typebox'
 import type { App } from '../../platform/http/app.ts'
 import type { Embeddings } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
-import { whilePresent } from './client-presence.ts'
-import { type ModelDeps, withModel } from './open-model.ts'
+import { type ModelDeps, whilePresent, withModel } from './open-model.ts'
 import { bodyReader, refuseForeign } from './request-body.ts'
 
 const MAX_INPUTS = 2048

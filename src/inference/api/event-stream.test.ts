@@ -12,7 +12,7 @@ import {
 import type { ChatEvent } from '../engines/engine.ts'
 import { chatFrames } from './chat-frames.ts'
 import { type EventStream, type EventStreamOptions, openEventStream } from './chat-stream.ts'
-import { whilePresent } from './client-presence.ts'
+import { whilePresent } from './open-model.ts'
 import { NOTHING } from './replies.ts'
 
 let server: TestServer

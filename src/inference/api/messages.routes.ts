@@ -5,9 +5,9 @@ import { InferenceError } from '../errors.ts'
 import { answerWithChat, type ChatRoutes, newId, type ReplyStyle } from './chat.routes.ts'
 import { openModel } from './chat-run.ts'
 import type { Frames } from './chat-stream.ts'
-import { whilePresent } from './client-presence.ts'
 import { presentAnthropicError } from './error-answers.ts'
 import { readCountOrder, readMessagesOrder } from './messages.schema.ts'
+import { whilePresent } from './open-model.ts'
 import type { Reply, Tally } from './replies.ts'
 
 type Json = Readonly<Record<string, unknown>>

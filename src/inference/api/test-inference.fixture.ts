@@ -5,9 +5,8 @@ import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/ch
 import type { Engine } from '../engines/engine.ts'
 import { openLlamaEngine } from '../engines/llama/open-engine.ts'
 import type { LlamaOptions } from '../engines/llama/settings.ts'
-import type { InferenceServerOptions } from './build-server.ts'
+import { type InferenceServerOptions, startInferenceServer } from './build-server.ts'
 import { singleModel } from './model-source.ts'
-import { startInferenceServer } from './start-server.ts'
 
 export const STARTER = fileURLToPath(new URL('../../../models/starter.gguf', import.meta.url))
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { percentilesOf } from './percentiles.ts'
+import { percentilesOf } from './benchmark.ts'
 
 it('percentiles are values that were measured, the worst ones last', () => {
   const values = Array.from({ length: 10 }, (_, index) => 10 - index)

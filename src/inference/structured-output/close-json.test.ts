@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
+import { jsonObject } from './compile-schema.ts'
 import { JSON_RULES } from './json-nodes.ts'
 import { randomFrom, randomText } from './random-text.fixture.ts'
-import { jsonObject } from './response-grammar.ts'
 
 const closeJson = (beginning: string): string => {
   const closing = jsonObject.follow()

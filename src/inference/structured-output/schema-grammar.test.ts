@@ -1,9 +1,8 @@
 import { Compile } from 'typebox/schema'
 import { expect, it } from 'vitest'
 import { InferenceError } from '../errors.ts'
-import { compileSchema } from './compile-schema.ts'
+import { compileSchema, schemaResponse } from './compile-schema.ts'
 import { randomFrom, randomText } from './random-text.fixture.ts'
-import { schemaResponse } from './response-grammar.ts'
 import { schemaGrammar } from './schema-grammar.ts'
 
 type Schema = Record<string, unknown>

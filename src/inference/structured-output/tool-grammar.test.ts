@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
-import { compileTools } from './compile-schema.ts'
+import { compileTools, schemaResponse } from './compile-schema.ts'
 import { readGrammar } from './grammar.ts'
-import { schemaResponse } from './response-grammar.ts'
 import type { ToolOrder } from './tool-grammar.ts'
 import { createToolReader, type ReplyPart } from './tool-reader.ts'
 import { type ToolSyntax, templateTools } from './tool-syntax.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { anyText } from '../../structured-output/response-grammar.ts'
+import { anyText } from '../../structured-output/compile-schema.ts'
 import { type Occupied, planBatch } from './batch-plan.ts'
 import type { Choice } from './choice.ts'
 

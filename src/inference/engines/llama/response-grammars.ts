@@ -1,12 +1,12 @@
 import { InferenceError } from '../../errors.ts'
-import type { CompiledSchema } from '../../structured-output/compile-schema.ts'
 import {
   anyText,
   type Closing,
+  type CompiledSchema,
   jsonObject,
   type ResponseGrammar,
   schemaResponse,
-} from '../../structured-output/response-grammar.ts'
+} from '../../structured-output/compile-schema.ts'
 import type { ChatRequest } from '../engine.ts'
 import type { BatchContext, SamplerGrammar } from './binding/batch-context.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { watchStrings } from './differing-strings.ts'
+import { watchStrings } from './metadata.ts'
 
 const allDiffer = (texts: readonly string[], count = texts.length): boolean => {
   const watch = watchStrings(count)

@@ -49,7 +49,7 @@ it('creates an organization on the service and shows it from then on', async () 
 
   const rules = (await svc('org')).stdout.replace(/ +/g, ' ')
   expect(rules).toContain('Region: eu\n')
-  expect(rules).toContain('API keys: last 365 days at most\n')
+  expect(rules).toContain('API keys: last at most 365 days\n')
   const { stdout } = await svc('org', '--json')
   expect(JSON.parse(stdout)).toMatchObject({ ...kept, settings: { key_lifetime_days: 365, violations: [] } })
   const changed = await svc('org', 'set', 'acme-robotics', '--key-lifetime-days', 'none', '--api-base', world.baseUrl)

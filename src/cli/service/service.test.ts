@@ -14,7 +14,7 @@ it('svc up starts the service, signs svc in, and ends it cleanly', async () => {
     signal: stop.signal,
     onOutput: (text) => {
       address = /^Dashboard: (\S+)\/$/m.exec(text)?.[1] ?? address
-      if (!text.includes('Ctrl-C stops it')) return
+      if (!text.includes('Ctrl-C stops the service')) return
       // A key is at hand without a browser: this machine's service is open.
       void runInProcess(['devices', 'list'], { env: { SERVICE_HOME: home } }).then(({ stderr: response }) => {
         expect(response).toBe('No devices. Invite one with: svc devices invite\n')

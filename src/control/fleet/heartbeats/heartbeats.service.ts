@@ -5,12 +5,19 @@ import { forbidden, notFound } from '../../../domain/errors.ts'
 import { lastDay, MAX_SLOTS, SLOT_SECONDS, slotAt } from '../../../domain/heartbeat-counts.ts'
 import { nextHeartbeatSeconds } from '../../../domain/pace.ts'
 import type { Random } from '../../../domain/sampling.ts'
-import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { Changes } from '../../events.ts'
 import type { DevicesService, NamedDevice } from '../devices/devices.service.ts'
 import type { Beat, HeartbeatsStore, Received } from './heartbeats.store.ts'
-import { createLateHeartbeats, mergeBeats, rightsOf, type Written } from './late-heartbeats.service.ts'
+import {
+  type Announced,
+  createLateHeartbeats,
+  NOTHING_ANNOUNCED,
+  type Wanting,
+  writeTogether,
+} from './late-heartbeats.service.ts'
+
+export type { Announced, OpenRound, Wanting } from './late-heartbeats.service.ts'
 
 export interface Report {
   readonly status: DeviceStatus | undefined
@@ -38,28 +45,6 @@ export interface Answered {
   readonly nextSeconds: number
 }
 
-/** Whose devices training waits for, or is about to. */
-export interface Wanting {
-  readonly orgId: string | null
-  /** Only members of the group may join; which devices those are is looked at then. */
-  readonly groupId: string | null
-  /** The organizations of its federation; null where it has none. */
-  readonly memberOrgs: readonly string[] | null
-}
-
-export interface OpenRound extends Wanting {
-  readonly id: string
-}
-
-/** What is to be announced to devices: the round that awaits each, by internal ids, and what they may join. */
-export interface Announced {
-  readonly pending: ReadonlyMap<string, { readonly roundId: string; readonly isPrivate: boolean }>
-  /** The rounds whose new models devices are asked to evaluate, by device. */
-  readonly evaluating: ReadonlyMap<string, string>
-  readonly open: readonly OpenRound[]
-  readonly wanting: readonly Wanting[]
-}
-
 /** What later modules add to the answer to a heartbeat. */
 export interface HeartbeatContributors {
   /** What the device is to run. */
@@ -70,10 +55,9 @@ export interface HeartbeatContributors {
   join(roundId: string, deviceId: string): Promise<boolean>
 }
 
-const NOTHING: Announced = { pending: new Map(), evaluating: new Map(), open: [], wanting: [] }
 const NOTHING_TO_ADD: HeartbeatContributors = {
   assignmentsOf: () => [],
-  announcedTo: async () => NOTHING,
+  announcedTo: async () => NOTHING_ANNOUNCED,
   join: async () => false,
 }
 
@@ -242,38 +226,10 @@ const knownFleetSize = (activeDevices: () => Promise<number>): (() => number) =>
   }
 }
 
-/** Writes concurrent heartbeats together, and asks once for all of them what there is to announce. */
-const writeTogether = (database: Database, store: HeartbeatsStore, announcedTo: HeartbeatContributors['announcedTo']) =>
-  createBatcher<Beat, Written & { readonly announced: Announced }>({
-    maxBatch: 1000,
-    run: async (beats) => {
-      const merged = [...mergeByDevice(beats)].sort(([, a], [, b]) => (a.deviceId < b.deviceId ? -1 : 1))
-      const at = new Map(merged.map(([rights], index) => [rights, index]))
-      const { received: recorded, isAnnounced } = await store.beat(
-        database.sql,
-        merged.map(([, beat]) => beat),
-      )
-      const announced = isAnnounced
-        ? await announcedTo([...new Set(recorded.flatMap((one) => one?.id ?? []))])
-        : NOTHING
-      return beats.map((beat) => ({ recorded: recorded[at.get(rightsOf(beat))!] ?? null, announced, isAnnounced }))
-    },
-  })
-
 const mayJoin = (round: Wanting, device: Received): boolean => {
   if (round.memberOrgs !== null) return device.orgId !== null && round.memberOrgs.includes(device.orgId)
   // A group's members may also be devices of no organization.
   return round.orgId === device.orgId || (round.groupId !== null && device.orgId === null)
-}
-
-/** One row per device. */
-const mergeByDevice = (beats: readonly Beat[]): Map<string, Beat> => {
-  const merged = new Map<string, Beat>()
-  for (const beat of beats) {
-    const rights = rightsOf(beat)
-    merged.set(rights, mergeBeats(merged.get(rights), beat))
-  }
-  return merged
 }
 
 export type HeartbeatsService = ReturnType<typeof createHeartbeatsService>

@@ -1,7 +1,33 @@
 import { LRUCache } from 'lru-cache'
 import { slotAt } from '../../../domain/heartbeat-counts.ts'
+import { createBatcher } from '../../../platform/db/batch.ts'
+import type { Database } from '../../../platform/db/open.ts'
 import type { Changes } from '../../events.ts'
-import type { Beat, Received } from './heartbeats.store.ts'
+import type { Beat, HeartbeatsStore, Received } from './heartbeats.store.ts'
+
+/** Whose devices training waits for, or is about to. */
+export interface Wanting {
+  readonly orgId: string | null
+  /** Only members of the group may join; which devices those are is looked at then. */
+  readonly groupId: string | null
+  /** The organizations of its federation; null where it has none. */
+  readonly memberOrgs: readonly string[] | null
+}
+
+export interface OpenRound extends Wanting {
+  readonly id: string
+}
+
+/** What is to be announced to devices: the round that awaits each, by internal ids, and what they may join. */
+export interface Announced {
+  readonly pending: ReadonlyMap<string, { readonly roundId: string; readonly isPrivate: boolean }>
+  /** The rounds whose new models devices are asked to evaluate, by device. */
+  readonly evaluating: ReadonlyMap<string, string>
+  readonly open: readonly OpenRound[]
+  readonly wanting: readonly Wanting[]
+}
+
+export const NOTHING_ANNOUNCED: Announced = { pending: new Map(), evaluating: new Map(), open: [], wanting: [] }
 
 /** Heartbeats that were answered before they were written are lost in a crash: those of so long. */
 const FLUSH_MS = 1000
@@ -146,4 +172,36 @@ export const createLateHeartbeats = <Answer extends Written>(
       if (timer !== null) clearTimeout(timer)
     },
   }
+}
+
+/** Writes concurrent heartbeats together, and asks once for all of them what there is to announce. */
+export const writeTogether = (
+  database: Database,
+  store: HeartbeatsStore,
+  announcedTo: (deviceIds: readonly string[]) => Promise<Announced>,
+) =>
+  createBatcher<Beat, Written & { readonly announced: Announced }>({
+    maxBatch: 1000,
+    run: async (beats) => {
+      const merged = [...mergeByDevice(beats)].sort(([, a], [, b]) => (a.deviceId < b.deviceId ? -1 : 1))
+      const at = new Map(merged.map(([rights], index) => [rights, index]))
+      const { received: recorded, isAnnounced } = await store.beat(
+        database.sql,
+        merged.map(([, beat]) => beat),
+      )
+      const announced = isAnnounced
+        ? await announcedTo([...new Set(recorded.flatMap((one) => one?.id ?? []))])
+        : NOTHING_ANNOUNCED
+      return beats.map((beat) => ({ recorded: recorded[at.get(rightsOf(beat))!] ?? null, announced, isAnnounced }))
+    },
+  })
+
+/** One row per device. */
+const mergeByDevice = (beats: readonly Beat[]): Map<string, Beat> => {
+  const merged = new Map<string, Beat>()
+  for (const beat of beats) {
+    const rights = rightsOf(beat)
+    merged.set(rights, mergeBeats(merged.get(rights), beat))
+  }
+  return merged
 }

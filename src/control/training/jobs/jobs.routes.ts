@@ -8,19 +8,9 @@ import { warn } from '../../../platform/http/warnings.ts'
 import { present as presentRound } from '../rounds/round-body.schema.ts'
 import { reachOf } from '../rounds/round-settings.schema.ts'
 import { settingsOf } from '../secure-rounds/secure-rounds.schema.ts'
+import { ExtendJobBody, ResumeJobBody, StartJobBody } from './job-requests.schema.ts'
 import { present, presentInHistory, presentPublished, presentSpending } from './jobs.present.ts'
-import {
-  ExtendJobBody,
-  Job,
-  JobDetail,
-  JobList,
-  JobParams,
-  JobRounds,
-  JobRoundsQuery,
-  ListJobsQuery,
-  ResumeJobBody,
-  StartJobBody,
-} from './jobs.schema.ts'
+import { Job, JobDetail, JobList, JobParams, JobRounds, JobRoundsQuery, ListJobsQuery } from './jobs.schema.ts'
 import type { JobsService } from './jobs.service.ts'
 
 export const jobsRoutes = (app: App, jobs: JobsService): void => {

@@ -1,0 +1,140 @@
+import { Type } from 'typebox'
+import { TIMEOUT_SECONDS } from '../../../domain/round.ts'
+import {
+  EVALUATION_SECONDS,
+  JOB_ROUNDS,
+  MIN_DEVICES_DEFAULT,
+  OVER_SELECTION,
+  PUBLISH,
+  WAIT_FOR_DEVICES_SECONDS,
+} from '../../../domain/training-job.ts'
+import { Body, FreeObject, OneOf, Part } from '../../../platform/http/wire.schema.ts'
+import {
+  ClipNorm,
+  NoiseMultiplier,
+  RawVector,
+  ReachFields,
+  StrategyField,
+  StrategyOptionsField,
+  TargetDelta,
+} from '../rounds/round-settings.schema.ts'
+import { SecureAggregation } from '../secure-rounds/secure-rounds.schema.ts'
+import { examples } from '../training.examples.ts'
+
+const MAX_DEVICES = 10_000_000
+const Devices = (description: string) => Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_DEVICES, description }))
+const Options = (description: string) =>
+  Type.Optional(Type.Unsafe<Record<string, unknown>>({ ...FreeObject, description }))
+
+const StopWhen = Type.Object(
+  {
+    improvement_below: Type.Optional(Type.Number({ minimum: 0, description: 'Of the metric that the job goes by' })),
+    loss_improvement_below: Type.Optional(
+      Type.Number({ minimum: 0, description: 'The same, for jobs that go by the loss' }),
+    ),
+    patience: Type.Integer({ minimum: 1, maximum: 1000 }),
+  },
+  {
+    title: 'NewStopCondition',
+    description: 'Stop when the best value of the last `patience` rounds is hardly better than the best before them',
+  },
+)
+export const METRIC =
+  'The metric that stop_when and publish: best go by: loss (when absent), accuracy, one that devices report (f1), or one of the ' +
+  'held-out evaluation (evaluation.f1). Losses and errors are minimized, others maximized'
+
+export const StartJobBody = Body('NewJob', 'A training job to start', examples.newJob, {
+  model: Type.String({
+    minLength: 1,
+    description: 'Id or name of a model with an uploaded version; my-model@production begins from that one',
+  }),
+  name: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 200, description: 'For people; the id names the job too' }),
+  ),
+  org_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'For keys without an org_id' })),
+  strategy: StrategyField,
+  strategy_options: StrategyOptionsField,
+  rounds: Type.Optional(
+    Type.Integer({
+      minimum: JOB_ROUNDS.min,
+      maximum: JOB_ROUNDS.max,
+      description: `${JOB_ROUNDS.default} when absent`,
+    }),
+  ),
+  min_devices: Devices(`Minimum number of updates in a round; ${MIN_DEVICES_DEFAULT} when absent`),
+  target_devices: Devices(
+    'Number of updates that a round aims for; when absent min_devices, the number that the strategy needs, or with privacy the lowest that works',
+  ),
+  over_selection: Type.Optional(
+    Type.Number({
+      minimum: OVER_SELECTION.min,
+      maximum: OVER_SELECTION.max,
+      description: 'Multiple of target_devices to select; the round closes with the first target_devices updates',
+    }),
+  ),
+  timeout_seconds: Type.Optional(
+    Type.Integer({
+      minimum: TIMEOUT_SECONDS.min,
+      maximum: TIMEOUT_SECONDS.max,
+      description: `Seconds until a round ends, whatever has arrived; ${TIMEOUT_SECONDS.default} when absent`,
+    }),
+  ),
+  report_window_seconds: Type.Optional(
+    Type.Number({
+      minimum: 0,
+      maximum: TIMEOUT_SECONDS.max,
+      description: 'How long to wait for stragglers once min_devices updates have arrived',
+    }),
+  ),
+  wait_for_devices_seconds: Type.Optional(
+    Type.Integer({
+      minimum: WAIT_FOR_DEVICES_SECONDS.min,
+      maximum: WAIT_FOR_DEVICES_SECONDS.max,
+      description: `How long a round waits for min_devices active devices; ${WAIT_FOR_DEVICES_SECONDS.default} when absent`,
+    }),
+  ),
+  ...ReachFields,
+  hyperparameters: Options('Passed to the devices, such as local_epochs, batch_size, learning_rate'),
+  privacy: Type.Optional(
+    Part('NewJobPrivacy', 'Clipping and noise of every round', {
+      noise_multiplier: Type.Optional(NoiseMultiplier),
+      target_epsilon: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: 'Over all rounds of this job' })),
+      target_delta: Type.Optional(TargetDelta),
+      clip_norm: ClipNorm,
+      adaptive_clip: Type.Optional(Type.Boolean()),
+    }),
+  ),
+  secure_aggregation: Type.Optional(SecureAggregation),
+  stop_when: Type.Optional(StopWhen),
+  metric: Type.Optional(Type.String({ minLength: 1, maxLength: 80, description: METRIC })),
+  publish: Type.Optional(
+    OneOf(PUBLISH, {
+      description:
+        'Which results become versions of the model: the last (when absent), that of every round, each best by metric, or none',
+    }),
+  ),
+  raw_vector: Type.Optional(RawVector),
+  evaluation_seconds: Type.Optional(
+    Type.Integer({
+      minimum: EVALUATION_SECONDS.min,
+      maximum: EVALUATION_SECONDS.max,
+      description:
+        'How long devices that offered it have to evaluate the last model; a tenth of timeout_seconds, within 5 and 60, when absent',
+    }),
+  ),
+})
+
+const Rounds = (description: string) => Type.Integer({ minimum: JOB_ROUNDS.min, maximum: JOB_ROUNDS.max, description })
+
+export const ResumeJobBody = Body(
+  'JobResumption',
+  'The number of rounds that a stopped or failed job gets',
+  examples.jobResumption,
+  {
+    rounds: Type.Optional(Rounds('The number of rounds after the completed ones; by default those that were left')),
+  },
+)
+
+export const ExtendJobBody = Body('JobExtension', 'How many rounds a completed job gets', examples.jobExtension, {
+  rounds: Rounds('The number of rounds after the completed ones'),
+})

@@ -1,61 +1,18 @@
-import { tensorOf } from '../onnx/tensors.ts'
 import { floatAtMost, TreeEnsemble, type TreeNode } from '../onnx/tree-ensemble.ts'
 import { Estimator } from './estimator.ts'
 import { byProbability, type Converter, classesOf, valuesResult } from './result.ts'
 import type { Table, TableGraph } from './table.ts'
 import { byMargins, sumOf } from './trees.ts'
 
-/** Categories are numbers below 256; the row behind them stands for missing and unknown ones. */
+/** Categories are numbers below this, whose sets are bits of eight words. */
 const CATEGORIES = 256
-
-/** A split by categories: 0 for each that goes left, 1 for each that goes right, and which of them unknown ones do. */
-interface CategorySplit {
-  readonly feature: number
-  readonly right: Float32Array
-}
-
-const has = (words: ArrayLike<number>, from: number, bit: number): boolean =>
-  ((words[from + (bit >> 5)]! >>> (bit & 31)) & 1) === 1
-
-/** Source: sklearn/ensemble/_hist_gradient_boosting/_predictor.pyx, _predict_one_from_raw_data. */
-const splitOf = (
-  feature: number,
-  words: ArrayLike<number>,
-  at: number,
-  known: ReadonlySet<number>,
-  missingLeft: boolean,
-): CategorySplit => {
-  const right = Float32Array.from({ length: CATEGORIES + 1 }, (_, code) => {
-    if (code < CATEGORIES && has(words, at * (CATEGORIES / 32), code)) return 0
-    return known.has(code) || !missingLeft ? 1 : 0
-  })
-  return { feature, right }
-}
-
-/** A column for each split by categories, 0 where a row goes left. */
-const columnsOf = (graph: TableGraph, x: string, splits: readonly CategorySplit[]): string => {
-  const own = graph.gather(
-    x,
-    splits.map(({ feature }) => feature),
-  )
-  const isCode = graph.node('And', [
-    graph.node('GreaterOrEqual', [own, graph.scalar(0)]),
-    graph.node('Less', [own, graph.scalar(CATEGORIES)]),
-  ])
-  const code = graph.cast(graph.node('Where', [isCode, own, graph.scalar(CATEGORIES)]), 'i64')
-  const place = graph.add(code, graph.integers(splits.map((_, at) => at * (CATEGORIES + 1))))
-  const all = splits.flatMap(({ right }) => [...right])
-  return graph.node('Gather', [graph.graph.constant('categories', tensorOf('f32', [all.length], all)), place])
-}
 
 /** Source: sklearn/ensemble/_hist_gradient_boosting/predictor.py, PREDICTOR_RECORD_DTYPE. */
 const addTree = (
   ensemble: TreeEnsemble,
   predictor: Estimator,
   target: number,
-  columns: number,
   known: (feature: number) => ReadonlySet<number>,
-  splits: CategorySplit[],
 ): void => {
   const nodes = predictor.array('nodes')
   const field = (name: string) => predictor.field(nodes, name)
@@ -66,14 +23,16 @@ const addTree = (
   const nodeOf = (node: number): TreeNode => {
     if (!(node >= 0 && node < value.length)) return { values: [], target }
     if (isLeaf[node] === 1) return { values: [value[node]!], target }
-    const branch = { mode: 'BRANCH_LEQ', whenTrue: left[node]!, whenFalse: right[node]! } as const
     const missingTrue = missing[node] === 1
-    if (!(feature[node]! < columns)) predictor.refuse(`it compares feature ${feature[node]} of ${columns}.`)
-    if (isCategorical[node] !== 1)
-      return { ...branch, feature: feature[node]!, threshold: floatAtMost(threshold[node]!), missingTrue }
+    const branch = { feature: feature[node]!, whenTrue: left[node]!, whenFalse: right[node]!, missingTrue }
+    if (isCategorical[node] !== 1) return { ...branch, mode: 'BRANCH_LEQ', threshold: floatAtMost(threshold[node]!) }
     predictor.spend(CATEGORIES)
-    splits.push(splitOf(feature[node]!, words, place[node]!, known(feature[node]!), missingTrue))
-    return { ...branch, feature: columns + splits.length - 1, threshold: 0.5, missingTrue: false }
+    // Source: _predictor.pyx, _predict_one_from_raw_data. What is not known goes where missing values do.
+    const isLeft = (code: number) => ((words[place[node]! * 8 + (code >> 5)]! >>> (code & 31)) & 1) === 1
+    const own = known(feature[node]!)
+    const isTrue = (code: number | null) =>
+      code !== null && (isLeft(code) || own.has(code)) ? isLeft(code) : missingTrue
+    return { ...branch, codes: CATEGORIES, isTrue }
   }
   ensemble.add(0, nodeOf, value.length)
 }
@@ -93,18 +52,14 @@ const boosted = (estimator: Estimator, given: Table, graph: TableGraph, convert:
     }
     return categories.get(feature)!
   }
-  const splits: CategorySplit[] = []
-  const ensemble = new TreeEnsemble(Number.MAX_SAFE_INTEGER, outputs)
+  const ensemble = new TreeEnsemble(x.columns, outputs)
   for (const iteration of estimator.list('_predictors')) {
     if (!Array.isArray(iteration) || iteration.length !== outputs)
       return estimator.refuse('an iteration does not have one tree for each output.')
     for (const [target, item] of iteration.entries())
-      addTree(ensemble, Estimator.of(item, estimator.reading, 'A tree'), target, x.columns, known, splits)
+      addTree(ensemble, Estimator.of(item, estimator.reading, 'A tree'), target, known)
   }
-  const base = estimator.vector('_baseline_prediction', outputs)
-  if (splits.length === 0) return { margins: sumOf(ensemble, x, graph, base), outputs }
-  const all = graph.concat([graph.as(x, 'f32'), columnsOf(graph, graph.as(x, 'f64'), splits)])
-  return { margins: sumOf(ensemble, graph.table(all, 'f32', x.columns + splits.length), graph, base), outputs }
+  return { margins: sumOf(ensemble, x, graph, estimator.vector('_baseline_prediction', outputs)), outputs }
 }
 
 export const histRegressor: Converter = (estimator, x, graph, convert) => {

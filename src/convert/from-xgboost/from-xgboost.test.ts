@@ -71,6 +71,43 @@ it.each([
   expect(() => convert(edited(path, value))).toThrow(message)
 })
 
+it('a split by many categories is one node, however deep it is', () => {
+  const depth = 12
+  const own = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18]
+  const nodes = Array.from({ length: 2 * depth + 1 }, (_, id) => ({ id, isSplit: id % 2 === 0 && id < 2 * depth }))
+  const splits = nodes.filter(({ isSplit }) => isSplit).map(({ id }) => id)
+  const tree = {
+    left_children: nodes.map(({ id, isSplit }) => (isSplit ? id + 1 : -1)),
+    right_children: nodes.map(({ id, isSplit }) => (isSplit ? id + 2 : -1)),
+    split_conditions: nodes.map(({ id }) => id),
+    split_indices: nodes.map(({ id, isSplit }) => (isSplit ? (id / 2) % 5 : 0)),
+    split_type: nodes.map(({ isSplit }) => Number(isSplit)),
+    default_left: nodes.map(() => 1),
+    categories: splits.flatMap(() => own),
+    categories_nodes: splits,
+    categories_segments: splits.map((_, at) => at * own.length),
+    categories_sizes: splits.map(() => own.length),
+    tree_param: {},
+  }
+  const one = edited('gradient_booster.model', { trees: [tree], tree_info: [0], gbtree_model_param: {} })
+  const { variable } = evaluate(convert(one).model, {
+    // All among the categories, the third not, too large, missing, negative.
+    X: {
+      shape: [5, 5],
+      data: [
+        [2, 4, 6, 8, 18],
+        [2, 4, 5, 8, 0],
+        [99, 0, 0, 0, 0],
+        [0, Number.NaN, 0, 0, 0],
+        [0, 0, 0, -1, 0],
+      ].flat(),
+    },
+  })
+  const [base] = evaluate(convert(one).model, { X: { shape: [1, 5], data: [1, 0, 0, 0, 0] } }).variable!
+    .data as number[]
+  expect(variable!.data.map((value) => (value as number) - base! + 1)).toEqual([24, 5, 1, 3, 7])
+})
+
 it('a file that is nothing of the kind is refused with what to do', () => {
   expect(() => convert(new TextEncoder().encode('binf\0\0'))).toThrow('booster.save_model("model.json")')
   expect(() => convert(Uint8Array.of(0x7b, 0x5b, 0x24, 0x5a, 0x23, 0x4c))).toThrow(/bad_request|damaged|not a length/)

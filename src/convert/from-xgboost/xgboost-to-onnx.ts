@@ -31,7 +31,7 @@ const columnsOf = (tree: XgboostPart) => {
 }
 
 /** The categories of each node that splits by them; a row whose category is among them goes right. */
-const categoriesOf = (tree: XgboostPart): Map<number, readonly number[]> => {
+const categoriesOf = (tree: XgboostPart): Map<number, ReadonlySet<number>> => {
   const categories = Array.from(tree.numbers('categories', 'empty'))
   const starts = tree.numbers('categories_segments', 'empty')
   const sizes = tree.numbers('categories_sizes', 'empty')
@@ -40,37 +40,26 @@ const categoriesOf = (tree: XgboostPart): Map<number, readonly number[]> => {
       const own = categories.slice(starts[at], starts[at]! + sizes[at]!)
       if (own.length !== sizes[at] || own.length === 0)
         throw badRequest(`The XGBoost model is damaged: ${tree.path}.categories are too few.`)
-      return [node, own]
+      return [node, new Set(own)]
     }),
   )
 }
 
-/** A categorical split is a chain of comparisons with one category each, all of which lead to the right. */
+/** Source: dmlc/xgboost src/common/categorical.h, Decision: what is not among the categories goes left. */
 const addTree = (ensemble: TreeEnsemble, tree: XgboostPart, group: number, weight: number): void => {
   const { left, right, condition, feature, defaultLeft } = columnsOf(tree)
   const categories = categoriesOf(tree)
   const splitTypes = tree.numbers('split_type', 'empty')
-  const nodes = left.length
-  const nodeOf = (id: number): TreeNode => {
-    const node = id % nodes
-    const own = categories.get(node) ?? [Number.NaN]
-    const link = Math.floor(id / nodes)
-    if (!(id >= 0 && link < own.length) || left[node] === undefined)
-      throw badRequest(`The XGBoost model is damaged: ${tree.path} has no node ${id}.`)
+  const nodeOf = (node: number): TreeNode => {
+    if (left[node] === undefined) throw badRequest(`The XGBoost model is damaged: ${tree.path} has no node ${node}.`)
     if (left[node] === -1) return { values: [Math.fround(condition[node]! * weight)], target: group }
-    const split = { feature: feature[node]!, whenTrue: left[node], whenFalse: right[node]! }
-    if (splitTypes[node] !== 1)
-      return { ...split, mode: 'BRANCH_LT', threshold: condition[node]!, missingTrue: defaultLeft[node] === 1 }
-    return {
-      feature: feature[node]!,
-      mode: 'BRANCH_EQ',
-      threshold: own[link]!,
-      whenTrue: right[node]!,
-      whenFalse: link + 1 < own.length ? id + nodes : left[node],
-      missingTrue: defaultLeft[node] !== 1,
-    }
+    const missingTrue = defaultLeft[node] === 1
+    const split = { feature: feature[node]!, whenTrue: left[node], whenFalse: right[node]!, missingTrue }
+    if (splitTypes[node] !== 1) return { ...split, mode: 'BRANCH_LT', threshold: condition[node]! }
+    const own = categories.get(node) ?? new Set()
+    return { ...split, codes: Math.max(0, ...own) + 1, isTrue: (code) => code === null || !own.has(code) }
   }
-  ensemble.add(0, nodeOf, categories.size === 0 ? nodes : Number.POSITIVE_INFINITY)
+  ensemble.add(0, nodeOf, left.length)
 }
 
 /** Trees after the best iteration of early stopping are left out by XGBClassifier and XGBRegressor, but not by Booster. */

@@ -1,8 +1,9 @@
 import { badRequest } from '../../domain/errors.ts'
 import type { GraphBuilder } from './graph-builder.ts'
 import { floats, int, ints, text, texts } from './model.ts'
+import { tensorOf } from './tensors.ts'
 
-export type BranchMode = 'BRANCH_LEQ' | 'BRANCH_LT' | 'BRANCH_EQ'
+export type BranchMode = 'BRANCH_LEQ' | 'BRANCH_LT'
 
 /** A comparison `x[feature] <mode> threshold`, and the nodes below. */
 export interface Branch {
@@ -15,16 +16,26 @@ export interface Branch {
   readonly missingTrue: boolean
 }
 
+/** A split by categories, which are whole numbers below `codes`. */
+export interface CategoryBranch extends Pick<Branch, 'feature' | 'whenTrue' | 'whenFalse' | 'missingTrue'> {
+  readonly codes: number
+  /** Whether a row of this category, or of any number that is none (null), goes to `whenTrue`. */
+  readonly isTrue: (code: number | null) => boolean
+}
+
 /** The values that a leaf adds to the targets from `target` on. */
 export interface Leaf {
   readonly values: readonly number[]
   readonly target: number
 }
 
-export type TreeNode = Branch | Leaf
+export type TreeNode = Branch | CategoryBranch | Leaf
 
 /** Nodes of all trees of a model: a bound on memory, about ten times the largest forests in use. */
 const MAX_TREE_NODES = 4_000_000
+
+/** Numbers in the tables of all splits by categories. */
+const MAX_CATEGORIES = 16_000_000
 
 /** The largest float32 that is at most `value`: for float32 inputs, `x <= value` and `x <= result` are the same. */
 export const floatAtMost = (value: number): number => {
@@ -48,6 +59,9 @@ export class TreeEnsemble {
   readonly #targets: number
   #trees = 0
   #missing = false
+  /** Splits by categories: a column of 0 and 1 behind the features for each. */
+  readonly #splits: CategoryBranch[] = []
+  #categories = 0
   readonly #nodes = {
     treeids: [] as number[],
     nodeids: [] as number[],
@@ -77,7 +91,7 @@ export class TreeEnsemble {
       if (ids.length > maxNodes) throw badRequest(`Tree ${tree} is damaged: a node has several parents.`)
       if (nodes.treeids.length >= MAX_TREE_NODES)
         throw badRequest(`The trees have more than ${MAX_TREE_NODES} nodes. Train fewer or shallower trees.`)
-      const node = nodeOf(ids[id]!)
+      const node = this.#compared(nodeOf(ids[id]!), tree)
       const isLeaf = 'values' in node
       nodes.treeids.push(tree)
       nodes.nodeids.push(id)
@@ -85,7 +99,7 @@ export class TreeEnsemble {
       nodes.values.push(isLeaf ? 0 : Math.fround(node.threshold))
       nodes.truenodeids.push(isLeaf ? 0 : ids.push(node.whenTrue) - 1)
       nodes.falsenodeids.push(isLeaf ? 0 : ids.push(node.whenFalse) - 1)
-      nodes.featureids.push(isLeaf ? 0 : this.#requireFeature(node.feature, tree))
+      nodes.featureids.push(isLeaf ? 0 : node.feature)
       const missing = !isLeaf && node.missingTrue
       nodes.missing.push(missing ? 1 : 0)
       this.#missing ||= missing
@@ -98,7 +112,7 @@ export class TreeEnsemble {
     const { missing, modes, ...nodes } = this.#nodes
     return graph.node(
       'TreeEnsembleRegressor',
-      [x],
+      [this.#withSplits(graph, x)],
       {
         n_targets: int(this.#targets),
         aggregate_function: text('SUM'),
@@ -119,9 +133,49 @@ export class TreeEnsemble {
     )
   }
 
-  #requireFeature(feature: number, tree: number): number {
-    if (Number.isInteger(feature) && feature >= 0 && feature < this.#features) return feature
-    throw badRequest(`Tree ${tree} is damaged: it compares feature ${feature} of ${this.#features}.`)
+  /** The node as a comparison with a threshold: a split by categories compares its own column. */
+  #compared(node: TreeNode, tree: number): Branch | Leaf {
+    if ('values' in node) return node
+    if (!(Number.isInteger(node.feature) && node.feature >= 0 && node.feature < this.#features))
+      throw badRequest(`Tree ${tree} is damaged: it compares feature ${node.feature} of ${this.#features}.`)
+    if ('mode' in node) return node
+    this.#categories += node.codes + 2
+    if (!(this.#categories <= MAX_CATEGORIES))
+      throw badRequest(`The splits by categories have more than ${MAX_CATEGORIES} categories. Encode them as numbers.`)
+    const feature = this.#features + this.#splits.push(node) - 1
+    const { whenTrue, whenFalse } = node
+    return { feature, mode: 'BRANCH_LEQ', threshold: 0.5, whenTrue, whenFalse, missingTrue: false }
+  }
+
+  /** The features, and behind them for each split by categories 0 where a row goes to `whenTrue`, else 1. */
+  #withSplits(graph: GraphBuilder, x: string): string {
+    const splits = this.#splits
+    if (splits.length === 0) return x
+    const vector = (type: 'f32' | 'i64', values: readonly number[]) =>
+      graph.constant('categories', tensorOf(type, [values.length], values))
+    const features = splits.map(({ feature }) => feature)
+    const own = graph.node('Gather', [x, vector('i64', features)], { axis: int(1) })
+    const codes = splits.map((split) => split.codes)
+    const limits = vector('f32', codes)
+    const isCode = graph.node('And', [
+      graph.node('GreaterOrEqual', [own, vector('f32', [0])]),
+      graph.node('Less', [own, limits]),
+    ])
+    const known = graph.node('Where', [isCode, own, limits])
+    const missing = vector(
+      'f32',
+      codes.map((count) => count + 1),
+    )
+    const code = graph.node('Where', [graph.node('IsNaN', [own]), missing, known])
+    const starts: number[] = []
+    const rows: number[] = []
+    for (const { codes: count, isTrue, missingTrue } of splits) {
+      starts.push(rows.length)
+      for (let at = 0; at <= count; at++) rows.push(isTrue(at < count ? at : null) ? 0 : 1)
+      rows.push(missingTrue ? 0 : 1)
+    }
+    const place = graph.node('Add', [graph.node('Cast', [code], { to: int(7) }), vector('i64', starts)])
+    return graph.node('Concat', [x, graph.node('Gather', [vector('f32', rows), place])], { axis: int(1) })
   }
 
   #leaf(tree: number, node: number, target: number, values: readonly number[]): void {

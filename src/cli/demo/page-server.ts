@@ -6,7 +6,7 @@ import { request as secureRequest } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream'
 import { Failure } from '../failure.ts'
-import { SYSTEM_PROMPT } from './system-prompt.ts'
+import { SYSTEM_PROMPT } from './terminal-chat.ts'
 
 export interface PageServer {
   readonly url: string

@@ -3,7 +3,9 @@ import { ChatServerError, streamChat } from '../../inference/engines/proxied/ope
 import { serverKey } from '../network/running-server.ts'
 import { harmless } from '../output.ts'
 import type { Session } from '../session.ts'
-import { SYSTEM_PROMPT } from './system-prompt.ts'
+
+/** Short: small models follow little, and every question pays for it. */
+export const SYSTEM_PROMPT = 'You are a helpful programming assistant. Put code in fenced blocks and be brief.'
 
 interface Message {
   readonly role: 'system' | 'user' | 'assistant'

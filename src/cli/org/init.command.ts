@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander'
 import type { paths } from '../../client/client.ts'
+import { PRESETS } from '../../domain/compliance.ts'
 import { confirm } from '../confirm.ts'
 import { apiBaseOption, type ServiceOptions } from '../options.ts'
 import type { Session } from '../session.ts'
-import { orgFields } from './org-fields.ts'
-import { presetOf, settingFields } from './settings.ts'
+import { orgFields, settingFields } from './settings.ts'
 
 type NewOrg = paths['/api/v1/orgs']['post']['requestBody']['content']['application/json']
 
@@ -25,7 +25,7 @@ export const define = (command: Command, session: Session): void => {
       if (compliance !== undefined) {
         const { out, io } = session
         out.note(`Settings of the ${compliance} preset, a starting point and not a certification:`)
-        for (const [setting, text] of settingFields(presetOf(compliance))) out.note(`  ${setting}: ${text}`)
+        for (const [setting, text] of settingFields(PRESETS[compliance])) out.note(`  ${setting}: ${text}`)
         if (compliance === 'gdpr')
           out.note('  data of a device: svc devices export, svc devices erase (docs/compliance.md)')
         if (!yes && io.stdin?.isTTY === true) await confirm(io, `Creating ${name} with these settings`)

@@ -5,8 +5,7 @@ import type { OrgConfig } from '../home.ts'
 import { orNull } from '../model-sources/catalog.ts'
 import { jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
-import { orgFields } from './org-fields.ts'
-import { settingFields } from './settings.ts'
+import { orgFields, settingFields } from './settings.ts'
 
 /** What `init` kept; else, for somebody who only signed in, what the service says about the key's organization. */
 const settingsOf = async (session: Session): Promise<OrgConfig> => {

@@ -1,4 +1,5 @@
-import { type Compliance, type OrgSettings, PRESETS } from '../../domain/compliance.ts'
+import type { OrgSettings } from '../../domain/compliance.ts'
+import type { OrgConfig } from '../home.ts'
 
 const daysOf = (days: number | null, none: string): string => (days === null ? none : `${days} days`)
 
@@ -33,4 +34,10 @@ const TEXTS: readonly (readonly [name: string, text: (settings: OrgSettings) => 
 export const settingFields = (settings: OrgSettings): readonly (readonly [string, string])[] =>
   TEXTS.map(([name, text]) => [name, text(settings)])
 
-export const presetOf = (compliance: Compliance): OrgSettings => PRESETS[compliance]
+export const orgFields = (config: OrgConfig): readonly (readonly [string, string | null])[] => [
+  ['Organization', config.orgName],
+  ['Id', config.orgId],
+  ['Compliance', config.compliance],
+  ['Region', config.region],
+  ['Service', config.apiBase],
+]

@@ -8,8 +8,7 @@ import { packageVersion } from '../package-version.ts'
 import { timeWords } from '../resources/cells.ts'
 import type { Session } from '../session.ts'
 import { sizeWords } from '../sizes.ts'
-import type { Finding } from './finding.ts'
-import { storedData } from './stored-data.ts'
+import { type Finding, storedData } from './stored-data.ts'
 
 const TIMEOUT_MS = 5000
 const CLOCK_WARN_SECONDS = 5

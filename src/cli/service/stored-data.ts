@@ -1,7 +1,14 @@
 import { connect } from '../connection.ts'
 import { timeWords } from '../resources/cells.ts'
 import type { Session } from '../session.ts'
-import type { Finding } from './finding.ts'
+
+/** What a check found, and what to do about it. */
+export interface Finding {
+  readonly check: string
+  readonly state: 'ok' | 'warn' | 'fail'
+  readonly found: string
+  readonly advice: string | null
+}
 
 const TIMEOUT_MS = 5000
 const OLD_MS = 48 * 60 * 60 * 1000

@@ -77,11 +77,7 @@ const up = async (options: UpOptions, session: Session): Promise<void> => {
     if (line.startsWith('{')) return out.note(line)
     if (!/^SIG(TERM|INT)/.test(line)) out.line(line)
   }
-  let last = ''
-  createInterface({ input: child.stderr }).on('line', (line) => {
-    last = line
-    out.note(line)
-  })
+  createInterface({ input: child.stderr }).on('line', out.note)
   let reported: Promise<void> = Promise.resolve()
   createInterface({ input: child.stdout }).on('line', (line) => {
     reported = reported.then(() => tell(line)).catch((error: Error) => out.note(error.message))

@@ -15,8 +15,8 @@ interface ModelSizes {
 }
 
 /**
- * How many tokens each slot holds, how many slots there are, and how many of them have memory at the start. What was asked for is kept; what was not is as large as
- * half of the memory that is free allows.
+ * How many tokens each slot holds, how many slots there are, and how many of them have memory at the start. What was asked for
+ * is kept; what was not is as large as half of the memory that is free allows.
  * @throws InferenceError out_of_memory for what this machine cannot hold
  */
 export const planMemory = (

@@ -24,7 +24,7 @@ interface GraphEngine {
   moduleOf(path: string): string
 }
 
-export const GRAPH_ENGINES: Readonly<Record<GraphFormat, GraphEngine>> = {
+const GRAPH_ENGINES: Readonly<Record<GraphFormat, GraphEngine>> = {
   onnx: {
     title: 'ONNX',
     part: ONNXRUNTIME,
@@ -65,9 +65,6 @@ export interface GraphCommand {
 
 const TIMEOUT_MS = 5 * 60 * 1000
 
-/** Where no engine is: why nothing was run, with the command that installs it. */
-const noEngine = ({ title, part }: GraphEngine): string => `no engine for ${title} is installed (${installLine(part)})`
-
 /**
  * Runs a model (a path or bytes) on each sample in a process of its own, on the processor: ONNX by onnxruntime, TFLite by LiteRT.
  * `{ notRun }` where the engine is not installed. Throws InferenceError invalid_model with what the engine says of the model or its
@@ -80,7 +77,7 @@ export const runGraph = async (
 ): Promise<GraphRun | { readonly notRun: string }> => {
   const engine = GRAPH_ENGINES[format]
   const part = await partState(engine.part, engines)
-  if (part.state !== 'installed') return { notRun: noEngine(engine) }
+  if (part.state !== 'installed') return { notRun: `no engine for ${engine.title} is installed (${installLine(engine.part)})` }
   const runtime = engine.moduleOf(part.modulePath)
   const command: GraphCommand = { runtime, model, samples, threads: threads ?? Math.max(1, availableParallelism() - 1) }
   const entry = { importMetaUrl: import.meta.url, file: engine.file }

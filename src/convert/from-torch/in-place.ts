@@ -98,7 +98,7 @@ export class Views {
   private change(name: string, value: string | null, cause: TorchNode, from?: string): void {
     if (value === null) {
       this.scope.values.delete(name)
-      this.scope.lost.set(name, `its argument '${name}' shares elements with what ${labelOf(cause)} changes in place`)
+      this.scope.lost.set(name, `'${name}' shares elements with what ${labelOf(cause)} changes in place`)
     } else this.scope.values.set(name, value)
     this.stale.delete(name)
     for (const other of this.viewsOf.get(name) ?? []) if (other !== from) this.stale.add(other)
@@ -136,7 +136,7 @@ export class Views {
       this.scope.values.delete(name)
       this.scope.lost.set(
         name,
-        this.scope.lost.get(view.of) ?? `its argument '${name}' may be a copy or a view of what was changed in place`,
+        this.scope.lost.get(view.of) ?? `'${name}' may be a copy or a view of what was changed in place`,
       )
     }
   }

@@ -142,6 +142,8 @@ const declareOutputs = (program: TorchProgram, scope: Scope, names: ReadonlyMap<
     const source = value.kind === 'tensor' ? scope.values.get(value.name) : undefined
     const meta = value.kind === 'tensor' ? scope.metas.get(value.name) : undefined
     if (source === undefined || meta === undefined) {
+      const lost = value.kind === 'tensor' ? scope.lost.get(value.name) : undefined
+      if (lost !== undefined) throw badRequest(`Output ${at} of the program cannot be converted: ${lost}.`)
       throw badRequest(`Output ${at} of the program is not a tensor that a converted operator makes.`)
     }
     let name = tensors.length === 1 ? 'output' : `output_${at}`

@@ -172,6 +172,20 @@ const cast: Evaluate = (context, [output]) => {
   return toInteger ? unary(Math.trunc)(context, [output!]) : unchanged(context, [output!])
 }
 
+/** One triangle of each matrix, zeros elsewhere. */
+const trilu: Evaluate = (context) => {
+  const { shape, values } = at(context, 0)
+  const [rows, columns] = [shape.at(-2) ?? 1, shape.at(-1) ?? 1]
+  const diagonal = context.has(1) ? context.numbers(1)[0]! : 0
+  const isUpper = context.int('upper', 1) !== 0
+  return [
+    Float64Array.from(values, (x, i) => {
+      const beyond = (i % columns) - (Math.floor(i / columns) % rows) - diagonal
+      return (isUpper ? beyond >= 0 : beyond <= 0) ? x : 0
+    }),
+  ]
+}
+
 const where: Evaluate = (context, [output]) => {
   const [condition, yes, no] = [0, 1, 2].map((index) => broadcastTo(at(context, index), output!.shape).values)
   return [Float64Array.from(condition!, (holds, i) => (holds === 0 ? no![i]! : yes![i]!))]
@@ -232,6 +246,7 @@ const OPERATORS: Readonly<Record<string, Evaluate>> = {
   Sub: binary((a, b) => a - b),
   Tile: tile,
   Transpose: (context) => [transposeConstant(at(context, 0), permutationOf(context)).values],
+  Trilu: trilu,
   Unsqueeze: unchanged,
   Where: where,
 }

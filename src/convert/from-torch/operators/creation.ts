@@ -12,15 +12,19 @@ const full =
     return node.emit('ConstantOfShape', [node.shapeValue(shape)], { value: { kind: 'tensor', value: fill } })
   }
 
+/** Types that Range counts in. */
+const RANGES: readonly DType[] = ['f32', 'f64', 'i16', 'i32', 'i64']
+
 const arange: Operator = (node) => {
-  const type: DType = node.result().type
+  const to = node.result().type
+  const type: DType = RANGES.includes(to) ? to : 'i64'
   const bound = (name: string, absent: number): string => {
     const [size] = node.has(name) ? node.sizeArguments(name) : [absent]
     return typeof size === 'number'
       ? node.scalar(type, size)
       : node.cast(node.squeeze(node.sizeValue(size!), [0]), 'i64', type)
   }
-  return node.emit('Range', [bound('start', 0), bound('end', 0), bound('step', 1)])
+  return node.cast(node.emit('Range', [bound('start', 0), bound('end', 0), bound('step', 1)]), type, to)
 }
 
 /** A constant whose elements follow from their places. */

@@ -5,9 +5,9 @@ import { Failure } from '../failure.ts'
 import { apiBaseOption, type DataOptions, jsonOption, keyValue } from '../options.ts'
 import type { Session } from '../session.ts'
 import { cellOf, fillIn } from './cells.ts'
-import { type FindContext, find, orgOf, unknown } from './find.ts'
+import { find, orgOf, unknown } from './find.ts'
 import { type Parts, send } from './requests.ts'
-import type { Action, Argument as ActionArgument, ActionOption, Kind, Row } from './resource.ts'
+import type { Action, Argument as ActionArgument, ActionOption, FindContext, Kind, Row } from './resource.ts'
 import { showList, showRecord } from './show.ts'
 
 type Values = Row & DataOptions & { readonly limit?: number; readonly org?: string; readonly yes?: true }

@@ -1,19 +1,10 @@
 import { DEFAULT_ORG } from '../../domain/access.ts'
 import { meantBy } from '../../domain/misspelling.ts'
-import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import { knownModel, orNull } from '../model-sources/catalog.ts'
 import { isSameService } from '../service-address.ts'
-import type { Session } from '../session.ts'
 import { readPages, send } from './requests.ts'
-import type { Kind, Row } from './resource.ts'
-
-export interface FindContext {
-  readonly connection: Connection
-  readonly session: Session
-  /** --org */
-  readonly org: string | undefined
-}
+import type { FindContext, Kind, Row } from './resource.ts'
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 /** So much of an id is enough to mean it, where no other begins alike. */

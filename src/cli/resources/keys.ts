@@ -1,8 +1,7 @@
 import { InvalidArgumentError } from 'commander'
 import { SCOPES, type Scope } from '../../domain/access.ts'
 import { isSameService } from '../service-address.ts'
-import type { FindContext } from './find.ts'
-import { action, argument, option, type Resource, type Row } from './resource.ts'
+import { action, argument, type FindContext, option, type Resource, type Row } from './resource.ts'
 
 const MAX_DAYS = 3650
 const MAX_HOURS = 720

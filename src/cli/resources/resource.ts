@@ -1,4 +1,5 @@
-import type { FindContext } from './find.ts'
+import type { Connection } from '../connection.ts'
+import type { Session } from '../session.ts'
 
 /** A record of the service as it came over the wire. */
 export type Row = Readonly<Record<string, unknown>>
@@ -39,6 +40,13 @@ export type Kind =
   | 'federation'
   | 'integration'
   | 'member'
+
+export interface FindContext {
+  readonly connection: Connection
+  readonly session: Session
+  /** --org */
+  readonly org: string | undefined
+}
 
 export interface Argument {
   readonly name: string

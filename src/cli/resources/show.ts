@@ -1,8 +1,7 @@
 import type { Output } from '../output.ts'
 import { cellOf, layoutOf, recordOf } from './cells.ts'
-import type { FindContext } from './find.ts'
 import { type Pages, type Parts, readPages } from './requests.ts'
-import type { Action, Row } from './resource.ts'
+import type { Action, FindContext, Row } from './resource.ts'
 
 /** A record: names and values, then its lists as tables. */
 export const showRecord = (out: Output, row: Row): void => {

@@ -229,18 +229,18 @@ describe('a network is written back as ONNX', () => {
         const [model, source] = [coremlToOnnx(bytes), await readFile(`test/fixtures/${name}.onnx`)]
         const samples = generateSamples(model, 2)
         const expected = await run(
-        source,
-        samples.map((sample) => retyped(sample, readOnnx(source))),
-      )
+          source,
+          samples.map((sample) => retyped(sample, readOnnx(source))),
+        )
         const found = await run(model, samples)
         for (const [at, outputs] of expected.entries()) {
           for (const [output, { data }] of Object.entries(outputs)) {
             const other = found[at]![output]!.data
             const differences = Array.from(data as Float32Array, (value, i) => Math.abs(value - Number(other[i])))
-          expect(Math.max(...differences)).toBeLessThan(1e-5)
+            expect(Math.max(...differences)).toBeLessThan(1e-5)
+          }
         }
-      }
-      if (name !== 'coreml/images') continue
+        if (name !== 'coreml/images') continue
         const cosines = []
         for (const method of ['float16', 'int8', 'int4'] as const) {
           const outputs = await run(coremlToOnnx(quantizeCoreml(bytes, method).bytes), samples)

@@ -77,7 +77,8 @@ export const runGraph = async (
 ): Promise<GraphRun | { readonly notRun: string }> => {
   const engine = GRAPH_ENGINES[format]
   const part = await partState(engine.part, engines)
-  if (part.state !== 'installed') return { notRun: `no engine for ${engine.title} is installed (${installLine(engine.part)})` }
+  if (part.state !== 'installed')
+    return { notRun: `no engine for ${engine.title} is installed (${installLine(engine.part)})` }
   const runtime = engine.moduleOf(part.modulePath)
   const command: GraphCommand = { runtime, model, samples, threads: threads ?? Math.max(1, availableParallelism() - 1) }
   const entry = { importMetaUrl: import.meta.url, file: engine.file }

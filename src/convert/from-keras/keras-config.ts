@@ -43,8 +43,6 @@ export interface KerasModel {
   readonly isSequential: boolean
   readonly inputs: readonly Reference[]
   readonly outputs: readonly Reference[]
-  /** Of a model that gives a dictionary: its keys. */
-  readonly outputNames: readonly string[]
   /** The number of a layer's first call. */
   readonly firstCall: (layer: KerasLayer) => number
   /** Of a Sequential model without an input layer. */
@@ -195,7 +193,6 @@ export const modelOf = (className: string, config: JsonObject | readonly Json[])
     isSequential: className === 'Sequential',
     inputs: referencesIn(object.input_layers),
     outputs: outputs.map((each) => (isKeras3 && functional.has(each.layer) ? { ...each, call: each.call - 1 } : each)),
-    outputNames: isObject(object.output_layers) ? Object.keys(object.output_layers).sort() : [],
     firstCall: ({ name }) => first.get(name) ?? 0,
     builtShape: object.build_input_shape ?? null,
   }

@@ -105,13 +105,27 @@ const unknownIn = ({ layers }: KerasModel): string[] =>
       : [`${layer.className} '${layer.name}'`]
   })
 
+/** What works in place of layers that have no conversion. */
+const INSTEAD: readonly (readonly [RegExp, string])[] = [
+  [
+    /^(TextVectorization|StringLookup|IntegerLookup|Hash|Hashing)/,
+    'encode texts and ids before the model: save it without these layers',
+  ],
+  [/^(STFT|Mel)/, 'compute spectrograms before the model: save it without these layers'],
+  [/^ConvLSTM/, 'use TimeDistributed(Conv2D) and an LSTM'],
+  [/^RandomCrop/, 'use CenterCrop'],
+  [/^Lambda/, 'the function of a Lambda is Python code: write it with keras.ops'],
+]
+
 const requireKnown = (model: KerasModel): void => {
   const unknown = [...new Set(unknownIn(model))]
   if (unknown.length === 0) return
   const shown = unknown.slice(0, 5).join(', ') + (unknown.length > 5 ? ` and ${unknown.length - 5} more` : '')
+  const instead = INSTEAD.filter(([names]) => unknown.some((name) => names.test(name))).map(([, what]) => what)
+  const absent =
+    'the code of layers of your own is not in the file: build the model of standard layers and operators of keras.ops'
   throw badRequest(
-    `The model has layers without a conversion: ${shown}. Layers with Python code of their own (Lambda, custom classes) are ` +
-      'not in the file; build the model of standard layers.',
+    `The model has layers without a conversion: ${shown}. What works: ${(instead.length > 0 ? instead : [absent]).join('; ')}.`,
   )
 }
 
@@ -242,7 +256,7 @@ const convert = (source: ByteSource, options: KerasOptions): { model: OnnxModel;
   const inputs = inputsOf(model).map((input, at) => declaredInput(scope, input, at, options.inputShape))
   const outputs = runModel(scope, model, ROOT, inputs)
   outputs.forEach((value, at) => {
-    const asked = model.outputNames[at] ?? (outputs.length === 1 ? 'output' : `output_${at}`)
+    const asked = outputs.length === 1 ? 'output' : `output_${at}`
     const name = inputs.some((input) => input.name === asked) ? `${asked}_` : asked
     const last = new LayerCall(scope, { className: 'Model', name: 'output', config: {} }, ROOT, []).last(value)
     const shape = value.shape.map((size) => (typeof size === 'number' || size === 'batch' ? size : ''))

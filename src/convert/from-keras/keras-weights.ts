@@ -122,19 +122,22 @@ export const ROOT: Place = { path: '', names: [], before: 0 }
 /** The weights of a layer by the first of their names. */
 export type LayerWeights = (layer: Pick<KerasLayer, 'className' | 'config'>, place: Place) => Map<string, OnnxTensor>
 
-/** By the name of the layer in the group of the outermost one; folders between them are where the layer was first called. */
-const byName = (tensors: readonly Tensor[], { names }: Place, wanted: readonly string[]): Tensor | undefined => {
-  const [group, ...inner] = names
+/**
+ * By the name of the layer in the group of the outermost one; folders between them are where the layer was first called. A
+ * weight's own name may have a number.
+ */
+const byName = (group: readonly Tensor[], { names }: Place, wanted: readonly string[]): Tensor | undefined => {
+  const inner = names.slice(1)
   const within = (name: string): number => {
-    const last = name.slice(name.lastIndexOf('/') + 1).replace(/:\d+$/, '')
-    if (!name.startsWith(`${group}/`) || !wanted.includes(last)) return -1
+    const last = name.slice(name.lastIndexOf('/') + 1).replace(/(_\d+)?(:\d+)?$/, '')
+    if (!wanted.includes(last)) return -1
     const folders = `/${name.slice(0, name.lastIndexOf('/'))}/`
     const has = inner.map((part) => folders.includes(part.endsWith('_') ? `/${part}` : `/${part}/`))
     return has.at(-1) === false ? -1 : has.filter(Boolean).length
   }
   let best: Tensor | undefined
   let most = -1
-  for (const tensor of tensors) {
+  for (const tensor of group) {
     const count = within(tensor.name)
     if (count > most) [best, most] = [tensor, count]
   }
@@ -152,7 +155,14 @@ const lookup = (
     return ({ path }, at) => all.get(`${path}/vars/${at}`) ?? all.get(`${path}/cell/vars/${at}`)
   }
   if (tensors.every(({ name }) => /^arr_\d+$/.test(name))) return ({ before }, at) => all.get(`arr_${before + at}`)
-  return (place, _, names) => byName(tensors, place, names)
+  // A layer's own name may have slashes too.
+  const groups = new Map<string, Tensor[]>()
+  return (place, _, names) => {
+    const [group = ''] = place.names
+    const found = groups.get(group) ?? tensors.filter(({ name }) => name.startsWith(`${group}/`))
+    groups.set(group, found)
+    return byName(found, place, names)
+  }
 }
 
 /**

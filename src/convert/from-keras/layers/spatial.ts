@@ -221,7 +221,8 @@ const zeroPadding =
       const middle = ends.map((pair) => pair[side])
       return value.channelsFirst ? [0, 0, ...middle] : [0, ...middle, 0]
     }
-    const name = call.emit('Pad', [value.name, call.integers([...at(0), ...at(1)]), call.scalar(0)])
+    // onnxruntime makes padding with 0 a MaxPool's own, which is of -∞; with -0 it does not.
+    const name = call.emit('Pad', [value.name, call.integers([...at(0), ...at(1)]), call.scalar(-0)])
     return call.like(value, name, { shape: [value.shape[0]!, ...resized(value, ends, 1), value.shape.at(-1)!] })
   }
 

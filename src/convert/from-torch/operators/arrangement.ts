@@ -125,7 +125,8 @@ const im2col: Operator = (node) => {
   ) as [readonly number[], readonly number[], readonly number[], readonly number[]]
   const pads = node.integers([0, 0, ...padding, 0, 0, ...padding])
   const padded = padding.every((size) => size === 0) ? node.input() : node.emit('Pad', [node.input(), pads])
-  const windows = node.fixed(node.shape().slice(-2), 'the size of its images')
+  const windows = node
+    .fixed(node.shape().slice(-2), 'the size of its images')
     .map((size, at) => Math.floor((size + 2 * padding[at]! - dilation[at]! * (kernel[at]! - 1) - 1) / stride[at]!) + 1)
   const along = (value: string, at: number, axis: number): string => {
     const places = node.indices(

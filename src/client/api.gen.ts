@@ -754,7 +754,7 @@ export interface paths {
         };
         /**
          * Search and sort devices
-         * @description Devices that the key may see, by cursor: a late page takes no longer than the first.
+         * @description Devices that the key may see, with cursor pagination: later pages take no longer than the first.
          */
         get: operations["searchDevices"];
     };
@@ -844,7 +844,7 @@ export interface paths {
         };
         /**
          * Get a device's heartbeats of the last day
-         * @description How many heartbeats came in each quarter of an hour.
+         * @description Number of heartbeats in each quarter of an hour.
          */
         get: operations["getHeartbeatHistory"];
     };
@@ -1214,7 +1214,7 @@ export interface paths {
         };
         /**
          * Get the latest round
-         * @description The round with the highest number, whatever its status.
+         * @description The round with the highest number, in any state.
          */
         get: operations["getCurrentRound"];
     };
@@ -1283,7 +1283,7 @@ export interface paths {
         };
         /**
          * Get what a device is to evaluate
-         * @description For devices that a heartbeat's pending_evaluation_round_id has asked.
+         * @description For devices that received pending_evaluation_round_id in a heartbeat.
          */
         get: operations["getEvaluationPlan"];
         /**
@@ -1639,7 +1639,7 @@ export interface components {
             }[];
         };
         /**
-         * @description fedavg when absent; fedyogi, fedadagrad and fedavgm are fedopt with that variant
+         * @description Default: fedavg; fedyogi, fedadagrad and fedavgm are fedopt with that variant
          * @enum {string}
          */
         AcceptedStrategy: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff" | "xgb_bagging" | "xgb_cyclic" | "fedyogi" | "fedadagrad" | "fedavgm";
@@ -3065,7 +3065,7 @@ export interface components {
             round_number: number;
             /** Format: uuid */
             aggregate_model_id: string;
-            /** @description The aggregate's number among the versions of the policy's model */
+            /** @description Version number of the aggregate in the policy's model */
             version: string;
             /** @enum {string} */
             status: "observing" | "promoted" | "rolled_back";
@@ -3160,7 +3160,7 @@ export interface components {
              */
             at: string;
             event: string;
-            /** @description After the event */
+            /** @description State after the event */
             status: string;
             percentage: number | null;
             reason: string | null;
@@ -3350,7 +3350,7 @@ export interface components {
             model_name: string;
             /** @description A version of it, an alias, or latest */
             model_version: string;
-            /** @description Only these, by their ids; all that may have it when absent */
+            /** @description Ids of the target devices; default: all active devices */
             devices?: string[];
             /** @description Id or name of a device group */
             group?: string;
@@ -3972,7 +3972,7 @@ export interface components {
             at: string;
             variants: {
                 name: string;
-                /** @description That reported the primary metric */
+                /** @description Devices that reported the primary metric */
                 devices: number;
                 mean: number | null;
                 lower: number | null;
@@ -4024,7 +4024,7 @@ export interface components {
             timeout_at: string;
             /** Format: uuid */
             job_id?: string;
-            /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+            /** @description The model, if any, and the updates are raw little-endian float32 vectors */
             raw_vector?: boolean;
             model: {
                 /** Format: uuid */
@@ -4193,7 +4193,7 @@ export interface components {
                 chi_square_statistic: number;
                 degrees_of_freedom: number;
                 p_value: number;
-                /** @description p below 0.001: the comparisons are not to be trusted */
+                /** @description p below 0.001: do not trust the comparisons */
                 mismatch: boolean;
             } | null;
             warnings: string[];
@@ -4324,7 +4324,7 @@ export interface components {
         /** @description Rows of a kind, without secrets and weights */
         ExportedRows: {
             rows: { [key: string]: unknown; }[];
-            /** @description There are more than the 1,000 that are here */
+            /** @description Whether there are more rows than the 1,000 included */
             truncated: boolean;
         };
         /**
@@ -4602,7 +4602,7 @@ export interface components {
         GroupChanges: {
             /** @description Unique in the organization */
             name?: string;
-            /** @description For people */
+            /** @description Free text */
             description?: string;
             /** @description Labels to search by */
             tags?: string[];
@@ -4759,7 +4759,7 @@ export interface components {
             pending_round_id?: string;
             /**
              * Format: uuid
-             * @description The round whose new model the device, which offered it, is asked to evaluate
+             * @description The round whose new model the device should evaluate
              */
             pending_evaluation_round_id?: string;
             /** @description The device's assignments; absent if there are none or they are unchanged */
@@ -5073,7 +5073,7 @@ export interface components {
             stop_when: components["schemas"]["StopCondition"] | null;
             /** @description The metric that stop_when and publish: best go by: loss (when absent), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1). Losses and errors are minimized, others maximized */
             metric: string;
-            /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+            /** @description The model, if any, and the updates are raw little-endian float32 vectors */
             raw_vector?: boolean;
             ended_by: ("rounds_done" | "converged" | "budget_spent" | "rounds_failed" | "no_devices" | "cannot_start" | "stopped") | null;
             reason: string | null;
@@ -5208,7 +5208,7 @@ export interface components {
             stop_when: components["schemas"]["StopCondition"] | null;
             /** @description The metric that stop_when and publish: best go by: loss (when absent), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1). Losses and errors are minimized, others maximized */
             metric: string;
-            /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+            /** @description The model, if any, and the updates are raw little-endian float32 vectors */
             raw_vector?: boolean;
             ended_by: ("rounds_done" | "converged" | "budget_spent" | "rounds_failed" | "no_devices" | "cannot_start" | "stopped") | null;
             reason: string | null;
@@ -5339,7 +5339,7 @@ export interface components {
             failure_reason: string | null;
             started_at: string | null;
             ended_at: string | null;
-            /** @description Of the models that the devices trained, as they reported with their updates */
+            /** @description Metrics of the models that the devices trained, as reported with their updates */
             metrics?: { [key: string]: components["schemas"]["MetricSummary"]; };
             /** @description Of the round's new model, as the next round's updates or the evaluation after a job's last round brought it */
             evaluation?: components["schemas"]["Evaluation"];
@@ -5646,7 +5646,7 @@ export interface components {
                 [key: string]: {
                     devices: number;
                     observations: number;
-                    /** @description Of the devices' means */
+                    /** @description Over the devices' means */
                     mean: number;
                     std_dev: number | null;
                 };
@@ -6042,11 +6042,11 @@ export interface components {
             variable: string;
             /** @enum {string} */
             group_by?: "device_group" | "federation_member";
-            /** @description Ids or names of device groups, or ids of member organizations; all of them when absent */
+            /** @description Ids or names of device groups, or ids of member organizations; default: all of them */
             group_ids?: string[];
-            /** @description 0.95 when absent */
+            /** @description Default: 0.95 */
             confidence_level?: number;
-            /** @description Tukey's test of every pair, of at most 50 groups; true when absent */
+            /** @description Tukey's test of every pair, of at most 50 groups; default: true */
             post_hoc?: boolean;
             filters?: components["schemas"]["AnalyticsFilters"];
         };
@@ -6154,7 +6154,7 @@ export interface components {
             variable_1: string;
             /** @description A key of heartbeat metrics or capabilities (`battery_level`, `metrics.battery_level`, `capabilities.memory_gb`), of updates (`local_loss`, `local_accuracy`, `num_samples`, `training_time_seconds`), or `platform`, `status`, `federation_member` */
             variable_2: string;
-            /** @description 0.95 when absent */
+            /** @description Default: 0.95 */
             confidence_level?: number;
             filters?: components["schemas"]["AnalyticsFilters"];
         };
@@ -6173,7 +6173,7 @@ export interface components {
             model_name: string;
             /** @description A version of it, an alias, or latest */
             model_version: string;
-            /** @description Only these, by their ids; all that may have it when absent */
+            /** @description Ids of the target devices; default: all active devices */
             devices?: string[];
             /** @description Id or name of a device group */
             group?: string;
@@ -6182,14 +6182,14 @@ export interface components {
              * @enum {string}
              */
             platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
-            /** @description Percentage of targets to activate; 100 when absent */
+            /** @description Percentage of targets to activate; default: 100 */
             rollout_percentage?: number;
             /**
-             * @description Canary when absent
+             * @description Default: canary
              * @enum {string}
              */
             strategy?: "canary" | "immediate" | "blue_green";
-            /** @description A week when absent */
+            /** @description Default: a week */
             deadline_minutes?: number;
         };
         /**
@@ -6205,9 +6205,9 @@ export interface components {
             variable: string;
             /** @enum {string} */
             group_by?: "device_group" | "federation_member";
-            /** @description Ids or names of device groups, or ids of member organizations; all of them when absent */
+            /** @description Ids or names of device groups, or ids of member organizations; default: all of them */
             group_ids?: string[];
-            /** @description true when absent */
+            /** @description Default: true */
             include_percentiles?: boolean;
             filters?: components["schemas"]["AnalyticsFilters"];
         };
@@ -6259,7 +6259,7 @@ export interface components {
             num_samples?: number;
             /** @description A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
             metrics?: { [key: string]: unknown; };
-            /** @description In place of the others: the device cannot evaluate it */
+            /** @description Instead of metrics: the device cannot evaluate the model */
             failure_reason?: string;
         };
         /**
@@ -6293,9 +6293,9 @@ export interface components {
             variants: components["schemas"]["NewVariant"][];
             /** @description Ids of device groups; all devices when empty */
             target_groups?: string[];
-            /** @description What is compared; accuracy when absent */
+            /** @description What is compared; default: accuracy */
             primary_metric?: string;
-            /** @description Between 0 and 1; 0.95 when absent */
+            /** @description Between 0 and 1; default: 0.95 */
             confidence_level?: number;
         };
         /**
@@ -6329,9 +6329,9 @@ export interface components {
             org_id: string;
             /** @description Unique in the organization */
             name: string;
-            /** @description For people */
+            /** @description Free text */
             description?: string;
-            /** @description static when absent */
+            /** @description Default: static */
             group_type?: string;
             /** @description Labels to search by */
             tags?: string[];
@@ -6378,27 +6378,27 @@ export interface components {
          *     }
          */
         NewJob: {
-            /** @description Id or name of a model with an uploaded version; my-model@production begins from that one */
+            /** @description Id or name of a model with an uploaded version; my-model@production starts from that version */
             model: string;
-            /** @description For people; the id names the job too */
+            /** @description Free text; the job can also be named by its id */
             name?: string;
-            /** @description For keys without an org_id */
+            /** @description Only for keys without an org_id */
             org_id?: string;
             strategy?: components["schemas"]["AcceptedStrategy"];
             strategy_options?: components["schemas"]["StrategyOptions"];
-            /** @description 10 when absent */
+            /** @description Default: 10 */
             rounds?: number;
-            /** @description Minimum number of updates in a round; 2 when absent */
+            /** @description Minimum number of updates in a round; default: 2 */
             min_devices?: number;
             /** @description Number of updates that a round aims for; when absent min_devices, the number that the strategy needs, or with privacy the lowest that works */
             target_devices?: number;
             /** @description Multiple of target_devices to select; the round closes with the first target_devices updates */
             over_selection?: number;
-            /** @description Seconds until a round ends, whatever has arrived; 300 when absent */
+            /** @description Seconds after which a round ends, no matter how many updates have arrived; default: 300 */
             timeout_seconds?: number;
             /** @description How long to wait for stragglers once min_devices updates have arrived */
             report_window_seconds?: number;
-            /** @description How long a round waits for min_devices active devices; 3600 when absent */
+            /** @description How long a round waits for min_devices active devices; default: 3600 */
             wait_for_devices_seconds?: number;
             /** @description Id or name of a device group; only its members take part */
             group?: string;
@@ -6420,9 +6420,9 @@ export interface components {
              * @enum {string}
              */
             publish?: "last" | "every" | "best" | "none";
-            /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+            /** @description The model, if any, and the updates are raw little-endian float32 vectors */
             raw_vector?: boolean;
-            /** @description How long devices that offered it have to evaluate the last model; a tenth of timeout_seconds, within 5 and 60, when absent */
+            /** @description How long devices that offered it have to evaluate the last model; default: a tenth of timeout_seconds, within 5 and 60, */
             evaluation_seconds?: number;
         };
         /** @description Clipping and noise of every round */
@@ -6430,7 +6430,7 @@ export interface components {
             noise_multiplier?: number;
             /** @description Over all rounds of this job */
             target_epsilon?: number;
-            /** @description The delta at which epsilon is reported; 1e-5 when absent */
+            /** @description The delta at which epsilon is reported; default: 1e-5 */
             target_delta?: number;
             clip_norm: number;
             adaptive_clip?: boolean;
@@ -6515,7 +6515,7 @@ export interface components {
             training_time_seconds?: number;
             /** @description JSON, such as {"f1": 0.8}: of the trained model, beside loss and accuracy. At most 32; names: at most 64 letters, digits and _ . : @ / + -, a letter first. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
             metrics?: { [key: string]: number; };
-            /** @description JSON: of the global model that the plan names, on held-out data */
+            /** @description JSON: metrics of the global model on held-out data */
             evaluation?: components["schemas"]["EvaluationReport"];
         };
         /**
@@ -6567,11 +6567,11 @@ export interface components {
         NewPairing: {
             /** @description The model that the device gets when it is paired */
             model_name?: string;
-            /** @description Or an alias; latest when absent */
+            /** @description Or an alias; default: latest */
             model_version?: string;
             /** @description Only a device of this platform may claim the code */
             platform?: components["schemas"]["Platform"];
-            /** @description The organization of the device; that of the key when absent */
+            /** @description The organization of the device; default: that of the key */
             org_id?: string;
         };
         /**
@@ -6627,27 +6627,27 @@ export interface components {
          *     }
          */
         NewPolicy: {
-            /** @description false when absent: nothing is rolled out automatically */
+            /** @description Default: false: nothing is rolled out automatically */
             enabled?: boolean;
-            /** @description 10 when absent */
+            /** @description Default: 10 */
             canary_percentage?: number;
-            /** @description Id or name of a device group; the fleet when absent */
+            /** @description Id or name of a device group; default: the fleet */
             canary_group?: string;
-            /** @description 60 when absent; without a conclusion by then the canary is rolled back */
+            /** @description Default: 60; without a conclusion by then the canary is rolled back */
             observe_minutes?: number;
-            /** @description Devices on each side that must have reported before an early conclusion; 20 when absent */
+            /** @description Devices on each side that must have reported before an early conclusion; default: 20 */
             min_reports?: number;
-            /** @description How much lower the mean accuracy may be; 0.02 when absent */
+            /** @description How much lower the mean accuracy may be; default: 0.02 */
             max_accuracy_drop?: number;
-            /** @description How much higher the mean loss may be, as a share of the current version's; 0.05 when absent */
+            /** @description How much higher the mean loss may be, as a share of the current version's; default: 0.05 */
             max_loss_increase?: number;
             /** @description Further metrics that devices report with a version, by name, and how much worse the mean may be: in its own units where more is better, as a share of the current version where less is better (losses, errors, times) */
             metric_margins?: { [key: string]: number; };
-            /** @description 0.95 when absent */
+            /** @description Default: 0.95 */
             confidence_level?: number;
-            /** @description The promotion's, as in rollouts; 10 when absent */
+            /** @description Increment step of the promotion, as in rollouts; default 10 */
             increment_step?: number;
-            /** @description 60 when absent */
+            /** @description Default: 60 */
             step_interval_minutes?: number;
         };
         /**
@@ -6689,17 +6689,17 @@ export interface components {
             version: string;
             /** @description The first step */
             rollout_percentage: number;
-            /** @description 100 when absent */
+            /** @description Default: 100 */
             target_percentage?: number;
-            /** @description 10 when absent */
+            /** @description Default: 10 */
             increment_step?: number;
-            /** @description true when absent */
+            /** @description Default: true */
             start_immediately?: boolean;
-            /** @description 60 when absent; fractions down to a second are fine */
+            /** @description Default: 60; fractions down to a second are fine */
             step_interval_minutes?: number;
             /** @description Only the devices of this group (id or name) */
             group?: string;
-            /** @description Too many failures roll it back instead of pausing it; false when absent */
+            /** @description Too many failures roll it back instead of pausing it; default: false */
             auto_rollback?: boolean;
         };
         /**
@@ -6723,12 +6723,12 @@ export interface components {
         NewRound: {
             /** @description Devices to select */
             target_devices: number;
-            /** @description Updates without which the round fails */
+            /** @description Minimum number of updates; with fewer, the round fails */
             min_devices: number;
             timeout_seconds?: number;
-            /** @description Id or name, or name@version; the latest aggregated model when absent */
+            /** @description Id or name, or name@version; default: the latest aggregated model */
             global_model_id?: string;
-            /** @description For keys without an org_id */
+            /** @description Only for keys without an org_id */
             org_id?: string;
             /** @description Passed to the devices in the plan, such as local_epochs, batch_size, learning_rate */
             hyperparameters?: { [key: string]: unknown; };
@@ -6744,7 +6744,7 @@ export interface components {
             federation_id?: string;
             privacy?: components["schemas"]["NewRoundPrivacy"];
             secure_aggregation?: components["schemas"]["SecureAggregation"];
-            /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+            /** @description The model, if any, and the updates are raw little-endian float32 vectors */
             raw_vector?: boolean;
         };
         /** @description Every update is clipped to clip_norm, and their sum gets Gaussian noise */
@@ -6752,7 +6752,7 @@ export interface components {
             noise_multiplier: number;
             clip_norm: number;
             adaptive_clip?: boolean;
-            /** @description The delta at which epsilon is reported; 1e-5 when absent */
+            /** @description The delta at which epsilon is reported; default: 1e-5 */
             target_delta?: number;
         };
         /**
@@ -6771,14 +6771,14 @@ export interface components {
             /** @description Maximum length of a session */
             session_hours?: number;
             reauthenticate_minutes?: number | null;
-            /** @description For keys without an org_id */
+            /** @description Only for keys without an org_id */
             org_id?: string;
         };
-        /** @description Stop when the best value of the last `patience` rounds is hardly better than the best before them */
+        /** @description Stop when the best value of the last `patience` rounds has not improved on the best value before them */
         NewStopCondition: {
-            /** @description Of the metric that the job goes by */
+            /** @description Value of the metric that the job optimizes */
             improvement_below?: number;
-            /** @description The same, for jobs that go by the loss */
+            /** @description The same, for jobs that optimize the loss */
             loss_improvement_below?: number;
             patience: number;
         };
@@ -6801,7 +6801,7 @@ export interface components {
              * @enum {string}
              */
             group_by?: "device_group" | "federation_member";
-            /** @description 0.95 when absent */
+            /** @description Default: 0.95 */
             confidence_level?: number;
             filters?: components["schemas"]["AnalyticsFilters"];
         };
@@ -6817,7 +6817,7 @@ export interface components {
             email: components["schemas"]["Email"];
             /** @description Default: member */
             role?: components["schemas"]["Role"];
-            /** @description For keys without an org_id */
+            /** @description Only for keys without an org_id */
             org_id?: string;
         };
         /** @description A version that some devices of an experiment get */
@@ -7214,7 +7214,7 @@ export interface components {
                 control_hash: string;
             } | null;
             secure_aggregation?: components["schemas"]["SecureSettings"];
-            /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+            /** @description The model, if any, and the updates are raw little-endian float32 vectors */
             raw_vector?: boolean;
             privacy?: components["schemas"]["PlanPrivacy"];
             /** @description The norm that updates are clipped to before they are summed */
@@ -7242,7 +7242,7 @@ export interface components {
             /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
             population?: number;
             /**
-             * @description What epsilon compares: a device that takes part with the same device sending nothing, N unchanged
+             * @description Adjacency behind epsilon: a device takes part, or the same device sends nothing; N does not change
              * @enum {string}
              */
             adjacency?: "zero-out";
@@ -7560,7 +7560,7 @@ export interface components {
          *     }
          */
         Reason: {
-            /** @description For people */
+            /** @description Free text */
             reason?: string;
         };
         /**
@@ -7624,7 +7624,7 @@ export interface components {
             /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
             population?: number;
             /**
-             * @description What epsilon compares: a device that takes part with the same device sending nothing, N unchanged
+             * @description Adjacency behind epsilon: a device takes part, or the same device sends nothing; N does not change
              * @enum {string}
              */
             adjacency?: "zero-out";
@@ -7692,7 +7692,7 @@ export interface components {
             /** Format: uuid */
             id: string;
             device_id: string;
-            /** @description Shown this once; cannot be retrieved later */
+            /** @description Shown only once; cannot be retrieved later */
             api_key: string;
             platform: components["schemas"]["Platform"];
             status: components["schemas"]["DeviceStatus"];
@@ -8160,7 +8160,7 @@ export interface components {
             aggregated_model_id: string | null;
             /**
              * Format: date-time
-             * @description When retention deleted its model; it has none since
+             * @description When retention deleted its model
              */
             model_deleted_at?: string;
             aggregated_model_path: string | null;
@@ -8184,20 +8184,20 @@ export interface components {
             wanted_updates?: number;
             privacy?: components["schemas"]["RoundPrivacy"];
             secure_aggregation?: components["schemas"]["SecureSettings"];
-            /** @description The model, where there is one, and the updates are bare little-endian float32 vectors */
+            /** @description The model, if any, and the updates are raw little-endian float32 vectors */
             raw_vector?: boolean;
             accuracy?: number | null;
             loss?: number | null;
-            /** @description Of the models that the devices trained, as they reported with their updates */
+            /** @description Metrics of the models that the devices trained, as reported with their updates */
             metrics?: { [key: string]: components["schemas"]["MetricSummary"]; };
             /** @description Of the round's new model, as the next round's updates or the evaluation after a job's last round brought it */
             evaluation?: components["schemas"]["Evaluation"];
             /**
              * Format: date-time
-             * @description Devices are asked to evaluate its new model until then
+             * @description Deadline for devices to evaluate the new model
              */
             evaluation_until?: string;
-            /** @description Of the model that the round distributed, as its updates brought it */
+            /** @description Metrics of the model that the round distributed, reported with the updates */
             global_evaluation?: components["schemas"]["Evaluation"];
         };
         /**
@@ -8256,7 +8256,7 @@ export interface components {
             /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
             population?: number;
             /**
-             * @description What epsilon compares: a device that takes part with the same device sending nothing, N unchanged
+             * @description Adjacency behind epsilon: a device takes part, or the same device sends nothing; N does not change
              * @enum {string}
              */
             adjacency?: "zero-out";
@@ -8303,11 +8303,11 @@ export interface components {
         };
         /** @description The service learns the sum of the updates and nothing about any single one */
         SecureAggregation: {
-            /** @description Devices that must complete the round: more than half of the selected; two thirds when absent */
+            /** @description Devices that must complete the round: more than half of the selected; default: two thirds */
             threshold?: number;
-            /** @description Maximum change of a model weight; 8 when absent */
+            /** @description Maximum change of a model weight; default: 8 */
             range?: number;
-            /** @description Maximum weight of an update, which is its number of samples; 1 when absent */
+            /** @description Maximum weight of an update, which is its number of samples; default: 1 */
             max_weight?: number;
         };
         /**
@@ -8649,7 +8649,7 @@ export interface components {
             activated_count: number;
             /**
              * Format: uuid
-             * @description Of pending_approval: what another admin decides
+             * @description The pending approval, if the state is pending_approval
              */
             approval_id?: string;
             /** @description Accepted input that is probably a mistake */
@@ -8699,11 +8699,11 @@ export interface components {
              */
             timestamp: string;
         };
-        /** @description Stop when the best value of the last `patience` rounds is hardly better than the best before them */
+        /** @description Stop when the best value of the last `patience` rounds has not improved on the best value before them */
         StopCondition: {
-            /** @description Of the metric that the job goes by */
+            /** @description Value of the metric that the job optimizes */
             improvement_below: number;
-            /** @description The same number */
+            /** @description The same value */
             loss_improvement_below: number;
             patience: number;
         };
@@ -8991,7 +8991,7 @@ export interface components {
                 upper: number;
                 level: number;
             } | null;
-            /** @description Whether the always-valid interval leaves zero out */
+            /** @description Whether the always-valid interval excludes zero */
             decided: boolean;
         };
         /**
@@ -9010,7 +9010,7 @@ export interface components {
          *     }
          */
         VerifyAudit: {
-            /** @description One organization; those that the key sees when absent */
+            /** @description One organization; default: those that the key sees */
             org_id?: string;
             /** @description Signed heads that you saved from audit-heads.jsonl or GET /audit/head */
             heads?: {
@@ -9282,13 +9282,13 @@ export interface components {
         };
     };
     parameters: {
-        /** @description The device's own id; the device that owns the key when absent */
+        /** @description The device's own id; default: the device that owns the key */
         AskedDevice: string;
         /** @description Id of a deployment */
         DeploymentId: string;
         /** @description The id that the device chose for itself */
         DeviceId: string;
-        /** @description The device's organization, for keys bound to none where several have this device_id */
+        /** @description The device's organization; needed by unbound keys if several organizations have this device_id */
         DeviceOrgId: string;
         /** @description Id of an experiment */
         ExperimentId: string;
@@ -9334,7 +9334,7 @@ export interface operations {
     listAudit: {
         parameters: {
             query?: {
-                /** @description One organization; those that the key sees when absent */
+                /** @description One organization; default: those that the key sees */
                 org_id?: string;
                 /** @description Id or name of a person, key or device, or id of a session */
                 actor?: string;
@@ -9392,7 +9392,7 @@ export interface operations {
     exportAudit: {
         parameters: {
             query?: {
-                /** @description One organization; those that the key sees when absent */
+                /** @description One organization; default: those that the key sees */
                 org_id?: string;
                 /** @description Id or name of a person, key or device, or id of a session */
                 actor?: string;
@@ -9810,7 +9810,7 @@ export interface operations {
     listTeam: {
         parameters: {
             query?: {
-                /** @description For keys without an org_id */
+                /** @description Only for keys without an org_id */
                 org_id?: string;
             };
         };
@@ -9900,7 +9900,7 @@ export interface operations {
     eraseAuditName: {
         parameters: {
             query?: {
-                /** @description For keys without an org_id */
+                /** @description Only for keys without an org_id */
                 org_id?: string;
             };
             path: {
@@ -9926,7 +9926,7 @@ export interface operations {
     getSignInPolicy: {
         parameters: {
             query?: {
-                /** @description For keys without an org_id */
+                /** @description Only for keys without an org_id */
                 org_id?: string;
             };
         };
@@ -11654,7 +11654,7 @@ export interface operations {
     getDevice: {
         parameters: {
             query?: {
-                /** @description The device's organization, for keys bound to none where several have this device_id */
+                /** @description The device's organization; needed by unbound keys if several organizations have this device_id */
                 org_id?: components["parameters"]["DeviceOrgId"];
             };
             path: {
@@ -11683,7 +11683,7 @@ export interface operations {
     exportDevice: {
         parameters: {
             query?: {
-                /** @description The device's organization, for keys bound to none where several have this device_id */
+                /** @description The device's organization; needed by unbound keys if several organizations have this device_id */
                 org_id?: components["parameters"]["DeviceOrgId"];
             };
             path: {
@@ -11712,7 +11712,7 @@ export interface operations {
     eraseDevice: {
         parameters: {
             query?: {
-                /** @description The device's organization, for keys bound to none where several have this device_id */
+                /** @description The device's organization; needed by unbound keys if several organizations have this device_id */
                 org_id?: components["parameters"]["DeviceOrgId"];
             };
             path: {
@@ -11791,14 +11791,14 @@ export interface operations {
     searchDevices: {
         parameters: {
             query?: {
-                /** @description Part of the device_id, in any case */
+                /** @description Part of the device_id, case-insensitive */
                 q?: string;
                 platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
                 /** @description inactive: no heartbeat lately, or the device said so */
                 status?: components["schemas"]["DeviceStatus"];
                 sort?: "device_id" | "last_seen" | "created";
                 order?: "asc" | "desc";
-                /** @description The `next` of the page before */
+                /** @description `next` of the previous page */
                 after?: string;
                 limit?: number;
             };
@@ -11893,7 +11893,7 @@ export interface operations {
     listGroupsOfDevice: {
         parameters: {
             query?: {
-                /** @description The device's organization, for keys bound to none where several have this device_id */
+                /** @description The device's organization; needed by unbound keys if several organizations have this device_id */
                 org_id?: components["parameters"]["DeviceOrgId"];
             };
             path: {
@@ -12143,7 +12143,7 @@ export interface operations {
     sendHeartbeat: {
         parameters: {
             query?: {
-                /** @description The device's organization, for keys bound to none where several have this device_id */
+                /** @description The device's organization; needed by unbound keys if several organizations have this device_id */
                 org_id?: components["parameters"]["DeviceOrgId"];
                 /** @description Hold the response until a round awaits the device or its assignments change, for at most this long */
                 wait_seconds?: number;
@@ -12182,7 +12182,7 @@ export interface operations {
     getHeartbeatHistory: {
         parameters: {
             query?: {
-                /** @description The device's organization, for keys bound to none where several have this device_id */
+                /** @description The device's organization; needed by unbound keys if several organizations have this device_id */
                 org_id?: components["parameters"]["DeviceOrgId"];
             };
             path: {
@@ -12211,7 +12211,7 @@ export interface operations {
     listAssignments: {
         parameters: {
             query?: {
-                /** @description The device's organization, for keys bound to none where several have this device_id */
+                /** @description The device's organization; needed by unbound keys if several organizations have this device_id */
                 org_id?: components["parameters"]["DeviceOrgId"];
             };
             path: {
@@ -12240,9 +12240,9 @@ export interface operations {
     listDeviceReports: {
         parameters: {
             query?: {
-                /** @description The device's organization, for keys bound to none where several have this device_id */
+                /** @description The device's organization; needed by unbound keys if several organizations have this device_id */
                 org_id?: components["parameters"]["DeviceOrgId"];
-                /** @description 100 when absent */
+                /** @description Default: 100 */
                 limit?: number;
             };
             path: {
@@ -12271,7 +12271,7 @@ export interface operations {
     reportAssignment: {
         parameters: {
             query?: {
-                /** @description The device's organization, for keys bound to none where several have this device_id */
+                /** @description The device's organization; needed by unbound keys if several organizations have this device_id */
                 org_id?: components["parameters"]["DeviceOrgId"];
             };
             path: {
@@ -12329,7 +12329,7 @@ export interface operations {
                 limit?: components["parameters"]["LimitTo1000"];
                 /** @description Items to skip */
                 offset?: components["parameters"]["Offset"];
-                /** @description Only those in this state */
+                /** @description Only rollouts in this state */
                 status?: "pending" | "active" | "paused" | "completed" | "rolled_back";
             };
         };
@@ -13205,7 +13205,7 @@ export interface operations {
     getExperimentAssignment: {
         parameters: {
             query?: {
-                /** @description The device's own id; the device that owns the key when absent */
+                /** @description The device's own id; default: the device that owns the key */
                 device_id?: components["parameters"]["AskedDevice"];
             };
             path: {
@@ -13288,7 +13288,7 @@ export interface operations {
     getExperimentEstimates: {
         parameters: {
             query?: {
-                /** @description Maximum number of points; 200 when absent */
+                /** @description Maximum number of points; default: 200 */
                 limit?: number;
             };
             path: {
@@ -13710,7 +13710,7 @@ export interface operations {
     explainSelection: {
         parameters: {
             query?: {
-                /** @description The device's own id; the device that owns the key when absent */
+                /** @description The device's own id; default: the device that owns the key */
                 device_id?: components["parameters"]["AskedDevice"];
             };
             path: {
@@ -14006,7 +14006,7 @@ export interface operations {
             query?: {
                 /** @description The state of a training job */
                 status?: components["schemas"]["JobStatus"];
-                /** @description Id or name of the model it began from */
+                /** @description Id or name of the model that the job started from */
                 model?: string;
                 /** @description Items per page */
                 limit?: components["parameters"]["LimitTo1000"];

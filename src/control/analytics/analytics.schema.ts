@@ -35,10 +35,10 @@ const GroupByOptional = Type.Optional(OneOf(['device_group', 'federation_member'
 const GroupIds = Type.Optional(
   Type.Array(GroupName, {
     maxItems: MAX_GROUPS,
-    description: 'Ids or names of device groups, or ids of member organizations; all of them when absent',
+    description: 'Ids or names of device groups, or ids of member organizations; default: all of them',
   }),
 )
-const Level = Type.Optional(Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1, description: '0.95 when absent' }))
+const Level = Type.Optional(Type.Number({ exclusiveMinimum: 0, exclusiveMaximum: 1, description: 'Default: 0.95' }))
 const Moment = Type.Optional(Type.String({ format: 'date-time' }))
 
 const Filters = Type.Optional(
@@ -65,7 +65,7 @@ export const DescriptiveBody = Body('NewDescription', 'A variable to describe', 
   variable: Variable,
   group_by: GroupByOptional,
   group_ids: GroupIds,
-  include_percentiles: Type.Optional(Type.Boolean({ description: 'true when absent' })),
+  include_percentiles: Type.Optional(Type.Boolean({ description: 'Default: true' })),
   filters: Filters,
 })
 export const TTestBody = Body('NewTTest', 'Two groups to compare', examples.newTTest, {
@@ -87,7 +87,7 @@ export const AnovaBody = Body('NewAnova', 'Groups to compare', examples.newAnova
   group_ids: GroupIds,
   confidence_level: Level,
   post_hoc: Type.Optional(
-    Type.Boolean({ description: "Tukey's test of every pair, of at most 50 groups; true when absent" }),
+    Type.Boolean({ description: "Tukey's test of every pair, of at most 50 groups; default: true" }),
   ),
   filters: Filters,
 })

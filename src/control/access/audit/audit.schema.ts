@@ -46,7 +46,7 @@ export const AuditEntry = Body('AuditEntry', 'Who did what, and when', examples.
 const text = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 255, description }))
 
 const filters = {
-  org_id: text('One organization; those that the key sees when absent'),
+  org_id: text('One organization; default: those that the key sees'),
   actor: text('Id or name of a person, key or device, or id of a session'),
   action: text('An operationId, such as createKey'),
   object: text('Id or name of what was changed'),
@@ -87,7 +87,7 @@ export const AuditHeads = Body('AuditHeads', 'The ends of the chains', examples.
 })
 
 export const VerifyAuditBody = Body('VerifyAudit', 'What to compare the chains with', examples.verifyAudit, {
-  org_id: text('One organization; those that the key sees when absent'),
+  org_id: text('One organization; default: those that the key sees'),
   heads: Type.Optional(
     Type.Array(
       Type.Object({

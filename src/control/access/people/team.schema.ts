@@ -15,7 +15,7 @@ const Email = Matching(
   { title: 'Email', description: 'An email address', maxLength: 254 },
 )
 /** It stands in a mail. */
-const OrgId = Line(128, 'For keys without an org_id')
+const OrgId = Line(128, 'Only for keys without an org_id')
 const InvitationToken = Type.String({ maxLength: 100, description: 'From the link of the invitation' })
 
 const memberFields = {

@@ -45,7 +45,7 @@ export const Report = Body('Report', 'A recorded report', examples.recordedRepor
 
 export const DeviceReportsQuery = Type.Object({
   ...OrgQuery.properties,
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: '100 when absent' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'Default: 100' })),
 })
 
 export const DeviceReports = Body('DeviceReports', 'The versions that a device was given', examples.deviceReports, {
@@ -60,7 +60,9 @@ export const DeviceReports = Body('DeviceReports', 'The versions that a device w
       version: Type.String(),
       reason: Nullable(Type.String()),
       metrics: Nullable(
-        Type.Record(Type.String(), Nullable(Type.Number()), { description: 'What it measured with the version' }),
+        Type.Record(Type.String(), Nullable(Type.Number()), {
+          description: 'What the device measured with the version',
+        }),
       ),
       reported_at: Timestamp,
     }),

@@ -8,7 +8,7 @@ import type { PlanEvent } from './delivery-plans.service.ts'
 export const PageQuery = Type.Object(Page({ max: 1000, default: 100 }))
 
 export const ReasonBody = Body('Reason', 'A reason, stored in the history', examples.reason, {
-  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000, description: 'For people' })),
+  reason: Type.Optional(Type.String({ minLength: 1, maxLength: 1000, description: 'Free text' })),
 })
 
 /** The fields of a page of a plan's events. */
@@ -17,7 +17,7 @@ export const historyFields = {
     Part('DeliveryEvent', 'Something that happened to a delivery', {
       at: Timestamp,
       event: Type.String(),
-      status: Type.String({ description: 'After the event' }),
+      status: Type.String({ description: 'State after the event' }),
       percentage: Nullable(Type.Integer()),
       reason: Nullable(Type.String()),
       actor: Nullable(Type.String({ description: 'The id of the key that requested it; null: the service itself' })),

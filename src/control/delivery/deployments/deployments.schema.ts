@@ -30,7 +30,7 @@ const aim = {
   devices: Type.Optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
       maxItems: MAX_DEVICES,
-      description: 'Only these, by their ids; all that may have it when absent',
+      description: 'Ids of the target devices; default: all active devices',
     }),
   ),
   group: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Id or name of a device group' })),
@@ -42,15 +42,15 @@ export const PrepareBody = Body('DeploymentToPrepare', 'A deployment to validate
 export const ExecuteBody = Body('NewDeployment', 'A deployment to execute', examples.newDeployment, {
   ...aim,
   rollout_percentage: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: 100, description: 'Percentage of targets to activate; 100 when absent' }),
+    Type.Integer({ minimum: 0, maximum: 100, description: 'Percentage of targets to activate; default: 100' }),
   ),
-  strategy: Type.Optional(OneOf(STRATEGIES, { 'x-extension': true, description: 'Canary when absent' })),
+  strategy: Type.Optional(OneOf(STRATEGIES, { 'x-extension': true, description: 'Default: canary' })),
   deadline_minutes: Type.Optional(
     Type.Number({
       exclusiveMinimum: 0,
       maximum: 60 * WEEK_MINUTES,
       'x-extension': true,
-      description: 'A week when absent',
+      description: 'Default: a week',
     }),
   ),
 })
@@ -81,7 +81,7 @@ export const Executed = Body('StartedDeployment', 'A started deployment', exampl
     Type.String({
       format: 'uuid',
       'x-extension': true,
-      description: 'Of pending_approval: what another admin decides',
+      description: 'The pending approval, if the state is pending_approval',
     }),
   ),
   warnings: Type.Array(Type.String(), {

@@ -54,11 +54,11 @@ export const CreateExperimentBody = Body('NewExperiment', 'An experiment to crea
       minLength: 1,
       maxLength: 100,
       'x-extension': true,
-      description: 'What is compared; accuracy when absent',
+      description: 'What is compared; default: accuracy',
     }),
   ),
   confidence_level: Type.Optional(
-    Type.Number({ ...ConfidenceLevel, 'x-extension': true, description: 'Between 0 and 1; 0.95 when absent' }),
+    Type.Number({ ...ConfidenceLevel, 'x-extension': true, description: 'Between 0 and 1; default: 0.95' }),
   ),
 })
 
@@ -108,5 +108,5 @@ export const Started = Body('StartedExperiment', 'A started experiment', example
 
 export const QueriedDevice = Parameter(
   'AskedDevice',
-  Type.String({ description: "The device's own id; the device that owns the key when absent" }),
+  Type.String({ description: "The device's own id; default: the device that owns the key" }),
 )

@@ -69,7 +69,7 @@ const Bound = Nullable(Type.Number())
 
 export const EstimatesQuery = Type.Object({
   limit: Type.Optional(
-    Type.Integer({ minimum: 2, maximum: 1000, description: 'Maximum number of points; 200 when absent' }),
+    Type.Integer({ minimum: 2, maximum: 1000, description: 'Maximum number of points; default: 200' }),
   ),
 })
 
@@ -87,9 +87,9 @@ export const Estimates = Body(
         variants: Type.Array(
           Type.Object({
             name: Type.String(),
-            devices: Type.Integer({ minimum: 0, description: 'That reported the primary metric' }),
-            mean: Nullable(Type.Number({ description: "Of the devices' means" })),
-            lower: Nullable(Type.Number({ description: "Of the mean's confidence interval, by Student's t" })),
+            devices: Type.Integer({ minimum: 0, description: 'Devices that reported the primary metric' }),
+            mean: Nullable(Type.Number({ description: "Over the devices' means" })),
+            lower: Nullable(Type.Number({ description: "Bound of the mean's confidence interval (Student's t)" })),
             upper: Bound,
           }),
         ),
@@ -97,7 +97,7 @@ export const Estimates = Body(
           Type.Object({
             variant: Type.String(),
             difference: Nullable(Type.Number({ description: "The variant's mean minus the first one's" })),
-            lower: Nullable(Type.Number({ description: 'Of the always-valid interval' })),
+            lower: Nullable(Type.Number({ description: 'Bound of the always-valid interval' })),
             upper: Bound,
           }),
         ),
@@ -125,8 +125,8 @@ export const Analytics = Body(
           Type.Object({
             devices: Count,
             observations: Count,
-            mean: Type.Number({ description: "Of the devices' means" }),
-            std_dev: Nullable(Type.Number({ description: "Of the devices' means" })),
+            mean: Type.Number({ description: "Over the devices' means" }),
+            std_dev: Nullable(Type.Number({ description: "Over the devices' means" })),
           }),
         ),
       }),
@@ -147,13 +147,13 @@ export const Analytics = Body(
         t_statistic: Nullable(Type.Number()),
         degrees_of_freedom: Nullable(Type.Number()),
         p_value: Nullable(Type.Number()),
-        adjusted_p_value: Nullable(Type.Number({ description: 'For the number of comparisons (Holm)' })),
+        adjusted_p_value: Nullable(Type.Number({ description: 'Adjusted for the number of comparisons (Holm)' })),
         effect_size: Nullable(Type.Number({ description: "Cohen's d" })),
         confidence_interval: Nullable(Interval),
         always_valid_interval: Nullable(
-          Type.Object(Interval.properties, { description: 'Valid however often it is looked at' }),
+          Type.Object(Interval.properties, { description: 'Valid no matter how often you look at it' }),
         ),
-        decided: Type.Boolean({ description: 'Whether the always-valid interval leaves zero out' }),
+        decided: Type.Boolean({ description: 'Whether the always-valid interval excludes zero' }),
       }),
     ),
     sample_ratio: Nullable(
@@ -161,7 +161,7 @@ export const Analytics = Body(
         chi_square_statistic: Type.Number(),
         degrees_of_freedom: Type.Integer(),
         p_value: Type.Number(),
-        mismatch: Type.Boolean({ description: 'p below 0.001: the comparisons are not to be trusted' }),
+        mismatch: Type.Boolean({ description: 'p below 0.001: do not trust the comparisons' }),
       }),
     ),
     warnings: Type.Array(Type.String()),

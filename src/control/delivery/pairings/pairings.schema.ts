@@ -12,14 +12,14 @@ export const CreatePairingBody = Body('NewPairing', 'A pairing code to create', 
     Type.String({ minLength: 1, maxLength: 255, description: 'The model that the device gets when it is paired' }),
   ),
   model_version: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 200, description: 'Or an alias; latest when absent' }),
+    Type.String({ minLength: 1, maxLength: 200, description: 'Or an alias; default: latest' }),
   ),
   platform: Type.Optional(Beside(Platform, { description: 'Only a device of this platform may claim the code' })),
   org_id: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 255,
-      description: 'The organization of the device; that of the key when absent',
+      description: 'The organization of the device; default: that of the key',
     }),
   ),
 })
@@ -33,7 +33,7 @@ const pairingFields = {
   model_version: Nullable(Type.String()),
   device_id: Nullable(Type.String()),
   platform: Nullable(Platform),
-  device_state: Nullable(OneOf(REPORT_STATES, { description: 'What the device reported last' })),
+  device_state: Nullable(OneOf(REPORT_STATES, { description: "The device's last report" })),
   deployment_id: Nullable(Uuid),
   created_at: Timestamp,
   expires_at: Timestamp,

@@ -6,26 +6,26 @@ import { examples } from '../delivery.examples.ts'
 export { ModelParams }
 
 const Share = (description: string, fallback: number) =>
-  Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: `${description}; ${fallback} when absent` }))
+  Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: `${description}; default: ${fallback}` }))
 
 export const PolicyBody = Body('NewPolicy', 'A policy to set', examples.newPolicy, {
-  enabled: Type.Optional(Type.Boolean({ description: 'false when absent: nothing is rolled out automatically' })),
-  canary_percentage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: '10 when absent' })),
+  enabled: Type.Optional(Type.Boolean({ description: 'Default: false: nothing is rolled out automatically' })),
+  canary_percentage: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Default: 10' })),
   canary_group: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 255, description: 'Id or name of a device group; the fleet when absent' }),
+    Type.String({ minLength: 1, maxLength: 255, description: 'Id or name of a device group; default: the fleet' }),
   ),
   observe_minutes: Type.Optional(
     Type.Number({
       exclusiveMinimum: 0,
       maximum: 60 * 24 * 31,
-      description: '60 when absent; without a conclusion by then the canary is rolled back',
+      description: 'Default: 60; without a conclusion by then the canary is rolled back',
     }),
   ),
   min_reports: Type.Optional(
     Type.Integer({
       minimum: 2,
       maximum: 1_000_000,
-      description: 'Devices on each side that must have reported before an early conclusion; 20 when absent',
+      description: 'Devices on each side that must have reported before an early conclusion; default: 20',
     }),
   ),
   max_accuracy_drop: Share('How much lower the mean accuracy may be', 0.02),
@@ -38,13 +38,17 @@ export const PolicyBody = Body('NewPolicy', 'A policy to set', examples.newPolic
     }),
   ),
   confidence_level: Type.Optional(
-    Type.Number({ exclusiveMinimum: 0.5, exclusiveMaximum: 1, description: '0.95 when absent' }),
+    Type.Number({ exclusiveMinimum: 0.5, exclusiveMaximum: 1, description: 'Default: 0.95' }),
   ),
   increment_step: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 100, description: "The promotion's, as in rollouts; 10 when absent" }),
+    Type.Integer({
+      minimum: 1,
+      maximum: 100,
+      description: 'Increment step of the promotion, as in rollouts; default 10',
+    }),
   ),
   step_interval_minutes: Type.Optional(
-    Type.Number({ exclusiveMinimum: 0, maximum: 60 * 24 * 31, description: '60 when absent' }),
+    Type.Number({ exclusiveMinimum: 0, maximum: 60 * 24 * 31, description: 'Default: 60' }),
   ),
 })
 
@@ -85,7 +89,7 @@ export const DecisionList = Body('DecisionList', "A page of a policy's decisions
       round_id: Uuid,
       round_number: Type.Integer(),
       aggregate_model_id: Uuid,
-      version: Type.String({ description: "The aggregate's number among the versions of the policy's model" }),
+      version: Type.String({ description: "Version number of the aggregate in the policy's model" }),
       status: OneOf(['observing', 'promoted', 'rolled_back']),
       reason: Nullable(Type.String()),
       canary_rollout_id: Nullable(Uuid),

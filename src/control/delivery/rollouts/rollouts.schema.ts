@@ -26,15 +26,15 @@ export const CreateRolloutBody = Body('NewRollout', 'A rollout to create', examp
     description: 'A version of the model, latest, or an alias; one that is not uploaded yet is accepted with a warning',
   }),
   rollout_percentage: Type.Integer({ minimum: 0, maximum: 100, description: 'The first step' }),
-  target_percentage: Type.Optional(Type.Integer({ minimum: 0, maximum: 100, description: '100 when absent' })),
-  increment_step: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: '10 when absent' })),
-  start_immediately: Type.Optional(Type.Boolean({ description: 'true when absent' })),
+  target_percentage: Type.Optional(Type.Integer({ minimum: 0, maximum: 100, description: 'Default: 100' })),
+  increment_step: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Default: 10' })),
+  start_immediately: Type.Optional(Type.Boolean({ description: 'Default: true' })),
   step_interval_minutes: Type.Optional(
     Type.Number({
       exclusiveMinimum: 0,
       maximum: MONTH_MINUTES,
       'x-extension': true,
-      description: '60 when absent; fractions down to a second are fine',
+      description: 'Default: 60; fractions down to a second are fine',
     }),
   ),
   group: Type.Optional(
@@ -48,7 +48,7 @@ export const CreateRolloutBody = Body('NewRollout', 'A rollout to create', examp
   auto_rollback: Type.Optional(
     Type.Boolean({
       'x-extension': true,
-      description: 'Too many failures roll it back instead of pausing it; false when absent',
+      description: 'Too many failures roll it back instead of pausing it; default: false',
     }),
   ),
 })
@@ -88,7 +88,7 @@ export const RolloutPage = Body('RolloutList', 'A page of rollouts', examples.ro
 
 export const AllRolloutsQuery = Type.Object({
   ...Page({ max: 1000, default: 100 }),
-  status: Type.Optional(OneOf(STATUSES, { description: 'Only those in this state' })),
+  status: Type.Optional(OneOf(STATUSES, { description: 'Only rollouts in this state' })),
 })
 export const AllRollouts = Body('AllRollouts', 'A page of the rollouts of all models', examples.allRollouts, {
   rollouts: Type.Array(

@@ -101,7 +101,7 @@ export const deviceSearchRoutes = (app: App, search: DeviceSearchService, now: (
       schema: {
         operationId: 'searchDevices',
         summary: 'Search and sort devices',
-        description: 'Devices that the key may see, by cursor: a late page takes no longer than the first.',
+        description: 'Devices that the key may see, with cursor pagination: later pages take no longer than the first.',
         'x-extension': true,
         querystring: FleetQuery,
         response: { 200: FleetDevices },

@@ -41,7 +41,7 @@ export const RegisterBody = Body('NewDevice', 'A device to register', examples.n
 export const Registration = Body('Registration', 'A registered device with its API key', examples.registration, {
   id: Uuid,
   device_id: Type.String(),
-  api_key: Type.String({ description: 'Shown this once; cannot be retrieved later' }),
+  api_key: Type.String({ description: 'Shown only once; cannot be retrieved later' }),
   platform: Platform,
   status: Status,
   created_at: Timestamp,
@@ -74,7 +74,7 @@ export const OrgQuery = Type.Object({
       'DeviceOrgId',
       Type.String({
         ...OrgId,
-        description: "The device's organization, for keys bound to none where several have this device_id",
+        description: "The device's organization; needed by unbound keys if several organizations have this device_id",
       }),
     ),
   ),
@@ -100,12 +100,12 @@ export const Device = Body('Device', 'A device and what it last reported', examp
 const AnyPlatform = OneOf(PLATFORMS)
 
 export const FleetQuery = Type.Object({
-  q: Type.String({ maxLength: 255, default: '', description: 'Part of the device_id, in any case' }),
+  q: Type.String({ maxLength: 255, default: '', description: 'Part of the device_id, case-insensitive' }),
   platform: Type.Optional(AnyPlatform),
   status: Type.Optional(Status),
   sort: OneOf(['device_id', 'last_seen', 'created'], { default: 'device_id' }),
   order: OneOf(['asc', 'desc'], { default: 'asc' }),
-  after: Type.Optional(Type.String({ minLength: 1, maxLength: 2000, description: 'The `next` of the page before' })),
+  after: Type.Optional(Type.String({ minLength: 1, maxLength: 2000, description: '`next` of the previous page' })),
   limit: Type.Integer({ minimum: 1, maximum: 500, default: 100 }),
 })
 
@@ -133,11 +133,11 @@ export const FleetDevices = Body(
   },
   {
     devices: Type.Array(Device),
-    next: Nullable(Type.String({ description: 'Where the next page begins; null at the end' })),
+    next: Nullable(Type.String({ description: 'Pass as `after` to get the next page; null on the last page' })),
     total: Nullable(
       Type.Integer({
         minimum: 0,
-        description: 'How many match, 100000 for more (with `q`, 10000); on the first page only',
+        description: 'Number of matches, at most 100000 (10000 with `q`); on the first page only',
       }),
     ),
   },

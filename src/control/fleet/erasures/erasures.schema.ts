@@ -26,7 +26,7 @@ export const DeviceExport = Body('DeviceExport', 'All that is stored about a dev
     Type.String(),
     Part('ExportedRows', 'Rows of a kind, without secrets and weights', {
       rows: Type.Array(FreeObject, { maxItems: 1000 }),
-      truncated: Type.Boolean({ description: 'There are more than the 1,000 that are here' }),
+      truncated: Type.Boolean({ description: 'Whether there are more rows than the 1,000 included' }),
     }),
   ),
 })

@@ -16,7 +16,7 @@ import { examples } from '../fleet.examples.ts'
 const MAX_BATCH = 1000
 
 const Name = Type.String({ minLength: 1, maxLength: 255, description: 'Unique in the organization' })
-const Description = Type.String({ maxLength: 1000, description: 'For people' })
+const Description = Type.String({ maxLength: 1000, description: 'Free text' })
 const Tags = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
   maxItems: 100,
   description: 'Labels to search by',
@@ -29,7 +29,7 @@ export const CreateGroupBody = Body('NewGroup', 'A device group to create', exam
   org_id: OrgId,
   name: Name,
   description: Type.Optional(Description),
-  group_type: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'static when absent' })),
+  group_type: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Default: static' })),
   tags: Type.Optional(Tags),
 })
 

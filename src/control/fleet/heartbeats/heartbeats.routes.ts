@@ -78,7 +78,7 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
       schema: {
         operationId: 'getHeartbeatHistory',
         summary: "Get a device's heartbeats of the last day",
-        description: 'How many heartbeats came in each quarter of an hour.',
+        description: 'Number of heartbeats in each quarter of an hour.',
         params: DeviceParams,
         querystring: OrgQuery,
         response: { 200: HeartbeatHistory },

@@ -82,7 +82,7 @@ export const HeartbeatResult = Body(
       Type.String({
         format: 'uuid',
         'x-extension': true,
-        description: 'The round whose new model the device, which offered it, is asked to evaluate',
+        description: 'The round whose new model the device should evaluate',
       }),
     ),
     assignments: Type.Optional(

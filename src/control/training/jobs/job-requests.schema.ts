@@ -28,15 +28,18 @@ const Options = (description: string) =>
 
 const StopWhen = Type.Object(
   {
-    improvement_below: Type.Optional(Type.Number({ minimum: 0, description: 'Of the metric that the job goes by' })),
+    improvement_below: Type.Optional(
+      Type.Number({ minimum: 0, description: 'Value of the metric that the job optimizes' }),
+    ),
     loss_improvement_below: Type.Optional(
-      Type.Number({ minimum: 0, description: 'The same, for jobs that go by the loss' }),
+      Type.Number({ minimum: 0, description: 'The same, for jobs that optimize the loss' }),
     ),
     patience: Type.Integer({ minimum: 1, maximum: 1000 }),
   },
   {
     title: 'NewStopCondition',
-    description: 'Stop when the best value of the last `patience` rounds is hardly better than the best before them',
+    description:
+      'Stop when the best value of the last `patience` rounds has not improved on the best value before them',
   },
 )
 export const METRIC =
@@ -46,22 +49,22 @@ export const METRIC =
 export const StartJobBody = Body('NewJob', 'A training job to start', examples.newJob, {
   model: Type.String({
     minLength: 1,
-    description: 'Id or name of a model with an uploaded version; my-model@production begins from that one',
+    description: 'Id or name of a model with an uploaded version; my-model@production starts from that version',
   }),
   name: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 200, description: 'For people; the id names the job too' }),
+    Type.String({ minLength: 1, maxLength: 200, description: 'Free text; the job can also be named by its id' }),
   ),
-  org_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'For keys without an org_id' })),
+  org_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Only for keys without an org_id' })),
   strategy: StrategyField,
   strategy_options: StrategyOptionsField,
   rounds: Type.Optional(
     Type.Integer({
       minimum: JOB_ROUNDS.min,
       maximum: JOB_ROUNDS.max,
-      description: `${JOB_ROUNDS.default} when absent`,
+      description: `Default: ${JOB_ROUNDS.default}`,
     }),
   ),
-  min_devices: Devices(`Minimum number of updates in a round; ${MIN_DEVICES_DEFAULT} when absent`),
+  min_devices: Devices(`Minimum number of updates in a round; default: ${MIN_DEVICES_DEFAULT}`),
   target_devices: Devices(
     'Number of updates that a round aims for; when absent min_devices, the number that the strategy needs, or with privacy the lowest that works',
   ),
@@ -76,7 +79,7 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
     Type.Integer({
       minimum: TIMEOUT_SECONDS.min,
       maximum: TIMEOUT_SECONDS.max,
-      description: `Seconds until a round ends, whatever has arrived; ${TIMEOUT_SECONDS.default} when absent`,
+      description: `Seconds after which a round ends, no matter how many updates have arrived; default: ${TIMEOUT_SECONDS.default}`,
     }),
   ),
   report_window_seconds: Type.Optional(
@@ -90,7 +93,7 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
     Type.Integer({
       minimum: WAIT_FOR_DEVICES_SECONDS.min,
       maximum: WAIT_FOR_DEVICES_SECONDS.max,
-      description: `How long a round waits for min_devices active devices; ${WAIT_FOR_DEVICES_SECONDS.default} when absent`,
+      description: `How long a round waits for min_devices active devices; default: ${WAIT_FOR_DEVICES_SECONDS.default}`,
     }),
   ),
   ...ReachFields,
@@ -119,7 +122,7 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
       minimum: EVALUATION_SECONDS.min,
       maximum: EVALUATION_SECONDS.max,
       description:
-        'How long devices that offered it have to evaluate the last model; a tenth of timeout_seconds, within 5 and 60, when absent',
+        'How long devices that offered it have to evaluate the last model; default: a tenth of timeout_seconds, within 5 and 60,',
     }),
   ),
 })

@@ -25,13 +25,14 @@ const JobStatus = OneOf(JOB_STATUSES, { title: 'JobStatus', description: 'The st
 
 const StopCondition = Type.Object(
   {
-    improvement_below: Type.Number({ minimum: 0, description: 'Of the metric that the job goes by' }),
-    loss_improvement_below: Type.Number({ minimum: 0, description: 'The same number' }),
+    improvement_below: Type.Number({ minimum: 0, description: 'Value of the metric that the job optimizes' }),
+    loss_improvement_below: Type.Number({ minimum: 0, description: 'The same value' }),
     patience: Type.Integer({ minimum: 1, maximum: 1000 }),
   },
   {
     title: 'StopCondition',
-    description: 'Stop when the best value of the last `patience` rounds is hardly better than the best before them',
+    description:
+      'Stop when the best value of the last `patience` rounds has not improved on the best value before them',
   },
 )
 export const OptimizerState = OneOf(['none', 'kept', 'deleted'], {
@@ -47,7 +48,7 @@ export const Job = Body('Job', 'A training job', examples.job, {
   status: JobStatus,
   model_id: Nullable(Uuid),
   publish: OneOf(PUBLISH),
-  model_version: Nullable(Type.Integer({ minimum: 1, description: 'The version that the job began from' })),
+  model_version: Nullable(Type.Integer({ minimum: 1, description: 'The version that the job started from' })),
   latest_model_id: Nullable(Uuid),
   strategy: StrategyName,
   strategy_options: FreeObject,
@@ -129,7 +130,7 @@ const JobId = Parameter('JobId', Type.String({ description: 'Id of a training jo
 export const JobParams = Type.Object({ job_id: JobId })
 export const ListJobsQuery = Type.Object({
   status: Type.Optional(JobStatus),
-  model: Type.Optional(Type.String({ description: 'Id or name of the model it began from' })),
+  model: Type.Optional(Type.String({ description: 'Id or name of the model that the job started from' })),
   ...Page({ max: 1000, default: 100 }),
 })
 export const JobList = Body('JobList', 'A page of training jobs', examples.jobList, {

@@ -18,7 +18,7 @@ export const evaluationRoutes = (app: App, steps: EvaluationSteps, downloads: Do
       schema: {
         operationId: 'getEvaluationPlan',
         summary: 'Get what a device is to evaluate',
-        description: "For devices that a heartbeat's pending_evaluation_round_id has asked.",
+        description: 'For devices that received pending_evaluation_round_id in a heartbeat.',
         'x-extension': true,
         tags: ['training'],
         params: RoundParams,

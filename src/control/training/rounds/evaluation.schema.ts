@@ -52,7 +52,7 @@ export const EvaluationSummary = Part('Evaluation', 'What devices found of a mod
 export const RoundMetrics = {
   metrics: Type.Optional(
     Type.Record(Type.String(), MetricSummary, {
-      description: 'Of the models that the devices trained, as they reported with their updates',
+      description: 'Metrics of the models that the devices trained, as reported with their updates',
     }),
   ),
   evaluation: Type.Optional(
@@ -97,7 +97,7 @@ export const NewEvaluation = Body('NewEvaluation', 'What a device found, or why 
     Type.String({
       minLength: 1,
       maxLength: 2000,
-      description: 'In place of the others: the device cannot evaluate it',
+      description: 'Instead of metrics: the device cannot evaluate the model',
     }),
   ),
 })

@@ -62,7 +62,9 @@ export const RoundUpdates = Body('ModelUpdateList', "A page of a round's updates
       norm: Nullable(
         Type.Number({ description: "L2 norm of the update's change; null before the round is completed" }),
       ),
-      cosine: Nullable(Type.Number({ description: 'Between its change and the median change of every coordinate' })),
+      cosine: Nullable(
+        Type.Number({ description: "Cosine similarity of the update's change and the coordinate-wise median change" }),
+      ),
       non_finite: Nullable(Count),
       weight: Nullable(Type.Number({ description: 'The weight in the aggregate; null before the round is completed' })),
       staleness: Nullable(Count),
@@ -75,7 +77,7 @@ export const RoundUpdates = Body('ModelUpdateList', "A page of a round's updates
 const ReceiptUpdate = Part('ReceiptUpdate', 'An update that a round aggregated', {
   device_id: Type.String(),
   org_id: Type.Optional(
-    Nullable(Type.String({ description: 'Present where devices of several organizations have this device_id' })),
+    Nullable(Type.String({ description: 'Present if devices of several organizations have this device_id' })),
   ),
   update_id: Uuid,
   sha256: Type.String(),

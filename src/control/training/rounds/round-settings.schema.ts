@@ -7,7 +7,7 @@ import { DOCUMENTED_AS, FreeObject, OneOf } from '../../../platform/http/wire.sc
 // What rounds and jobs have in common, when they are started and when they are shown.
 
 export const RawVector = Type.Boolean({
-  description: 'The model, where there is one, and the updates are bare little-endian float32 vectors',
+  description: 'The model, if any, and the updates are raw little-endian float32 vectors',
 })
 
 const named = (description: string) => Type.Optional(Type.String({ description }))
@@ -64,7 +64,7 @@ export const StrategyName = OneOf(STRATEGY_NAMES, { title: 'Strategy', descripti
 export const StrategyField = Type.Optional(
   OneOf(ACCEPTED_STRATEGY_NAMES, {
     title: 'AcceptedStrategy',
-    description: 'fedavg when absent; fedyogi, fedadagrad and fedavgm are fedopt with that variant',
+    description: 'Default: fedavg; fedyogi, fedadagrad and fedavgm are fedopt with that variant',
   }),
 )
 
@@ -86,7 +86,7 @@ export const ClipNorm = Type.Number({ exclusiveMinimum: 0, maximum: 1e9 })
 export const TargetDelta = Type.Number({
   exclusiveMinimum: 0,
   exclusiveMaximum: 1,
-  description: 'The delta at which epsilon is reported; 1e-5 when absent',
+  description: 'The delta at which epsilon is reported; default: 1e-5',
 })
 export const AccountantName = OneOf(['rdp', 'pld'], {
   title: 'Accountant',
@@ -121,7 +121,7 @@ export const Sampling = {
   ),
   adjacency: Type.Optional(
     OneOf(['zero-out'], {
-      description: 'What epsilon compares: a device that takes part with the same device sending nothing, N unchanged',
+      description: 'Adjacency behind epsilon: a device takes part, or the same device sends nothing; N does not change',
     }),
   ),
 }

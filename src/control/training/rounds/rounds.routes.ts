@@ -39,7 +39,7 @@ export const roundsRoutes = (app: App, rounds: RoundsService, standalone: Standa
       schema: {
         operationId: 'getCurrentRound',
         summary: 'Get the latest round',
-        description: 'The round with the highest number, whatever its status.',
+        description: 'The round with the highest number, in any state.',
         response: { 200: Round },
       },
       config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,

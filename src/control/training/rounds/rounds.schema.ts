@@ -32,13 +32,17 @@ const MAX_DEVICES = 10_000_000
 
 export const StartRoundBody = Body('NewRound', 'A training round to start', examples.newRound, {
   target_devices: Type.Integer({ minimum: 1, maximum: MAX_DEVICES, description: 'Devices to select' }),
-  min_devices: Type.Integer({ minimum: 1, maximum: MAX_DEVICES, description: 'Updates without which the round fails' }),
+  min_devices: Type.Integer({
+    minimum: 1,
+    maximum: MAX_DEVICES,
+    description: 'Minimum number of updates; with fewer, the round fails',
+  }),
   timeout_seconds: Type.Optional(Type.Integer({ minimum: TIMEOUT_SECONDS.min, maximum: TIMEOUT_SECONDS.max })),
   global_model_id: Type.Optional(
-    Type.String({ description: 'Id or name, or name@version; the latest aggregated model when absent' }),
+    Type.String({ description: 'Id or name, or name@version; default: the latest aggregated model' }),
   ),
   org_id: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 128, 'x-extension': true, description: 'For keys without an org_id' }),
+    Type.String({ minLength: 1, maxLength: 128, 'x-extension': true, description: 'Only for keys without an org_id' }),
   ),
   hyperparameters: Type.Optional(
     Type.Unsafe<Record<string, unknown>>({
@@ -72,7 +76,7 @@ export const Round = Body('Round', 'A training round', examples.round, {
   global_model_path: Nullable(Type.String()),
   aggregated_model_id: Nullable(Uuid),
   model_deleted_at: Type.Optional(
-    Type.String({ format: 'date-time', description: 'When retention deleted its model; it has none since' }),
+    Type.String({ format: 'date-time', description: 'When retention deleted its model' }),
   ),
   aggregated_model_path: Nullable(Type.String()),
   failure_reason: Nullable(Type.String()),
@@ -108,10 +112,12 @@ export const Round = Body('Round', 'A training round', examples.round, {
   loss: Type.Optional(Nullable(Type.Number())),
   ...RoundMetrics,
   evaluation_until: Type.Optional(
-    Type.String({ format: 'date-time', description: 'Devices are asked to evaluate its new model until then' }),
+    Type.String({ format: 'date-time', description: 'Deadline for devices to evaluate the new model' }),
   ),
   global_evaluation: Type.Optional(
-    Beside(EvaluationSummary, { description: 'Of the model that the round distributed, as its updates brought it' }),
+    Beside(EvaluationSummary, {
+      description: 'Metrics of the model that the round distributed, reported with the updates',
+    }),
   ),
 })
 

@@ -26,7 +26,7 @@ export const UpdateFields = Body('NewModelUpdate', "A device's update to submit"
   ),
   metrics: Type.Optional(ReportedMetrics('JSON, such as {"f1": 0.8}: of the trained model, beside loss and accuracy')),
   evaluation: Type.Optional(
-    Beside(EvaluationReport, { description: 'JSON: of the global model that the plan names, on held-out data' }),
+    Beside(EvaluationReport, { description: 'JSON: metrics of the global model on held-out data' }),
   ),
 })
 

@@ -42,21 +42,21 @@ export const SecureAggregation = Type.Object(
       Type.Integer({
         minimum: 2,
         maximum: MAX_DEVICES,
-        description: 'Devices that must complete the round: more than half of the selected; two thirds when absent',
+        description: 'Devices that must complete the round: more than half of the selected; default: two thirds',
       }),
     ),
     range: Type.Optional(
       Type.Number({
         exclusiveMinimum: 0,
         maximum: 2 ** 20,
-        description: 'Maximum change of a model weight; 8 when absent',
+        description: 'Maximum change of a model weight; default: 8',
       }),
     ),
     max_weight: Type.Optional(
       Type.Integer({
         minimum: 1,
         maximum: 1_000_000,
-        description: 'Maximum weight of an update, which is its number of samples; 1 when absent',
+        description: 'Maximum weight of an update, which is its number of samples; default: 1',
       }),
     ),
   },

@@ -112,7 +112,7 @@ it('a model is quantized before the upload; below the threshold, or without an e
   await writeFile(join(cwd, 'net.onnx'), bytes)
   expect(await svc('push', 'net.onnx', '-v', '1.0.0', '-q', 'int8', '--quality-threshold', '0.9')).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringContaining('onnxruntime is not installed, and the quality is measured with it'),
+    stderr: expect.stringContaining('svc engines install onnxruntime'),
   })
   expect(await catalog()).toEqual([])
   const { exitCode, stdout } = await svc('push', 'net.onnx', '-v', '1.0.0', '-q', 'float16', '--json')
@@ -156,7 +156,7 @@ it('what cannot be done fails with the reason: quantizing, no such file or model
   await writeFile(join(cwd, 'empty.onnx'), '')
   const failed = async (...argv: string[]) => {
     const { exitCode, stderr } = await svc('push', ...argv)
-    return [exitCode, stderr.split('\n')[0]]
+    return [exitCode, stderr.split('\n').find((line) => line.startsWith('svc: '))]
   }
   expect([
     await failed('net.onnx', '-v', '1.0.0', '-q', 'int8'),

@@ -140,8 +140,8 @@ const readSamples = async (model: OnnxModel, file: string, { io }: Session): Pro
   return samplesFromArrays(model, arrays, MAX_SAMPLES)
 }
 
-/** What to compare with; null where nothing has to be measured and nothing can be. */
-const referenceOf = async (bytes: Uint8Array, work: Work): Promise<Reference | null> => {
+/** What to compare with; where nothing has to be measured and nothing can be, a note that says why. */
+const referenceOf = async (bytes: Uint8Array, work: Work): Promise<Reference | string> => {
   const { format, session } = work
   const { method, qualityThreshold, data, source } = work.request
   const isNeeded =
@@ -154,10 +154,7 @@ const referenceOf = async (bytes: Uint8Array, work: Work): Promise<Reference | n
     return { samples, run, classifiers: classifierOutputs(model) }
   } catch (error) {
     if (!(error instanceof InferenceError || error instanceof ServiceError)) throw error
-    if (!isNeeded) {
-      session.out.note(`The quality was not measured: ${error.message}`)
-      return null
-    }
+    if (!isNeeded) return `The quality was not measured: ${error.message}`
     throw new Failure(`The quality cannot be measured, and nothing was written: ${error.message}`, {
       advice: 'Without that, name a method and leave out --quality-threshold and --data.',
     })
@@ -233,7 +230,8 @@ export const quantizeMeasuredFile = async (
   const { source, method, data } = request
   if ((await stat(source)).size > MAX_BYTES) throw new Failure(`${source} is larger than 2 GB.`)
   const bytes = await readFile(source)
-  const reference = await referenceOf(bytes, work)
+  const found = await referenceOf(bytes, work)
+  const reference = typeof found === 'string' ? null : found
   const isChosen = method === 'auto' && reference !== null
   const threshold = request.qualityThreshold ?? (isChosen ? AUTO_THRESHOLD : null)
   const candidates: Candidate[] = []
@@ -248,7 +246,10 @@ export const quantizeMeasuredFile = async (
   const meets = ({ quality = 0 }: Candidate): boolean => threshold === null || quality >= threshold
   const [chosen] = made.filter(meets).sort((one, other) => one.bytes! - other.bytes!)
   const report = { table, samples, threshold }
-  if (chosen !== undefined) return { ...report, path: chosen.path!, method: chosen.method, notes: chosen.notes }
+  if (chosen !== undefined) {
+    const notes = typeof found === 'string' ? [found, ...chosen.notes] : chosen.notes
+    return { ...report, path: chosen.path!, method: chosen.method, notes }
+  }
   const { reason } = candidates[0]!
   return {
     ...report,

@@ -40,7 +40,7 @@ it('writes a smaller model beside the original, and says that its quality was no
   expect({ exitCode, stderr }).toEqual({
     exitCode: 0,
     stderr:
-      'The quality was not measured: no engine for ONNX is installed (svc engines install onnxruntime).\nquantizing: dynamic\n',
+      'quantizing: dynamic\nThe quality was not measured: no engine for ONNX is installed (svc engines install onnxruntime).\n',
   })
   expect(stdout).toContain(`Written: ${join(cwd, 'quantized', 'net-dynamic.onnx')}`)
   expect((await stat(join(cwd, 'quantized', 'net-dynamic.onnx'))).size).toBeLessThan(network().length / 2)

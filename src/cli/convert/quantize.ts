@@ -129,7 +129,8 @@ export const quantizeFile = async (
   const folder = await folderNear(place(options.method))
   try {
     const done = await quantizer({ ...options, source, folder }, session)
-    if (!isQuiet) showTable(done, session)
+    const isRefused = done.path === null && done.table.length === 2 && done.table[1]?.reason !== undefined
+    if (!isQuiet && !isRefused) showTable(done, session)
     if (done.path === null) throw new Failure(`${fileName} was not quantized, and nothing was written: ${done.reason}`)
     for (const note of done.notes) session.out.note(note)
     const output = place(done.method)

@@ -166,7 +166,10 @@ it('what cannot be done fails with the reason: quantizing, no such file or model
     await failed('net.onnx', '-v', '1.0.0', '-m', '00000000-0000-4000-8000-000000000000'),
     await failed('hf:a/b/c', '-v', '1.0.0'),
   ]).toEqual([
-    [1, 'svc: The file is not a complete ModelProto: illegal tag: field no 2024 wire type 6.'],
+    [
+      1,
+      'svc: net.onnx was not quantized, and nothing was written: The file is not a complete ModelProto: illegal tag: field no 2024 wire type 6.',
+    ],
     [1, 'svc: There is no file other.onnx.'],
     [1, "svc: There is no file and no model 'other' here."],
     [1, `svc: ${join(cwd, 'empty.onnx')} is empty: a version needs weights.`],

@@ -50,6 +50,9 @@ const openRestored = async (dataDir: string) => {
     service.app.inject({ url: `/api/v1${path}`, headers: { authorization: `Bearer ${key}` } })
 }
 
+/** Between two writes of one writer: more of them prove nothing more, and take the time of the whole run. */
+const PAUSE_MS = 25
+
 /** As it is made while devices register and versions are uploaded, and as it opens again. */
 const backUpUnderLoad = async (target: string): Promise<void> => {
   const world = await startWorld({ durable: true, config: { enrollment: 'token' } })
@@ -65,6 +68,7 @@ const backUpUnderLoad = async (target: string): Promise<void> => {
       const body = { device_id: name }
       if ((await world.request('POST', '/api/v1/devices/register', { key, body })).status === 201)
         acknowledged.push(name)
+      await sleep(PAUSE_MS)
     }
   }
   const uploaded: string[] = []
@@ -73,6 +77,7 @@ const backUpUnderLoad = async (target: string): Promise<void> => {
       const form = formOf(new Uint8Array(new Float32Array(64).fill(n).buffer), { version: `1.0.${n}` })
       const { status, body } = await world.request('POST', `/api/v1/models/${id}/versions/upload`, { key, body: form })
       if (status === 201) uploaded.push((body as { model_hash: string }).model_hash)
+      await sleep(PAUSE_MS)
     }
   }
   const load = [register(0), register(1), register(2), register(3), upload()]

@@ -9,7 +9,7 @@ export const metricsPage = (): string => `<!-- Generated from the code by \`npm 
 
 # Metrics
 
-\`GET /metrics\` has the service's figures in the Prometheus text format. With token enrollment it needs a key with \`metrics:read\`.
+\`GET /metrics\` returns the service's metrics in the Prometheus text format. With token enrollment, it requires a key with \`metrics:read\`.
 
 \`\`\`
 scrape_configs:
@@ -18,23 +18,23 @@ scrape_configs:
     static_configs: [{ targets: ["localhost:8000"] }]
 \`\`\`
 
-[deploy/prometheus/alerts.yml](../deploy/prometheus/alerts.yml) has alert rules on them, [deploy/grafana/tributary.json](../deploy/grafana/tributary.json) a
-dashboard to import into Grafana.
+[deploy/prometheus/alerts.yml](../deploy/prometheus/alerts.yml) contains alert rules for them, and
+[deploy/grafana/tributary.json](../deploy/grafana/tributary.json) is a dashboard for Grafana.
 
 ## State
 
-Gauges read from the database, at most every 15 seconds. Processes on one database show the same figures: take \`max\`, not \`sum\`, over them.
-The figures are those of all organizations together.
+Gauges read from the database, at most every 15 seconds. Processes that share a database report the same values, so use \`max\`, not
+\`sum\`. The values cover all organizations.
 
 | metric | labels | |
 |---|---|---|
 ${STATE_METRICS.map(({ name, labels, help }) => row(name, labels, help)).join('\n')}
-${row('tributary_state_read_seconds', [], 'How long reading these figures from the database took')}
-${row('tributary_database_up', [], 'Whether the database answered when these figures were read')}
+${row('tributary_state_read_seconds', [], 'How long it took to read these values from the database')}
+${row('tributary_database_up', [], 'Whether the database responded when these values were read')}
 
 ## Requests and process
 
-Of each process: take \`sum\` over them. \`route\` is the pattern of the path, so heartbeats are
+Each process reports its own: use \`sum\`. \`route\` is the pattern of the path, so heartbeats are
 \`route="/api/v1/devices/:device_id/heartbeat"\` and submitted updates \`route="/api/v1/training/rounds/:round_id/updates"\`.
 
 | metric | labels | |
@@ -47,5 +47,5 @@ ${row('process_resident_memory_bytes', [], 'Resident memory')}
 ${row('process_cpu_seconds_total', [], 'Processor time')}
 ${row('process_open_fds', [], 'Open file descriptors')}
 
-The others that begin with \`nodejs_\` and \`process_\` are the standard ones of prom-client.
+The other metrics that begin with \`nodejs_\` and \`process_\` are the standard ones of prom-client.
 `

@@ -5071,7 +5071,7 @@ export interface components {
             privacy: components["schemas"]["JobPrivacy"] | null;
             secure_aggregation: components["schemas"]["SecureAggregation"] | null;
             stop_when: components["schemas"]["StopCondition"] | null;
-            /** @description The metric that stop_when and publish: best go by: loss (when absent), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1). Losses and errors are minimized, others maximized */
+            /** @description The metric that stop_when and publish: best use: loss (the default), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1). Losses and errors are minimized, others maximized */
             metric: string;
             /** @description The model, if any, and the updates are raw little-endian float32 vectors */
             raw_vector?: boolean;
@@ -5206,7 +5206,7 @@ export interface components {
             privacy: components["schemas"]["JobPrivacy"] | null;
             secure_aggregation: components["schemas"]["SecureAggregation"] | null;
             stop_when: components["schemas"]["StopCondition"] | null;
-            /** @description The metric that stop_when and publish: best go by: loss (when absent), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1). Losses and errors are minimized, others maximized */
+            /** @description The metric that stop_when and publish: best use: loss (the default), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1). Losses and errors are minimized, others maximized */
             metric: string;
             /** @description The model, if any, and the updates are raw little-endian float32 vectors */
             raw_vector?: boolean;
@@ -5246,7 +5246,7 @@ export interface components {
          *     }
          */
         JobExtension: {
-            /** @description The number of rounds after the completed ones */
+            /** @description The number of rounds to add to the completed ones */
             rounds: number;
         };
         /**
@@ -5322,7 +5322,7 @@ export interface components {
          *     }
          */
         JobResumption: {
-            /** @description The number of rounds after the completed ones; by default those that were left */
+            /** @description The number of rounds to add to the completed ones; by default, those that were left */
             rounds?: number;
         };
         /** @description A round in a job's history */
@@ -6390,7 +6390,7 @@ export interface components {
             rounds?: number;
             /** @description Minimum number of updates in a round; default: 2 */
             min_devices?: number;
-            /** @description Number of updates that a round aims for; when absent min_devices, the number that the strategy needs, or with privacy the lowest that works */
+            /** @description Number of updates that a round aims for. The default is min_devices, the number that the strategy needs, or, with privacy, the lowest that works */
             target_devices?: number;
             /** @description Multiple of target_devices to select; the round closes with the first target_devices updates */
             over_selection?: number;
@@ -6413,10 +6413,10 @@ export interface components {
             privacy?: components["schemas"]["NewJobPrivacy"];
             secure_aggregation?: components["schemas"]["SecureAggregation"];
             stop_when?: components["schemas"]["NewStopCondition"];
-            /** @description The metric that stop_when and publish: best go by: loss (when absent), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1). Losses and errors are minimized, others maximized */
+            /** @description The metric that stop_when and publish: best use: loss (the default), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1). Losses and errors are minimized, others maximized */
             metric?: string;
             /**
-             * @description Which results become versions of the model: the last (when absent), that of every round, each best by metric, or none
+             * @description Which results become versions of the model: the last (the default), the result of every round, each new best by metric, or none
              * @enum {string}
              */
             publish?: "last" | "every" | "best" | "none";
@@ -14582,7 +14582,7 @@ export interface operations {
     streamEvents: {
         parameters: {
             query?: {
-                /** @description Separated by commas: round, job, model, rollout, deployment, experiment, policy, device, group, federation, approval, file. All that the key may read when absent. */
+                /** @description Separated by commas: round, job, model, rollout, deployment, experiment, policy, device, group, federation, approval, file. The default is all that the key may read. */
                 topics?: string;
             };
             header?: {

@@ -80,7 +80,7 @@ class Job(_Refreshed, records.Job):
                     sys.stderr.write(f"\r\x1b[K{self._bar()}")
                     sys.stderr.flush()
                 if ends is not None and time.monotonic() > ends:
-                    raise TimeoutError(f"Job {self.id} goes on after {timeout} s: {self._bar()}")
+                    raise TimeoutError(f"Job {self.id} is still running after {timeout} s: {self._bar()}")
                 time.sleep(POLL_SECONDS)
         finally:
             if shows:

@@ -6,7 +6,7 @@ export const EventsQuery = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: 256,
-      description: `Separated by commas: ${EVENT_TOPICS.join(', ')}. All that the key may read when absent.`,
+      description: `Separated by commas: ${EVENT_TOPICS.join(', ')}. The default is all that the key may read.`,
       examples: ['round,job'],
     }),
   ),

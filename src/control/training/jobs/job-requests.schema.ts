@@ -43,7 +43,7 @@ const StopWhen = Type.Object(
   },
 )
 export const METRIC =
-  'The metric that stop_when and publish: best go by: loss (when absent), accuracy, one that devices report (f1), or one of the ' +
+  'The metric that stop_when and publish: best use: loss (the default), accuracy, one that devices report (f1), or one of the ' +
   'held-out evaluation (evaluation.f1). Losses and errors are minimized, others maximized'
 
 export const StartJobBody = Body('NewJob', 'A training job to start', examples.newJob, {
@@ -66,7 +66,7 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
   ),
   min_devices: Devices(`Minimum number of updates in a round; default: ${MIN_DEVICES_DEFAULT}`),
   target_devices: Devices(
-    'Number of updates that a round aims for; when absent min_devices, the number that the strategy needs, or with privacy the lowest that works',
+    'Number of updates that a round aims for. The default is min_devices, the number that the strategy needs, or, with privacy, the lowest that works',
   ),
   over_selection: Type.Optional(
     Type.Number({
@@ -113,7 +113,7 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
   publish: Type.Optional(
     OneOf(PUBLISH, {
       description:
-        'Which results become versions of the model: the last (when absent), that of every round, each best by metric, or none',
+        'Which results become versions of the model: the last (the default), the result of every round, each new best by metric, or none',
     }),
   ),
   raw_vector: Type.Optional(RawVector),
@@ -134,10 +134,10 @@ export const ResumeJobBody = Body(
   'The number of rounds that a stopped or failed job gets',
   examples.jobResumption,
   {
-    rounds: Type.Optional(Rounds('The number of rounds after the completed ones; by default those that were left')),
+    rounds: Type.Optional(Rounds('The number of rounds to add to the completed ones; by default, those that were left')),
   },
 )
 
 export const ExtendJobBody = Body('JobExtension', 'How many rounds a completed job gets', examples.jobExtension, {
-  rounds: Rounds('The number of rounds after the completed ones'),
+  rounds: Rounds('The number of rounds to add to the completed ones'),
 })

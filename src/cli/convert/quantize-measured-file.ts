@@ -3,6 +3,7 @@ import { extname, join, resolve } from 'node:path'
 import type { OnnxModel } from '../../convert/onnx/model.ts'
 import { readOnnx } from '../../convert/onnx/read-onnx.ts'
 import { writeOnnx } from '../../convert/onnx/write-onnx.ts'
+import { foldWeights } from '../../convert/quantize/fold-weights.ts'
 import type { ValueRange } from '../../convert/quantize/integer-graph.ts'
 import { classifierOutputs, compareOutputs, qualityOf } from '../../convert/quantize/quality.ts'
 import { COREML_METHODS, type CoremlMethod, quantizeCoreml } from '../../convert/quantize/quantize-coreml.ts'
@@ -68,7 +69,7 @@ const FORMATS = {
     methods: ONNX_METHODS,
     outline: readOnnx,
     quantize: async (bytes, method, calibrate) => {
-      const model = readOnnx(bytes)
+      const model = foldWeights(readOnnx(bytes))
       const ranges = method === 'int8' ? await calibrate(model) : new Map()
       const quantized = quantizeOnnx(model, method as OnnxMethod, { ranges })
       const notes = [...quantized.notes]

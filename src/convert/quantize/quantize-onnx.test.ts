@@ -4,8 +4,9 @@ import { testEngines, WITHOUT } from '../../inference/engines/parts/test-engines
 import { graphBuilder } from '../onnx/graph-builder.ts'
 import { int, ints, type OnnxModel } from '../onnx/model.ts'
 import { readOnnx } from '../onnx/read-onnx.ts'
-import { tensorOf } from '../onnx/tensors.ts'
+import { numbersOf, tensorOf } from '../onnx/tensors.ts'
 import { writeOnnx } from '../onnx/write-onnx.ts'
+import { foldWeights } from './fold-weights.ts'
 import { classifierOutputs, compareOutputs, qualityOf } from './quality.ts'
 import { calibrationModel, ONNX_METHODS, quantizeOnnx, rangesNeeded } from './quantize-onnx.ts'
 import { toBytes, toNibbles } from './round-weights.ts'
@@ -87,6 +88,38 @@ it.each([
   const bytes = writeOnnx(quantizeOnnx(model, method).model)
   expect(typesOf(readOnnx(bytes)).join(' ')).toBe(types)
   expect(bytes.length).toBeLessThan(writeOnnx(model).length * (method === 'float16' ? 0.65 : 0.5))
+})
+
+it('weights that exporters transpose, split or join as the model runs are quantized too', () => {
+  const graph = graphBuilder('exported')
+  const x = graph.input('x', 'f32', ['batch', 32])
+  const wide = graph.constant('wide', tensorOf('f32', [64, 32], wave(2048)))
+  const rows = graph.node('MatMul', [x, graph.node('Transpose', [wide], { perm: ints([1, 0]) })])
+  const sizes = graph.constant('sizes', tensorOf('i64', [2], [24, 40]))
+  const halves = graph.nodes('Split', [graph.constant('joined', tensorOf('f32', [64, 16], wave(1024)))], ['a', 'b'], {
+    split: ints([24, 40]),
+  })
+  const turned = graph.node('Concat', [...halves].reverse(), { axis: int(0) })
+  graph.output('y', graph.node('MatMul', [rows, turned]), 'f32', ['batch', 16])
+  graph.output('kept', graph.node('Identity', [sizes]), 'i64', [2])
+  const model = { ...graph.build(), opsets: { '': 12 } }
+  const folded = foldWeights(model)
+  expect(typesOf(folded)).toEqual(['Identity', 'MatMul'])
+  const second = folded.graph.nodes.find(({ inputs }) => inputs[0] === rows)!
+  const joined = numbersOf(folded.graph.initializers.get(second.inputs[1]!)!)
+  expect([...joined.slice(0, 3)]).toEqual([...Float32Array.from(wave(1024).slice(384, 387))])
+  const dynamic = quantizeOnnx(folded, 'dynamic').model
+  expect(typesOf(dynamic)).toContain('MatMulInteger')
+  expect(writeOnnx(dynamic).length).toBeLessThan(0.4 * writeOnnx(model).length)
+})
+
+it('a model whose weights cannot be folded stays as it is', () => {
+  const graph = graphBuilder('broken')
+  const weight = graph.constant('weight', tensorOf('f32', [4, 8], wave(32)))
+  const turned = graph.node('Transpose', [weight], { perm: ints([0, 7]) })
+  graph.output('y', graph.node('MatMul', [graph.input('x', 'f32', [1, 8]), turned]), 'f32', [1, 4])
+  const model = graph.build()
+  expect(foldWeights(model)).toBe(model)
 })
 
 it('names in float16 stay those of the model: inputs, outputs, and their types', () => {

@@ -1,9 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
-import type { QuantizeOptions } from './quantized-file.ts'
-
-export const METHODS = ['auto', 'int8', 'int4', 'dynamic', 'float16'] as const
+import { METHODS, type QuantizeOptions } from './quantized-file.ts'
 
 export const parseThreshold = (text: string): number => {
   const share = Number(text)
@@ -18,6 +16,7 @@ Methods:
   int4     4-bit matrices in blocks of 32 (ONNX), 4-bit weights (Core ML), Q4_K_M (GGUF); not TFLite
   dynamic  8-bit weights, values quantized at run time (ONNX, TFLite)
   float16  half precision
+  f16, q8_0, q4_0, q4_k_m  exactly that type of GGUF file
 
 The quality is the mean cosine similarity with the original's outputs or, of classifiers, the share of samples with the
 same class, whichever is less. It is measured on --data, else on inputs generated from the shapes of the model's inputs.

@@ -153,6 +153,14 @@ it('measures a language model on a text, and auto takes the smallest result that
   expect(small.quality).toBeCloseTo(Math.exp(-small.kl_divergence), 12)
   expect(small.quality).toBeLessThan(0.995)
   expect(await readdir(join(cwd, 'quantized'))).toEqual(['chat-q8_0.gguf'])
+  expect(await svc('chat.gguf', '-m', 'q4_0', '-o', 'exact')).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringContaining(join('exact', 'chat-q4_0.gguf')),
+  })
+  expect(await svc('net.onnx', '-m', 'q4_0')).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('net.onnx cannot be quantized by q4_0, which is a type of GGUF files.'),
+  })
   const below = await svc('chat.gguf', '-m', 'int4', '--quality-threshold', '0.9999')
   expect(below).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('no result reaches the quality 0.9999') })
   expect(below.stdout + below.stderr).toMatch(/PERPLEXITY[\s\S]*original +2.8 MB +1.0000 +\d+\.\d+ +0.00000 +100.0 %/)

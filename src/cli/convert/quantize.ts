@@ -5,7 +5,14 @@ import { ServiceError } from '../../domain/errors.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import type { Session } from '../session.ts'
 import { sizeWords } from '../sizes.ts'
-import type { FileRequest, Measured, QuantizedFile, QuantizeOptions, Report } from './quantized-file.ts'
+import {
+  type FileRequest,
+  GGUF_METHODS,
+  type Measured,
+  type QuantizedFile,
+  type QuantizeOptions,
+  type Report,
+} from './quantized-file.ts'
 
 type Quantizer = (request: FileRequest, session: Session) => Promise<QuantizedFile>
 
@@ -124,6 +131,13 @@ export const quantizeFile = async (
     throw wrongUsage(
       `${fileName} cannot be quantized.`,
       `Quantized are ${KNOWN}. Convert it first: svc convert ${fileName}`,
+    )
+  }
+  const isForGguf = (GGUF_METHODS as readonly string[]).includes(options.method)
+  if (isForGguf && extname(fileName).toLowerCase() !== '.gguf') {
+    throw wrongUsage(
+      `${fileName} cannot be quantized by ${options.method}, which is a type of GGUF files.`,
+      'Use auto, int8, int4, dynamic or float16.',
     )
   }
   const folder = await folderNear(place(options.method))

@@ -1,6 +1,11 @@
 // What quantizing one file takes and gives, whatever its format.
 
-export type Method = 'auto' | 'int8' | 'int4' | 'dynamic' | 'float16'
+import type { FileKind } from '../../convert/gguf/quantization-mix.ts'
+
+/** Types of GGUF files, by llama.cpp's names. */
+export const GGUF_METHODS = ['f16', 'q8_0', 'q4_0', 'q4_k_m'] as const satisfies readonly FileKind[]
+export const METHODS = ['auto', 'int8', 'int4', 'dynamic', 'float16', ...GGUF_METHODS] as const
+export type Method = (typeof METHODS)[number]
 
 export interface QuantizeOptions {
   readonly method: Method

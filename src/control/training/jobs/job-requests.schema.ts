@@ -134,7 +134,9 @@ export const ResumeJobBody = Body(
   'The number of rounds that a stopped or failed job gets',
   examples.jobResumption,
   {
-    rounds: Type.Optional(Rounds('The number of rounds to add to the completed ones; by default, those that were left')),
+    rounds: Type.Optional(
+      Rounds('The number of rounds to add to the completed ones; by default, those that were left'),
+    ),
   },
 )
 

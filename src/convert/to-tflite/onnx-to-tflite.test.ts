@@ -98,6 +98,23 @@ it('an image model is transposed where it begins and where it ends, not between 
   expect(count((await converted('image')).bytes, 'TRANSPOSE')).toBeLessThanOrEqual(3)
 })
 
+it('the weights of a recurrent layer are in the file once, however many steps it has', () => {
+  const bytesFor = (steps: number) => {
+    const graph = graphBuilder('sequence')
+    const x = graph.input('x', 'f32', [steps, 1, 16])
+    const weights = [16, 48].map((width, at) =>
+      graph.constant(`w${at}`, tensorOf('f32', [1, 192, width], Float32Array.from({ length: 192 * width }, Math.sin))),
+    )
+    const [, last] = graph.nodes('LSTM', [x, ...weights], ['all', 'last'], { hidden_size: int(48) })
+    graph.output('y', last!, 'f32', [1, 1, 48])
+    return onnxToTflite(graph.build()).bytes.length
+  }
+  const weights = 4 * 192 * (16 + 48)
+  expect(bytesFor(2)).toBeGreaterThan(weights)
+  // A step takes operators and tensors, but none of the 36 kB of weights.
+  expect((bytesFor(12) - bytesFor(2)) / 10).toBeLessThan(6000)
+})
+
 it('what is written is read again, and written to the same bytes', async () => {
   const { bytes, notes } = await converted('forest')
   expect(isTflite(bytes)).toBe(true)

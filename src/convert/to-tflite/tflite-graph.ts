@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { encodeElements } from '../../tensors/elements.ts'
 import type { DType } from '../../tensors/weight-file.ts'
 import { OPERATORS, type OperatorName } from './operator-names.ts'
@@ -32,8 +33,8 @@ export interface TfliteGraph {
   readonly bytes: (outputs: readonly { readonly name: string; readonly tensor: Tensor }[]) => Uint8Array
 }
 
-/** Small constants are shared by content. */
-const MAX_SHARED_BYTES = 4096
+/** Constants of the same content are one tensor: the weights of a recurrent layer, which each of its steps reads, among them. */
+const contentOf = (data: Uint8Array): string => createHash('sha256').update(data).digest('base64')
 
 /** The least version of the kernel that runs an operator as it is written; 1 where it is not named. */
 const versionOf = (name: OperatorName, options: Options | undefined): number => {
@@ -82,12 +83,11 @@ export const tfliteGraph = (description: string): TfliteGraph => {
     },
     constant: (type, shape, values) => {
       const data = encodeElements(values, type as DType)
-      const key =
-        data.length > MAX_SHARED_BYTES ? '' : `${type} ${shape.join()} ${Buffer.from(data).toString('latin1')}`
+      const key = `${type} ${shape.join()} ${contentOf(data)}`
       const found = shared.get(key)
-      if (key !== '' && found !== undefined) return found
+      if (found !== undefined) return found
       const tensor = add(`constant_${buffers.length}`, type, shape, buffers.push({ data }) - 1)
-      if (key !== '') shared.set(key, tensor)
+      shared.set(key, tensor)
       return tensor
     },
     operator: (name, from, { shape, type } = {}, options) => {

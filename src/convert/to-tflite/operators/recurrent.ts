@@ -155,11 +155,18 @@ const unroll = (
   const products = reshape(graph, fullyConnected(graph, flat, weights, biases[0]!), [steps, batch, gates * hidden])
   const gatesOf = (tensor: Tensor, count: number) =>
     Array.from({ length: count }, (_, gate) => slice(graph, tensor, [0, gate * hidden], [batch, hidden]))
-  const recurrent: Step['recurrent'] = (state, from, to) => {
+  const made = new Map<string, readonly [rows: Tensor, bias: Tensor | null]>()
+  /** The same for every step. */
+  const weightsOf = (from: number, to: number) => {
+    const known = made.get(`${from} ${to}`)
+    if (known !== undefined) return known
     const rows = rowsOf(node, 2, direction, from * hidden, (to - from) * hidden)
     const bias = node.has(3) ? rowsOf(node, 3, direction, (gates + from) * hidden, (to - from) * hidden) : null
-    return gatesOf(fullyConnected(graph, state, rows, bias), to - from)
+    made.set(`${from} ${to}`, [rows, bias])
+    return [rows, bias] as const
   }
+  const recurrent: Step['recurrent'] = (state, from, to) =>
+    gatesOf(fullyConnected(graph, state, ...weightsOf(from, to)), to - from)
   const initial = (at: number): Tensor => {
     const batchFirst = node.int('layout') !== 0
     const state = optional(

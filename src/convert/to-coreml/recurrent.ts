@@ -193,8 +193,9 @@ const gru: Rule = (step) => {
       const own = gate < 2 || !isAfter ? sum(bias.w, bias.r) : bias.w
       return {
         input: product(step, step.value(0), gateOf(w!, direction.index, gate, units), own, [steps, batch, units]),
-        matrix: gateOf(r!, direction.index, gate, units),
-        bias: gate < 2 || !isAfter ? new Float32Array(units) : bias.r,
+        // A constant of its own, because every step reads it.
+        matrix: net.constant(gateOf(r!, direction.index, gate, units), [units, units]),
+        bias: gate === 2 && isAfter ? net.constant(bias.r, [units]) : null,
       }
     })
     let hidden = initialState(step, 5, recurrence, direction)
@@ -213,8 +214,11 @@ const gru: Rule = (step) => {
       return reshaped(step, net.add('sliceStatic', range, [value], [1, batch, units]), state)
     }
     for (const index of order) {
-      const recursion = (gate: number, value: string) =>
-        product(step, value, gates[gate]!.matrix, gates[gate]!.bias, state)
+      const recursion = (gate: number, value: string) => {
+        const { matrix, bias } = gates[gate]!
+        const recalled = add('batchedMatmul', [value, matrix], { transposeA: false, transposeB: true })
+        return bias === null ? recalled : add('addBroadcastable', [recalled, bias])
+      }
       const [z, reset] = [0, 1].map((gate) =>
         add('activation', [add('addBroadcastable', [at(gates[gate]!.input, index), recursion(gate, hidden)])], {
           sigmoid: {},

@@ -69,7 +69,9 @@ const FORMATS = {
     methods: ONNX_METHODS,
     outline: readOnnx,
     quantize: async (bytes, method, calibrate) => {
-      const model = foldWeights(readOnnx(bytes))
+      const source = readOnnx(bytes)
+      // Half precision halves weights in every form, and would store those of two forms twice.
+      const model = method === 'float16' ? source : foldWeights(source)
       const ranges = method === 'int8' ? await calibrate(model) : new Map()
       const quantized = quantizeOnnx(model, method as OnnxMethod, { ranges })
       const notes = [...quantized.notes]

@@ -143,6 +143,7 @@ export const quantizeFile = async (
   const folder = await folderNear(place(options.method))
   try {
     const done = await quantizer({ ...options, source, folder }, session)
+    // Of one method that is refused, the reason says what the table would.
     const isRefused = done.path === null && done.table.length === 2 && done.table[1]?.reason !== undefined
     if (!isQuiet && !isRefused) showTable(done, session)
     if (done.path === null) throw new Failure(`${fileName} was not quantized, and nothing was written: ${done.reason}`)

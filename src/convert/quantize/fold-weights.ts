@@ -1,30 +1,20 @@
 import { ServiceError } from '../../domain/errors.ts'
 import { analyze } from '../onnx/infer-shapes.ts'
 import type { OnnxModel } from '../onnx/model.ts'
+import { liftConstants } from './graph-edit.ts'
 
 /** What exporters put between a weight and the node that computes with it. None of them has more elements than its inputs. */
-const REARRANGING = new Set([
-  'Constant',
-  'Identity',
-  'Transpose',
-  'Reshape',
-  'Flatten',
-  'Squeeze',
-  'Unsqueeze',
-  'Split',
-  'Slice',
-  'Concat',
-])
+const REARRANGING = new Set(['Transpose', 'Reshape', 'Flatten', 'Squeeze', 'Unsqueeze', 'Split', 'Slice', 'Concat'])
 
 /** The largest result, in elements: 256 MB of float32. */
 const MAX_ELEMENTS = 2 ** 26
 
 /**
  * The model with its weights in the form in which nodes compute with them: transposed, split, and joined ahead of time, whatever the
- * shapes of its inputs. A model in which that fails is returned as it is.
+ * shapes of its inputs. A weight that is used in two forms is there twice. A model in which that fails is returned as it is.
  */
 export const foldWeights = (model: OnnxModel): OnnxModel => {
-  const { graph } = model
+  const graph = liftConstants(model.graph)
   const isOutput = new Set(graph.outputs.map(({ name }) => name))
   const isInput = new Set(graph.inputs.map(({ name }) => name))
   const known = new Set([...graph.initializers.keys()].filter((name) => !isInput.has(name)))

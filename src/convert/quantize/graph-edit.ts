@@ -20,7 +20,7 @@ export interface GraphEdit {
 }
 
 /** The graph with the values of its `Constant` nodes among the initializers, and without other names for initializers. */
-const liftConstants = (graph: OnnxGraph): OnnxGraph => {
+export const liftConstants = (graph: OnnxGraph): OnnxGraph => {
   const initializers = new Map(graph.initializers)
   const fixed = new Set([
     ...graph.outputs.map(({ name }) => name),

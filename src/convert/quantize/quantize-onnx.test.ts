@@ -113,6 +113,15 @@ it('weights that exporters transpose, split or join as the model runs are quanti
   expect(writeOnnx(dynamic).length).toBeLessThan(0.4 * writeOnnx(model).length)
 })
 
+it('a weight with two names is folded and stored once', () => {
+  const graph = graphBuilder('tied')
+  const x = graph.input('x', 'f32', ['batch', 32])
+  const weight = graph.constant('weight', tensorOf('f32', [32, 32], wave(1024)))
+  const rows = graph.node('MatMul', [x, weight])
+  graph.output('y', graph.node('MatMul', [rows, graph.node('Identity', [weight])]), 'f32', ['batch', 32])
+  expect([...foldWeights(graph.build()).graph.initializers.keys()]).toEqual(['weight'])
+})
+
 it('a model whose weights cannot be folded stays as it is', () => {
   const graph = graphBuilder('broken')
   const weight = graph.constant('weight', tensorOf('f32', [4, 8], wave(32)))

@@ -33,7 +33,7 @@ export interface TfliteGraph {
   readonly bytes: (outputs: readonly { readonly name: string; readonly tensor: Tensor }[]) => Uint8Array
 }
 
-/** Constants of the same content are one tensor: the weights of a recurrent layer, which each of its steps reads, among them. */
+/** Constants of the same type, shape and content are one tensor. */
 const contentOf = (data: Uint8Array): string => createHash('sha256').update(data).digest('base64')
 
 /** The least version of the kernel that runs an operator as it is written; 1 where it is not named. */

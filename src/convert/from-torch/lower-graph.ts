@@ -4,10 +4,12 @@ import type { TorchGraph, TorchNode } from './exported-program.ts'
 import { namesOf, Views } from './in-place.ts'
 import { Lowering, type Operator } from './lowering.ts'
 import { labelOf, operatorOf, type Scope } from './node-arguments.ts'
+import { ACTIVATIONS } from './operators/activations.ts'
+import { ARITHMETIC } from './operators/arithmetic.ts'
 import { ARRANGEMENT } from './operators/arrangement.ts'
+import { COMPARISONS } from './operators/comparisons.ts'
 import { CONVOLUTION } from './operators/convolution.ts'
 import { CREATION } from './operators/creation.ts'
-import { ELEMENTWISE } from './operators/elementwise.ts'
 import { LAYERS } from './operators/layers.ts'
 import { PADDING } from './operators/padding.ts'
 import { RECURRENT } from './operators/recurrent.ts'
@@ -15,9 +17,19 @@ import { REDUCTIONS } from './operators/reductions.ts'
 import { RESAMPLING } from './operators/resampling.ts'
 
 const OPERATORS: ReadonlyMap<string, Operator> = new Map(
-  [ELEMENTWISE, REDUCTIONS, ARRANGEMENT, CREATION, PADDING, CONVOLUTION, RESAMPLING, LAYERS, RECURRENT].flatMap(
-    (table) => Object.entries(table),
-  ),
+  [
+    ARITHMETIC,
+    COMPARISONS,
+    ACTIVATIONS,
+    REDUCTIONS,
+    ARRANGEMENT,
+    CREATION,
+    PADDING,
+    CONVOLUTION,
+    RESAMPLING,
+    LAYERS,
+    RECURRENT,
+  ].flatMap((table) => Object.entries(table)),
 )
 
 /** What checks a program at run time and changes no result. */

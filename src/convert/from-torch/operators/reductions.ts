@@ -1,7 +1,7 @@
 // Operators that reduce axes.
 import { elementCount, int } from '../../onnx/model.ts'
 import type { Lowering, Operator } from '../lowering.ts'
-import { isFloat } from './elementwise.ts'
+import { isFloat } from './operands.ts'
 
 /** The axes to reduce, from the front; all where none are named. */
 const axesOf = (node: Lowering): number[] => {

@@ -1,0 +1,102 @@
+// Comparisons, logic and bits, and choices between elements.
+import type { DType } from '../../../tensors/weight-file.ts'
+import type { Lowering, Operator } from '../lowering.ts'
+import { binary, constant, input, isFloat, unary } from './operands.ts'
+
+/** The type in which operands are compared: floating point before integers, wider before narrower. */
+const ORDER = 'f64 f32 bf16 f16 u64 i64 u32 i32 u16 i16 i8 u8 bool'.split(' ')
+const wider = (a: DType, b: DType): DType => (ORDER.indexOf(a) < ORDER.indexOf(b) ? a : b)
+
+const comparedType = (node: Lowering, first = 'self', second = 'other'): DType => {
+  const type = node.type(first)
+  if (node.isTensor(second)) {
+    const other = node.type(second)
+    // A tensor without axes decides only between kinds of numbers.
+    if (isFloat(type) === isFloat(other) && node.shape(second).length === 0 && node.shape(first).length > 0) return type
+    return wider(type, other)
+  }
+  if (isFloat(type)) return type
+  return Number.isInteger(node.number(second)) && type !== 'bool' ? type : 'f32'
+}
+
+const compare =
+  (type: string, negated = false): Operator =>
+  (node) => {
+    const through = comparedType(node)
+    const result = node.emit(type, [node.operand('self', through), node.operand('other', through)])
+    return negated ? node.emit('Not', [result]) : result
+  }
+
+const logical =
+  (type: string): Operator =>
+  (node) =>
+    node.emit(type, [node.operand('self', 'bool'), node.operand('other', 'bool')])
+
+const bitwise =
+  (name: 'And' | 'Or' | 'Xor'): Operator =>
+  (node) =>
+    binary(node.result().type === 'bool' ? name : `Bitwise${name}`)(node)
+
+/** clamp, of which either bound may be left out, and which may be tensors. */
+const clamp =
+  (lower: string, upper: string): Operator =>
+  (node) => {
+    const to = node.result().type
+    const raised = node.has(lower) ? node.emit('Max', [input(node), node.operand(lower, to)]) : input(node)
+    return node.has(upper) ? node.emit('Min', [raised, node.operand(upper, to)]) : raised
+  }
+
+const where: Operator = (node) => {
+  const to = node.result().type
+  return node.emit('Where', [node.operand('condition', 'bool'), node.operand('self', to), node.operand('other', to)])
+}
+
+const maskedFill: Operator = (node) => {
+  const to = node.result().type
+  return node.emit('Where', [node.operand('mask', 'bool'), node.operand('value', to), input(node)])
+}
+
+/** Bits moved by a number of places. */
+const shift =
+  (type: 'Mul' | 'Div'): Operator =>
+  (node) => {
+    if (type === 'Mul') return node.emit('Mul', [input(node), constant(node, 2 ** node.number('other'))])
+    const through: DType = 'f64'
+    const divided = node.emit('Div', [node.operand('self', through), node.scalar(through, 2 ** node.number('other'))])
+    return node.cast(node.emit('Floor', [divided]), through, node.result().type)
+  }
+
+export const COMPARISONS: Readonly<Record<string, Operator>> = {
+  eq: compare('Equal'),
+  ne: compare('Equal', true),
+  gt: compare('Greater'),
+  ge: compare('GreaterOrEqual'),
+  lt: compare('Less'),
+  le: compare('LessOrEqual'),
+  logical_and: logical('And'),
+  logical_or: logical('Or'),
+  logical_xor: logical('Xor'),
+  logical_not: (node) => node.emit('Not', [node.operand('self', 'bool')]),
+  bitwise_and: bitwise('And'),
+  bitwise_or: bitwise('Or'),
+  bitwise_xor: bitwise('Xor'),
+  __and__: bitwise('And'),
+  __or__: bitwise('Or'),
+  __xor__: bitwise('Xor'),
+  bitwise_not: (node) => unary(node.result().type === 'bool' ? 'Not' : 'BitwiseNot')(node),
+  __lshift__: shift('Mul'),
+  bitwise_left_shift: shift('Mul'),
+  __rshift__: shift('Div'),
+  bitwise_right_shift: shift('Div'),
+  clamp: clamp('min', 'max'),
+  clamp_min: clamp('min', ''),
+  clamp_max: clamp('', 'max'),
+  clip: clamp('min', 'max'),
+  maximum: binary('Max'),
+  minimum: binary('Min'),
+  isfinite: (node) => node.emit('Less', [node.emit('Abs', [node.input()]), node.scalar(node.type(), Infinity)]),
+  isnan: (node) => node.emit('IsNaN', [node.input()]),
+  isinf: (node) => node.emit('IsInf', [node.input()]),
+  where,
+  masked_fill: maskedFill,
+}

@@ -97,12 +97,15 @@ const checkRecords = async (query: Query, records: Records): Promise<void> => {
 }
 
 const checkEvents = async (query: Query, records: Records): Promise<void> => {
+  const deadline = Date.now() + SETTLED_MS
+  while (records.received.size === 0 && Date.now() < deadline) await wait(500)
+  if (records.received.size === 0) return violation(records, 'deliveries at least once', 'no event has arrived')
+  // Those before it are older than the integration.
   const first = Math.min(...records.received)
   const pending = async (): Promise<number[]> => {
     const rows = await query('select id from events_outbox where id >= $1 order by id', [first])
     return rows.map(({ id }) => Number(id)).filter((id) => !records.received.has(id))
   }
-  const deadline = Date.now() + SETTLED_MS
   let waiting = await pending()
   for (; waiting.length > 0 && Date.now() < deadline; waiting = await pending()) await wait(500)
   for (const id of waiting) violation(records, 'deliveries at least once', `event ${id}`)

@@ -11,8 +11,8 @@ it.skipIf(!hasPostgres())(
     const result = await runChaos({
       seed: 15,
       processes: 2,
-      agents: 8,
-      kills: 5,
+      agents: 5,
+      kills: 3,
       minutes: 5,
       replays: 2,
       maxHoldMs: 1000,
@@ -21,7 +21,7 @@ it.skipIf(!hasPostgres())(
     })
     expect({ violations: result.violations, kills: result.kills }, said.join('\n')).toEqual({
       violations: [],
-      kills: 5,
+      kills: 3,
     })
   },
 )

@@ -91,9 +91,7 @@ const playJob = async (killedAt: readonly string[]): Promise<(string | null)[]> 
 it('a service that is killed during a job goes on with it, and every round has the bytes it would have had', async () => {
   const undisturbed = await playJob([])
   expect(new Set(undisturbed).size).toBe(ROUNDS)
-  expect(await playJob(['before round 0', 'in round 1 before device 1', 'after round 1', 'after round 2'])).toEqual(
-    undisturbed,
-  )
+  expect(await playJob(['before round 0', 'in round 1 before device 1', 'after round 1'])).toEqual(undisturbed)
 })
 
 /** A job of one round whose devices offer to evaluate its model, killed at the marked places of that step; what they found. */
@@ -154,5 +152,5 @@ const playEvaluation = async (killedAt: readonly string[]) => {
 it('a service that is killed while devices evaluate keeps the deadline and what they found', async () => {
   const undisturbed = await playEvaluation([])
   expect(undisturbed).toMatchObject({ status: 'completed', evaluation: { devices: DEVICES, num_samples: 6 } })
-  expect(await playEvaluation(['before device 0', 'before device 1', 'after the last'])).toEqual(undisturbed)
+  expect(await playEvaluation(['before device 1', 'after the last'])).toEqual(undisturbed)
 })

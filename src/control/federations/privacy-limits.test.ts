@@ -103,7 +103,7 @@ it('any finite numbers get a finite answer or a reason, and the service goes on 
     () => `noise-for-epsilon?sample_rate=${upTo(1)}&target_delta=${upTo(1)}&num_steps=${whole(1e15)}`,
     () => 'history',
   ]
-  for (let n = 0; n < 36; n++) {
+  for (let n = 0; n < 18; n++) {
     const body = { total_epsilon_budget: any(), total_delta_budget: upTo(1) }
     const [health, ...answers] = await Promise.all([
       send(admin, 'GET', '/health'),

@@ -166,8 +166,8 @@ describe('accounting by privacy loss distributions', () => {
   })
 
   it('gives a finite bound at the ends of every range', () => {
-    for (const sigma of [1e-9, 0.01, 1e6]) {
-      for (const q of [1e-9, 0.5, 1]) {
+    for (const sigma of [1e-9, 1e6]) {
+      for (const q of [1e-9, 1]) {
         for (const delta of [5e-324, 1 - 1e-16]) {
           for (const count of [1, 1e16]) {
             const { epsilon, rdp } = privacyLoss([steps(sigma, q, count)], delta)

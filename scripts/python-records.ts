@@ -18,7 +18,7 @@ const RECORDS: Readonly<Record<string, Source>> = {
     operation: 'listDevices',
     status: '200',
     within: ['devices', '[]'],
-    about: 'A device, as lists have it.',
+    about: 'A device in a list.',
   },
   Group: { operation: 'getGroup', status: '200', within: [], about: 'A device group.' },
   JobRound: {
@@ -119,7 +119,7 @@ const classOf = (document: Document, name: string, source: Source): string => {
 export const pythonRecords = (document: OpenAPI3): string => {
   const described = document as unknown as Document
   const classes = Object.entries(RECORDS).map(([name, source]) => classOf(described, name, source))
-  return `"""What the service answers, as plain objects. Generated from openapi.json by \`npm run gen\`. Do not edit."""
+  return `"""The responses of the service as plain objects. Generated from openapi.json by \`npm run gen\`. Do not edit."""
 
 from __future__ import annotations
 

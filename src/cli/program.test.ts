@@ -104,7 +104,7 @@ it('says how to sign in where a key is needed and there is none', async () => {
   }
 })
 
-const ADVICE = 'Is the service running? Start it with: npm start. Another address: --api-base or SERVICE_API_BASE.\n'
+const ADVICE = 'Is the service running? Start it with: svc up. Another address: --api-base or SERVICE_API_BASE.\n'
 
 it('says that nobody listens, and what to do', async () => {
   const server = createTcpServer().listen(0, '127.0.0.1')
@@ -131,10 +131,10 @@ it('says so when something else answers, cuts the answer off, or sends the key e
   const stderrOf = async (path: string) =>
     (await svc('keys list', { SERVICE_API_KEY: 'k', SERVICE_API_BASE: base + path })).stderr
   expect(await stderrOf('')).toBe(
-    `svc: ${base}: The server answered 404, and not in the words of this API. Is the address right?\n`,
+    `svc: ${base}: The server answered 404 with a response that is not from this API. Is the address correct?\n`,
   )
   expect(await stderrOf('/moved')).toBe(`svc: Cannot reach ${base}/moved (unexpected redirect).\n${ADVICE}`)
-  expect(await stderrOf('/cut')).toBe(`svc: Cannot reach ${base}/cut (connection cut off).\n${ADVICE}`)
+  expect(await stderrOf('/cut')).toBe(`svc: Cannot reach ${base}/cut (connection lost).\n${ADVICE}`)
 })
 
 it('shows what the service says of a request that it accepted all the same', async () => {

@@ -88,7 +88,7 @@ export interface paths {
         };
         /**
          * Create an organization
-         * @description Create an organization, to which keys and devices can then be bound. `region` defaults to the installation's.
+         * @description Create an organization that keys and devices can be bound to. `region` defaults to the installation's.
          */
         post: operations["createOrg"];
     };
@@ -147,7 +147,7 @@ export interface paths {
         };
         /**
          * Cancel a request for approval
-         * @description Allowed to the requester and to admins.
+         * @description Only the requester and admins can cancel.
          */
         post: operations["cancelRequest"];
     };
@@ -192,7 +192,7 @@ export interface paths {
         get: operations["getSignInPolicy"];
         /**
          * Change the sign-in rules of an organization
-         * @description Takes effect at once, also for open sessions.
+         * @description Takes effect immediately, including for open sessions.
          */
         patch: operations["setSignInPolicy"];
     };
@@ -282,7 +282,7 @@ export interface paths {
         parameters: {
         };
         /**
-         * Begin to set up an authenticator app
+         * Start setting up an authenticator app
          * @description Takes effect after POST /account/totp/confirm receives a code from the app.
          */
         post: operations["beginTotp"];
@@ -302,7 +302,7 @@ export interface paths {
         parameters: {
         };
         /**
-         * Make new recovery codes
+         * Generate new recovery codes
          * @description The previous codes stop working.
          */
         post: operations["renewRecoveryCodes"];
@@ -331,7 +331,7 @@ export interface paths {
         parameters: {
         };
         /**
-         * Begin to add a passkey
+         * Start adding a passkey
          * @description Options for navigator.credentials.create() in this browser, valid for one attempt within 5 minutes.
          */
         post: operations["beginPasskey"];
@@ -555,7 +555,7 @@ export interface paths {
         };
         /**
          * Download a version's file
-         * @description The file of a version; supports Range, If-None-Match and HEAD. The first request for another format than the uploaded one starts a conversion: the response is 404 with Retry-After until the file is ready, and 404 without Retry-After if the model cannot be converted.
+         * @description The file of a version; supports Range, If-None-Match and HEAD. The first request for a format other than the uploaded one starts a conversion: the response is 404 with Retry-After until the file is ready, and 404 without Retry-After if the model cannot be converted.
          */
         get: operations["downloadVersion"];
     };
@@ -605,7 +605,7 @@ export interface paths {
         };
         /**
          * List members with their contributions
-         * @description Members with what their devices contributed to completed rounds.
+         * @description Members, with their devices' contributions to completed rounds.
          */
         get: operations["listFederationMembers"];
     };
@@ -720,7 +720,7 @@ export interface paths {
         parameters: {
         };
         /**
-         * Export all that is stored about a device
+         * Export all data stored about a device
          * @description One document, with at most 1,000 rows of each kind; no secrets and no weights.
          */
         get: operations["exportDevice"];
@@ -730,7 +730,7 @@ export interface paths {
         };
         /**
          * Erase a device and its data
-         * @description Deletes the device, its keys and all that is stored about it, and answers with a signed receipt. 409 while a round cannot do without it.
+         * @description Deletes the device, its keys and all data stored about it, and returns a signed receipt. 409 while a round still needs the device.
          */
         post: operations["eraseDevice"];
     };
@@ -853,7 +853,7 @@ export interface paths {
         };
         /**
          * List a device's assignments
-         * @description The versions assigned to a device, at most one of each model. With If-None-Match, 304 if unchanged.
+         * @description The versions assigned to a device, at most one per model. With If-None-Match, 304 if unchanged.
          */
         get: operations["listAssignments"];
     };
@@ -861,8 +861,8 @@ export interface paths {
         parameters: {
         };
         /**
-         * List the versions that a device was given
-         * @description What a device last reported of each plan that gave it a version, newest first.
+         * List a device's reports
+         * @description The device's last report for each plan that assigned it a version, newest first.
          */
         get: operations["listDeviceReports"];
     };
@@ -998,7 +998,7 @@ export interface paths {
         };
         /**
          * Deploy a version
-         * @description Deliver a version to devices, a group, or all active devices. Where the organization requires approvals, one to more than half of its devices is `pending_approval`, with no device activated, until another admin approves it.
+         * @description Deliver a version to devices, a group, or all active devices. Where the organization requires approvals, a deployment to more than half of its devices is `pending_approval`, and activates no device, until another admin approves it.
          */
         post: operations["executeDeployment"];
     };
@@ -1025,7 +1025,7 @@ export interface paths {
         };
         /**
          * List the devices of a deployment
-         * @description The targets in the order of their names, with their reports.
+         * @description The targets in order of name, with their reports.
          */
         get: operations["listDeploymentDevices"];
     };
@@ -1117,7 +1117,7 @@ export interface paths {
         };
         /**
          * Add observations to an experiment
-         * @description Add what devices measured with their variants: one observation, or up to 1,000.
+         * @description Add measurements by devices with their variants: one observation, or up to 1,000.
          */
         post: operations["addObservations"];
     };
@@ -1126,7 +1126,7 @@ export interface paths {
         };
         /**
          * Compare the variants of an experiment
-         * @description What the variants measured, and whether they differ.
+         * @description The measurements of each variant, and whether they differ.
          */
         get: operations["getExperimentAnalytics"];
     };
@@ -1134,7 +1134,7 @@ export interface paths {
         parameters: {
         };
         /**
-         * Get what an experiment estimated over time
+         * Get an experiment's estimates over time
          * @description The primary metric of each variant and its difference from the first variant over time, oldest first. The last point is the current estimate.
          */
         get: operations["getExperimentEstimates"];
@@ -1162,7 +1162,7 @@ export interface paths {
         };
         /**
          * Claim a pairing code
-         * @description Claim a code as a device: with the device's own key, or the device is registered and gets one.
+         * @description Claim a code as a device. A request without the device's own key registers the device and returns its key.
          */
         post: operations["claimPairing"];
     };
@@ -1282,7 +1282,7 @@ export interface paths {
         parameters: {
         };
         /**
-         * Get what a device is to evaluate
+         * Get a device's evaluation plan
          * @description For devices that received pending_evaluation_round_id in a heartbeat.
          */
         get: operations["getEvaluationPlan"];
@@ -1389,7 +1389,7 @@ export interface paths {
         };
         /**
          * Resume a training job
-         * @description Continue a stopped or failed job from its last completed round, with the state of its strategy. 409 where that was deleted, or where the privacy budget does not allow the rounds.
+         * @description Continue a stopped or failed job from its last completed round, with the state of its strategy. 409 if that state was deleted or the privacy budget does not allow the rounds.
          */
         post: operations["resumeTrainingJob"];
     };
@@ -1398,7 +1398,7 @@ export interface paths {
         };
         /**
          * Extend a training job
-         * @description Give a completed job more rounds; it continues with the state of its strategy. Its stop_when looks at the new rounds only.
+         * @description Give a completed job more rounds; it continues with the state of its strategy. Its stop_when considers only the new rounds.
          */
         post: operations["extendTrainingJob"];
     };
@@ -1407,7 +1407,7 @@ export interface paths {
         };
         /**
          * List the updates of a round
-         * @description The submitted updates, in the order of device ids, and how each compares with the others.
+         * @description The submitted updates in order of device id, and how each compares with the others.
          */
         get: operations["listUpdates"];
         /**
@@ -1452,7 +1452,7 @@ export interface paths {
     "/api/v1/federations/{federation_id}/analytics/t-test": {
         parameters: {
         };
-        /** Compare two groups by Welch's t-test */
+        /** Compare two groups with Welch's t-test */
         post: operations["compareTwoGroups"];
     };
     "/api/v1/federations/{federation_id}/analytics/anova": {
@@ -1460,7 +1460,7 @@ export interface paths {
         };
         /**
          * Compare groups by analysis of variance
-         * @description One-way analysis of variance, with Tukey's test of the pairs.
+         * @description One-way analysis of variance, with Tukey's test for each pair.
          */
         post: operations["compareGroups"];
     };
@@ -1644,7 +1644,7 @@ export interface components {
          */
         AcceptedStrategy: "fedavg" | "fedprox" | "scaffold" | "krum" | "multikrum" | "fedmedian" | "fedtrimmedavg" | "fedopt" | "fedadam" | "ditto" | "fedbuff" | "xgb_bagging" | "xgb_cyclic" | "fedyogi" | "fedadagrad" | "fedavgm";
         /**
-         * @description Who is signed in, and what they sign in with
+         * @description The signed-in person, and their sign-in methods
          * @example {
          *       "id": "7c1d6a52-0a3e-4b8e-9a44-1f0f4c0f7b21",
          *       "org_id": "acme",
@@ -1675,11 +1675,11 @@ export interface components {
             totp: boolean;
             passkeys: number;
             recovery_codes_left: number;
-            /** @description Whether changing these first requires POST /session/confirm */
+            /** @description Whether changing any of these requires POST /session/confirm first */
             must_confirm: boolean;
         };
         /**
-         * @description Which bound is the tighter one
+         * @description The accountant with the tighter bound
          * @enum {string}
          */
         Accountant: "rdp" | "pld";
@@ -1731,7 +1731,7 @@ export interface components {
             skipped: string[];
         };
         /**
-         * @description A passkey that was added
+         * @description The added passkey
          * @example {
          *       "id": "mT5kZ2QmC7fB4Vt0cK8x1g",
          *       "name": "Ada's laptop",
@@ -1745,7 +1745,7 @@ export interface components {
         AddedPasskey: {
             /** @description The credential's id, base64url */
             id: string;
-            /** @description What you recognize it by */
+            /** @description A name to recognize it by */
             name: string;
             /**
              * Format: date-time
@@ -1825,7 +1825,7 @@ export interface components {
          *     }
          */
         AliasList: { aliases: components["schemas"]["Alias"][]; };
-        /** @description One move; a version is null before the first and after a deletion */
+        /** @description A move of an alias; a version is null before the first move and after a deletion */
         AliasMove: {
             alias: string;
             from_version: number | null;
@@ -2080,7 +2080,7 @@ export interface components {
             warnings: string[];
         };
         /**
-         * @description What somebody requested and another admin decides
+         * @description A request that another admin approves or rejects
          * @example {
          *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000901",
          *       "org_id": "acme",
@@ -2214,7 +2214,7 @@ export interface components {
          * @enum {string}
          */
         AuditActorKind: "person" | "key" | "device" | "session" | "anonymous";
-        /** @description What was found of an organization's chain */
+        /** @description The result of verifying an organization's chain */
         AuditChain: {
             org_id: string | null;
             valid: boolean;
@@ -2289,13 +2289,13 @@ export interface components {
             /** @description SHA-256, hexadecimal */
             hash: string;
         };
-        /** @description A field that has another value than before; secrets are redacted */
+        /** @description A changed field; secrets are redacted */
         AuditFieldChange: {
             field: string;
             from: string | null;
             to: string | null;
         };
-        /** @description The end of a chain, signed by the service */
+        /** @description The head of a chain (its latest entry), signed by the service */
         AuditHead: {
             org_id: string | null;
             seq: number;
@@ -2310,7 +2310,7 @@ export interface components {
             signature: string;
         };
         /**
-         * @description The ends of the chains
+         * @description The signed heads of the chains
          * @example {
          *       "public_key": "MCowBQYDK2VwAyEAYk3nQ0aVx8JrT5mWZ2mB4Vt0cK8x1yq5o3n7p9rUeWd=",
          *       "heads": [
@@ -2375,7 +2375,7 @@ export interface components {
          */
         AuditResult: "ok" | "refused" | "failed";
         /**
-         * @description Whether the chains are whole
+         * @description Whether the chains are intact
          * @example {
          *       "valid": false,
          *       "chains": [
@@ -2388,7 +2388,7 @@ export interface components {
          *           "last_hash": "3f0e6a8b5f4d4c1f9e1c7a2b8d6e5f40312233445566778899aabbccddeeff00",
          *           "heads": 1,
          *           "fault_seq": 42,
-         *           "fault": "Entry 42: its content is not what was hashed."
+         *           "fault": "Entry 42: its content does not match its hash."
          *         }
          *       ]
          *     }
@@ -2500,7 +2500,7 @@ export interface components {
         Benchmark: {
             /** Format: uuid */
             id: string;
-            /** @description Version of the svc that measured */
+            /** @description Version of svc that ran the benchmark */
             svc_version: string;
             /** @description such as linux */
             os: string;
@@ -2522,7 +2522,7 @@ export interface components {
             first_token_ms_p90: number;
             first_token_ms_p99: number;
             tokens_per_second_p50: number;
-            /** @description Reached by 90 % of the runs */
+            /** @description At least this fast in 90% of the runs */
             tokens_per_second_p90: number;
             tokens_per_second_p99: number;
             total_ms_p50: number;
@@ -2797,7 +2797,7 @@ export interface components {
             level: number;
         };
         /**
-         * @description Who is signed in shows again who they are: one of the two
+         * @description Proof of identity: a password or a passkey
          * @example {
          *       "password": "correct horse battery staple"
          *     }
@@ -2818,7 +2818,7 @@ export interface components {
             model_hash: string | null;
         };
         /**
-         * @description A new integration, with the secret of a webhook
+         * @description A new integration; a webhook includes its secret
          * @example {
          *       "id": "5f0c7f0a-51c6-4b41-9a2f-6f4a1c0f9d11",
          *       "org_id": "acme",
@@ -2860,12 +2860,12 @@ export interface components {
             config: { [key: string]: string; };
             /** @enum {string} */
             status: "active" | "paused" | "failing";
-            /** @description Events, or jobs and rounds, that wait to be delivered */
+            /** @description Events, or jobs and rounds, that are waiting to be delivered */
             pending: number;
             oldest_pending_at: string | null;
             /** @description Events that the receiver rejected permanently */
             dead_letters: number;
-            /** @description Failed deliveries in a row */
+            /** @description Consecutive failed deliveries */
             failures: number;
             last_error: string | null;
             last_error_at: string | null;
@@ -2990,7 +2990,7 @@ export interface components {
             versions: components["schemas"]["VersionOfFile"][];
         };
         /**
-         * @description Stored files that are damaged, and how up to date that is
+         * @description Damaged files, and the time since which all files were checked
          * @example {
          *       "files": [
          *         {
@@ -3016,7 +3016,7 @@ export interface components {
             stored_files: number;
             oldest_check_at: string | null;
         };
-        /** @description An event that was refused for good */
+        /** @description An event that the receiver rejected permanently */
         DeadLetter: {
             id: number;
             type: string;
@@ -3029,7 +3029,7 @@ export interface components {
             at: string;
         };
         /**
-         * @description Events that were refused for good
+         * @description Events that the receiver rejected permanently
          * @example {
          *       "dead_letters": [
          *         {
@@ -3152,7 +3152,7 @@ export interface components {
             rollout_id: string;
             deleted: boolean;
         };
-        /** @description Something that happened to a delivery */
+        /** @description An event of a rollout or deployment */
         DeliveryEvent: {
             /**
              * Format: date-time
@@ -3500,10 +3500,10 @@ export interface components {
          *       "kept": [
          *         {
          *           "what": "references in the audit log",
-         *           "why": "Its chain of hashes must stay whole; the names are erased."
+         *           "why": "Its hash chain must stay intact; the names are erased."
          *         }
          *       ],
-         *       "document": "{\"id\":\"0d9f1c2e-5b7a-4c3d-8e6f-000000000044\",\"org_id\":\"acme\",\"device\":\"0d9f1c2e-5b7a-4c3d-8e6f-000000000042\",\"device_hash\":\"q0m3Jp1nX8sVZt5yB7rKdA\",\"erased_at\":\"2026-03-02T10:05:00.000Z\",\"by\":{\"kind\":\"key\",\"id\":\"0d9f1c2e-5b7a-4c3d-8e6f-000000000701\"},\"erased\":{\"device\":1,\"groups\":1,\"rounds\":3,\"updates\":2,\"keys\":1,\"audit_names\":1},\"kept\":[{\"what\":\"references in the audit log\",\"why\":\"Its chain of hashes must stay whole; the names are erased.\"}]}",
+         *       "document": "{\"id\":\"0d9f1c2e-5b7a-4c3d-8e6f-000000000044\",\"org_id\":\"acme\",\"device\":\"0d9f1c2e-5b7a-4c3d-8e6f-000000000042\",\"device_hash\":\"q0m3Jp1nX8sVZt5yB7rKdA\",\"erased_at\":\"2026-03-02T10:05:00.000Z\",\"by\":{\"kind\":\"key\",\"id\":\"0d9f1c2e-5b7a-4c3d-8e6f-000000000701\"},\"erased\":{\"device\":1,\"groups\":1,\"rounds\":3,\"updates\":2,\"keys\":1,\"audit_names\":1},\"kept\":[{\"what\":\"references in the audit log\",\"why\":\"Its hash chain must stay intact; the names are erased.\"}]}",
          *       "signature": "n3tYw0sVb2Jm5xQe8uKf1A==",
          *       "public_key": "MCowBQYDK2VwAyEA7c1n9Yq0mJ2vXz4t"
          *     }
@@ -3562,7 +3562,7 @@ export interface components {
             offset: number;
         };
         /**
-         * @description Which device to erase, once more
+         * @description Confirmation of which device to erase
          * @example {
          *       "confirm": "pixel-8-0042"
          *     }
@@ -3589,7 +3589,7 @@ export interface components {
             rows: number;
         };
         /**
-         * @description All that is stored about a device
+         * @description All data stored about a device
          * @example {
          *       "exported_at": "2026-03-02T10:05:00.000Z",
          *       "device": {
@@ -3707,7 +3707,7 @@ export interface components {
             offset: number;
         };
         /**
-         * @description A program that asks to be signed in
+         * @description A program that asks to sign in
          * @example {
          *       "client_name": "svc on build-server-7",
          *       "address": "203.0.113.24",
@@ -3734,7 +3734,7 @@ export interface components {
             decision: ("approved" | "denied") | null;
         };
         /**
-         * @description Whether the program is signed in
+         * @description Whether to approve the sign-in
          * @example {
          *       "user_code": "WDJB-MKHT",
          *       "approve": true
@@ -3770,7 +3770,7 @@ export interface components {
             /** @description Minimum seconds between the program's requests */
             interval: number;
         };
-        /** @description How far a device has come with what one plan gave it */
+        /** @description A device's last report on the version that a plan assigned to it */
         DeviceReport: {
             /** Format: uuid */
             plan_id: string;
@@ -3789,7 +3789,7 @@ export interface components {
             reported_at: string;
         };
         /**
-         * @description The versions that a device was given
+         * @description A device's last report for each plan
          * @example {
          *       "device_id": "pixel-8-0042",
          *       "reports": [
@@ -3814,7 +3814,7 @@ export interface components {
             reports: components["schemas"]["DeviceReport"][];
         };
         /**
-         * @description inactive: no heartbeat lately, or the device said so
+         * @description inactive: no recent heartbeat, or the device reported itself inactive
          * @enum {string}
          */
         DeviceStatus: "active" | "inactive";
@@ -3860,7 +3860,7 @@ export interface components {
             /** @description User-chosen ids */
             device_ids: string[];
         };
-        /** @description Every device also keeps a model of its own near the global one; the server averages (Li et al. 2021). */
+        /** @description Each device also trains a personal model near the global one; the server averages (Li et al. 2021). */
         DittoOptions: {
             /**
              * @description Weight of the proximal term of the personal model.
@@ -3963,7 +3963,7 @@ export interface components {
             /** @description The HTTP status */
             status_code: number;
         };
-        /** @description What an experiment estimated at one time */
+        /** @description Estimates of an experiment at one time */
         EstimatesPoint: {
             /**
              * Format: date-time
@@ -3985,7 +3985,7 @@ export interface components {
                 upper: number | null;
             }[];
         };
-        /** @description What devices found of a model on their held-out data */
+        /** @description Metrics for a model on the devices' held-out data */
         Evaluation: {
             devices: number;
             num_samples: number;
@@ -4035,16 +4035,16 @@ export interface components {
                 model_hash: string;
             };
         };
-        /** @description What a device found of a model on its held-out data */
+        /** @description A device's metrics for a model on its held-out data */
         EvaluationReport: {
             num_samples: number;
-            /** @description Loss and accuracy among them. At most 32; names: at most 64 letters, digits and _ . : @ / + -, a letter first. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
+            /** @description Includes loss and accuracy. At most 32; names: at most 64 letters, digits and _ . : @ / + -, a letter first. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
             metrics: { [key: string]: number; };
-            /** @description With an update: the device also evaluates the job's last model, when a heartbeat's answer asks it to */
+            /** @description Only with an update: whether the device will evaluate the job's last model if a heartbeat response asks for it */
             final_model?: boolean;
         };
         /**
-         * @description An evaluation that was taken
+         * @description An accepted evaluation
          * @example {
          *       "round_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000401"
          *     }
@@ -4199,7 +4199,7 @@ export interface components {
             warnings: string[];
         };
         /**
-         * @description What an experiment estimated over time
+         * @description Estimates of an experiment over time
          * @example {
          *       "experiment_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000303",
          *       "primary_metric": "accuracy",
@@ -4321,7 +4321,7 @@ export interface components {
             from: string;
             counts: number[];
         };
-        /** @description Rows of a kind, without secrets and weights */
+        /** @description Rows of one kind, without secrets or weights */
         ExportedRows: {
             rows: { [key: string]: unknown; }[];
             /** @description Whether there are more rows than the 1,000 included */
@@ -4529,7 +4529,7 @@ export interface components {
             total: number | null;
         };
         /**
-         * @description The fleet in figures
+         * @description Device counts of the fleet
          * @example {
          *       "total": 31200,
          *       "active": 28040,
@@ -4551,7 +4551,7 @@ export interface components {
             total: number;
             active: number;
             platforms: components["schemas"]["PlatformCount"][];
-            /** @description Devices by the minute of their last heartbeat, the latest of 60 minutes first */
+            /** @description Number of devices whose last heartbeat was in each of the last 60 minutes, latest minute first */
             last_heard: number[];
         };
         /**
@@ -4689,7 +4689,7 @@ export interface components {
             std_dev: number | null;
         };
         /**
-         * @description Whether the service answers
+         * @description The service is running
          * @example {
          *       "status": "healthy",
          *       "version": "1.1.0",
@@ -4792,11 +4792,11 @@ export interface components {
             from: string;
             /** @description How long each slot is */
             slot_seconds: number;
-            /** @description Heartbeats in each slot from then on, the current one last */
+            /** @description Heartbeats in each slot since then, the current slot last */
             counts: number[];
         };
         /**
-         * @description A receiver of metrics, logs or training
+         * @description A receiver of metrics, logs or training runs
          * @example {
          *       "id": "5f0c7f0a-51c6-4b41-9a2f-6f4a1c0f9d11",
          *       "org_id": "acme",
@@ -4837,12 +4837,12 @@ export interface components {
             config: { [key: string]: string; };
             /** @enum {string} */
             status: "active" | "paused" | "failing";
-            /** @description Events, or jobs and rounds, that wait to be delivered */
+            /** @description Events, or jobs and rounds, that are waiting to be delivered */
             pending: number;
             oldest_pending_at: string | null;
             /** @description Events that the receiver rejected permanently */
             dead_letters: number;
-            /** @description Failed deliveries in a row */
+            /** @description Consecutive failed deliveries */
             failures: number;
             last_error: string | null;
             last_error_at: string | null;
@@ -4892,7 +4892,7 @@ export interface components {
          */
         IntegrationList: { integrations: components["schemas"]["Integration"][]; };
         /**
-         * @description A check that it is the one that was meant
+         * @description The expected kind of the integration
          * @example {
          *       "kind": "logs"
          *     }
@@ -4905,7 +4905,7 @@ export interface components {
             kind?: "metrics" | "logs" | "training";
         };
         /**
-         * @description A receiver's answer to a sample
+         * @description The receiver's response to a sample
          * @example {
          *       "ok": true,
          *       "status": 204,
@@ -5240,7 +5240,7 @@ export interface components {
             history: components["schemas"]["JobRound"][];
         };
         /**
-         * @description How many rounds a completed job gets
+         * @description How to extend a completed job
          * @example {
          *       "rounds": 10
          *     }
@@ -5316,13 +5316,13 @@ export interface components {
             target_epsilon?: number;
         };
         /**
-         * @description The number of rounds that a stopped or failed job gets
+         * @description How to resume a stopped or failed job
          * @example {
          *       "rounds": 14
          *     }
          */
         JobResumption: {
-            /** @description The number of rounds to add to the completed ones; by default, those that were left */
+            /** @description The number of rounds to add to the completed ones; default: the rounds that were left */
             rounds?: number;
         };
         /** @description A round in a job's history */
@@ -5341,7 +5341,7 @@ export interface components {
             ended_at: string | null;
             /** @description Metrics of the models that the devices trained, as reported with their updates */
             metrics?: { [key: string]: components["schemas"]["MetricSummary"]; };
-            /** @description Of the round's new model, as the next round's updates or the evaluation after a job's last round brought it */
+            /** @description Metrics for the round's new model, from the next round's updates or the evaluation after the job's last round */
             evaluation?: components["schemas"]["Evaluation"];
         };
         /**
@@ -5646,7 +5646,7 @@ export interface components {
                 [key: string]: {
                     devices: number;
                     observations: number;
-                    /** @description Over the devices' means */
+                    /** @description Mean of the devices' means */
                     mean: number;
                     std_dev: number | null;
                 };
@@ -5720,12 +5720,12 @@ export interface components {
             role: components["schemas"]["MemberRole"];
             status: components["schemas"]["MemberStatus"];
         };
-        /** @description How a metric spreads over the devices that reported it */
+        /** @description Distribution of a metric over the devices that reported it */
         MetricSummary: {
             /** @description Weighted by samples */
             mean: number;
             median: number;
-            /** @description Mean over the worst tenth of the devices, at least one of them */
+            /** @description Mean over the worst tenth of the devices (at least one device) */
             worst_tenth: number;
             min: number;
             max: number;
@@ -6051,7 +6051,7 @@ export interface components {
             filters?: components["schemas"]["AnalyticsFilters"];
         };
         /**
-         * @description Where a backup is written to
+         * @description Where to write a backup, and whether to verify it
          * @example {
          *       "target": "/mnt/backups/tributary",
          *       "verify": true
@@ -6095,7 +6095,7 @@ export interface components {
          *     }
          */
         NewBenchmark: {
-            /** @description Version of the svc that measured */
+            /** @description Version of svc that ran the benchmark */
             svc_version: string;
             /** @description such as linux */
             os: string;
@@ -6117,7 +6117,7 @@ export interface components {
             first_token_ms_p90: number;
             first_token_ms_p99: number;
             tokens_per_second_p50: number;
-            /** @description Reached by 90 % of the runs */
+            /** @description At least this fast in 90% of the runs */
             tokens_per_second_p90: number;
             tokens_per_second_p99: number;
             total_ms_p50: number;
@@ -6235,7 +6235,7 @@ export interface components {
             trains?: boolean;
         };
         /**
-         * @description A program that asks to be signed in
+         * @description A program that asks to sign in
          * @example {
          *       "client_name": "svc on build-server-7"
          *     }
@@ -6245,7 +6245,7 @@ export interface components {
             client_name: string;
         };
         /**
-         * @description What a device found, or why nothing
+         * @description A device's evaluation, or why it cannot evaluate
          * @example {
          *       "num_samples": 64,
          *       "metrics": {
@@ -6293,7 +6293,7 @@ export interface components {
             variants: components["schemas"]["NewVariant"][];
             /** @description Ids of device groups; all devices when empty */
             target_groups?: string[];
-            /** @description What is compared; default: accuracy */
+            /** @description The metric to compare; default: accuracy */
             primary_metric?: string;
             /** @description Between 0 and 1; default: 0.95 */
             confidence_level?: number;
@@ -6337,7 +6337,7 @@ export interface components {
             tags?: string[];
         };
         /**
-         * @description A receiver of metrics, logs or training
+         * @description A receiver of metrics, logs or training runs
          * @example {
          *       "kind": "logs",
          *       "type": "webhook",
@@ -6352,7 +6352,7 @@ export interface components {
         NewIntegration: {
             kind?: components["schemas"]["IntegrationKind"];
             type: components["schemas"]["IntegrationType"];
-            /** @description Default: the type's */
+            /** @description Default: the type */
             name?: string;
             /** @description Address of the receiver; optional for datadog */
             endpoint?: string;
@@ -6513,7 +6513,7 @@ export interface components {
             local_accuracy?: number;
             /** @description Above 2147483647 it becomes null, with a warning */
             training_time_seconds?: number;
-            /** @description JSON, such as {"f1": 0.8}: of the trained model, beside loss and accuracy. At most 32; names: at most 64 letters, digits and _ . : @ / + -, a letter first. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
+            /** @description JSON, such as {"f1": 0.8}: metrics of the trained model besides loss and accuracy. At most 32; names: at most 64 letters, digits and _ . : @ / + -, a letter first. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
             metrics?: { [key: string]: number; };
             /** @description JSON: metrics of the global model on held-out data */
             evaluation?: components["schemas"]["EvaluationReport"];
@@ -6590,13 +6590,13 @@ export interface components {
          *     }
          */
         NewPasskey: {
-            /** @description What you recognize it by */
+            /** @description A name to recognize it by */
             name: string;
             /** @description The browser's PublicKeyCredential.toJSON() */
             credential: { [key: string]: unknown; };
         };
         /**
-         * @description Another password
+         * @description A new password
          * @example {
          *       "old_password": "correct horse battery staple",
          *       "new_password": "four unrelated words here"
@@ -6641,7 +6641,7 @@ export interface components {
             max_accuracy_drop?: number;
             /** @description How much higher the mean loss may be, as a share of the current version's; default: 0.05 */
             max_loss_increase?: number;
-            /** @description Further metrics that devices report with a version, by name, and how much worse the mean may be: in its own units where more is better, as a share of the current version where less is better (losses, errors, times) */
+            /** @description Other metrics that devices report with a version, by name, and how much worse the mean may be: in the metric's units if higher is better, as a share of the current version's mean if lower is better (losses, errors, times) */
             metric_margins?: { [key: string]: number; };
             /** @description Default: 0.95 */
             confidence_level?: number;
@@ -6695,11 +6695,11 @@ export interface components {
             increment_step?: number;
             /** @description Default: true */
             start_immediately?: boolean;
-            /** @description Default: 60; fractions down to a second are fine */
+            /** @description Default: 60; may be a fraction, down to one second */
             step_interval_minutes?: number;
             /** @description Only the devices of this group (id or name) */
             group?: string;
-            /** @description Too many failures roll it back instead of pausing it; default: false */
+            /** @description Whether too many failures roll it back instead of pausing it; default: false */
             auto_rollback?: boolean;
         };
         /**
@@ -6827,7 +6827,7 @@ export interface components {
             model_id: string;
             /** @description The share of devices; all of them sum to 1 */
             allocation: number;
-            /** @description A version of the model, or an alias. When absent the highest version at this moment, or else the first one to be uploaded */
+            /** @description A version of the model, or an alias. Default: the highest version now; without versions, the first to be uploaded */
             version?: string;
         };
         /**
@@ -6857,7 +6857,7 @@ export interface components {
             file_name?: string;
         };
         /**
-         * @description The least noise that fits an epsilon
+         * @description The lowest noise multiplier for an epsilon
          * @example {
          *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
          *       "noise_multiplier": 0.82,
@@ -6962,7 +6962,7 @@ export interface components {
             /** @description A second admin must approve alias changes and deliveries to more than half of the devices */
             require_approval: boolean;
             violations: components["schemas"]["SettingViolation"][];
-            /** @description Conflicts that keep the rules from taking effect */
+            /** @description Problems that keep a rule from taking effect */
             warnings: string[];
             approval_id: string | null;
         };
@@ -7026,7 +7026,7 @@ export interface components {
         Participant: {
             /** Format: uuid */
             device_id: string;
-            /** @description The id that the device chose for itself */
+            /** @description The device's user-chosen id */
             device_identifier: string;
             org_id: string | null;
             state: components["schemas"]["ParticipantState"];
@@ -7097,7 +7097,7 @@ export interface components {
             reason: string;
         };
         /**
-         * @description A passkey of who is signed in
+         * @description A passkey of the signed-in person
          * @example {
          *       "id": "mT5kZ2QmC7fB4Vt0cK8x1g",
          *       "name": "Ada's laptop",
@@ -7108,7 +7108,7 @@ export interface components {
         Passkey: {
             /** @description The credential's id, base64url */
             id: string;
-            /** @description What you recognize it by */
+            /** @description A name to recognize it by */
             name: string;
             /**
              * Format: date-time
@@ -7138,11 +7138,11 @@ export interface components {
          *     }
          */
         PasskeyName: {
-            /** @description What you recognize it by */
+            /** @description A name to recognize it by */
             name: string;
         };
         /**
-         * @description What the browser is told to do
+         * @description WebAuthn options for the browser
          * @example {
          *       "public_key": {
          *         "challenge": "Yk3nQ0aVx8JrT5mWZ2mB4Vt0cK8x1yq5o3n7p9rUeWd",
@@ -7152,7 +7152,7 @@ export interface components {
          */
         PasskeyOptions: { public_key: { [key: string]: unknown; }; };
         /**
-         * @description A passkey to sign in by
+         * @description A passkey to sign in with
          * @example {
          *       "credential": {
          *         "id": "mT5kZ2QmC7fB4Vt0cK8x1g",
@@ -7242,7 +7242,7 @@ export interface components {
             /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
             population?: number;
             /**
-             * @description Adjacency behind epsilon: a device takes part, or the same device sends nothing; N does not change
+             * @description Adjacency that epsilon is defined for: a device takes part, or the same device sends nothing; N does not change
              * @enum {string}
              */
             adjacency?: "zero-out";
@@ -7432,7 +7432,7 @@ export interface components {
             projected_epsilon_pld: number | null;
         };
         /**
-         * @description A page of the privacy that rounds spent
+         * @description A page of the privacy spent per round
          * @example {
          *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
          *       "history": [
@@ -7526,7 +7526,7 @@ export interface components {
             redirect_to: string;
         };
         /**
-         * @description What the identity provider says
+         * @description The response of the identity provider
          * @example {
          *       "query": "code=4fT9sZ2kQmC7&state=Yk3nQ0aVx8JrT5mW&iss=https%3A%2F%2Flogin.acme.example"
          *     }
@@ -7536,7 +7536,7 @@ export interface components {
             query: string;
         };
         /**
-         * @description A sign-in by the identity provider
+         * @description A sign-in with the identity provider
          * @example {
          *       "org_id": "acme"
          *     }
@@ -7624,7 +7624,7 @@ export interface components {
             /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
             population?: number;
             /**
-             * @description Adjacency behind epsilon: a device takes part, or the same device sends nothing; N does not change
+             * @description Adjacency that epsilon is defined for: a device takes part, or the same device sends nothing; N does not change
              * @enum {string}
              */
             adjacency?: "zero-out";
@@ -7647,7 +7647,7 @@ export interface components {
             staleness?: number;
         };
         /**
-         * @description Recovery codes, shown this once
+         * @description Recovery codes, shown only once
          * @example {
          *       "recovery_codes": [
          *         "7kx2m-q4w9t-hz3nb-8pcrf",
@@ -7660,7 +7660,7 @@ export interface components {
             recovery_codes: string[];
         };
         /**
-         * @description What came of sending dead letters again
+         * @description The result of sending dead letters again
          * @example {
          *       "delivered": 1,
          *       "remaining": 0,
@@ -7730,7 +7730,7 @@ export interface components {
             skipped: string[];
         };
         /**
-         * @description A member that left
+         * @description The organization that left or was removed
          * @example {
          *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
          *       "org_id": "globex",
@@ -7811,7 +7811,7 @@ export interface components {
              * @description ISO 8601, UTC
              */
             created_at: string;
-            /** @description The id that the device chose for itself */
+            /** @description The device's user-chosen id */
             device_identifier: string;
             metrics: { [key: string]: number; } | null;
             evaluation: components["schemas"]["EvaluationReport"] | null;
@@ -7911,7 +7911,7 @@ export interface components {
                 failed: number;
             };
             health: components["schemas"]["RolloutHealth"];
-            /** @description The ten most frequent reasons of failed devices */
+            /** @description The ten most frequent failure reasons */
             failures: components["schemas"]["FailureReason"][];
             warnings: string[];
         };
@@ -7956,10 +7956,10 @@ export interface components {
         /** @description The share of failures that pauses a rollout or rolls it back */
         RolloutHealth: {
             since: string | null;
-            /** @description Devices that have since reported the version as active or failed */
+            /** @description Devices that have reported the version as active or failed since then */
             reports: number;
             failed: number;
-            /** @description The largest share of reports that may be failures */
+            /** @description Maximum share of failures among the reports */
             max_failure_share: number;
             /** @description Minimum number of reports before the share counts */
             min_reports: number;
@@ -8031,7 +8031,7 @@ export interface components {
          *     }
          */
         RolloutPercentage: {
-            /** @description Above the target, it becomes the target */
+            /** @description Values above the target count as the target */
             percentage: number;
         };
         /**
@@ -8190,7 +8190,7 @@ export interface components {
             loss?: number | null;
             /** @description Metrics of the models that the devices trained, as reported with their updates */
             metrics?: { [key: string]: components["schemas"]["MetricSummary"]; };
-            /** @description Of the round's new model, as the next round's updates or the evaluation after a job's last round brought it */
+            /** @description Metrics for the round's new model, from the next round's updates or the evaluation after the job's last round */
             evaluation?: components["schemas"]["Evaluation"];
             /**
              * Format: date-time
@@ -8256,7 +8256,7 @@ export interface components {
             /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
             population?: number;
             /**
-             * @description Adjacency behind epsilon: a device takes part, or the same device sends nothing; N does not change
+             * @description Adjacency that epsilon is defined for: a device takes part, or the same device sends nothing; N does not change
              * @enum {string}
              */
             adjacency?: "zero-out";
@@ -8290,7 +8290,7 @@ export interface components {
          */
         Scope: "devices:read" | "devices:write" | "models:read" | "models:write" | "training:read" | "training:write" | "metrics:read" | "admin";
         /**
-         * @description The second factor: one of the two
+         * @description The second factor: one of these
          * @example {
          *       "code": "492039"
          *     }
@@ -8303,7 +8303,7 @@ export interface components {
         };
         /** @description The service learns the sum of the updates and nothing about any single one */
         SecureAggregation: {
-            /** @description Devices that must complete the round: more than half of the selected; default: two thirds */
+            /** @description Devices that must complete the round: more than half of the selected devices; default: two thirds */
             threshold?: number;
             /** @description Maximum change of a model weight; default: 8 */
             range?: number;
@@ -8318,7 +8318,7 @@ export interface components {
          *     }
          */
         SecureKeys: {
-            /** @description X25519 public key under which others encrypt shares for this device */
+            /** @description X25519 public key with which others encrypt shares for this device */
             encryption_key: string;
             /** @description X25519 public key with which masks are agreed on */
             masking_key: string;
@@ -8385,7 +8385,7 @@ export interface components {
             device_id: string | null;
             /** @description Whether the current step includes this device */
             counted: boolean;
-            /** @description Whether this device has sent its message of the current step */
+            /** @description Whether this device has sent its message for the current step */
             answered: boolean;
             roster: { [key: string]: components["schemas"]["SecureKeys"]; } | null;
             shares: { [key: string]: string; } | null;
@@ -8859,7 +8859,7 @@ export interface components {
             mail: string;
         };
         /**
-         * @description A person of a team, or who is invited to it
+         * @description A member of an organization, or an invitation to it
          * @example {
          *       "id": "7c1d6a52-0a3e-4b8e-9a44-1f0f4c0f7b21",
          *       "email": "ada@acme.example",
@@ -8904,7 +8904,7 @@ export interface components {
             code: string;
         };
         /**
-         * @description What an authenticator app is set up with
+         * @description The secret for setting up an authenticator app
          * @example {
          *       "secret": "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP",
          *       "uri": "otpauth://totp/Tributary:ada%40acme.example?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=Tributary"
@@ -9010,7 +9010,7 @@ export interface components {
          *     }
          */
         VerifyAudit: {
-            /** @description One organization; default: those that the key sees */
+            /** @description One organization; default: all that the key may see */
             org_id?: string;
             /** @description Signed heads that you saved from audit-heads.jsonl or GET /audit/head */
             heads?: {
@@ -9167,7 +9167,7 @@ export interface components {
             receipt_path: string;
             ended_at: string | null;
         };
-        /** @description What brings the version to devices, or brought it */
+        /** @description A plan that delivers or delivered the version to devices */
         VersionUse: {
             /** @enum {string} */
             kind: "rollout" | "deployment" | "experiment";
@@ -9182,9 +9182,9 @@ export interface components {
              */
             created_at: string;
         };
-        /** @description XGBoost: the new trees of every device are added to the model (as Flower, FedXgbBagging). */
+        /** @description XGBoost: the new trees of every device are added to the model (like FedXgbBagging in Flower). */
         Xgb_baggingOptions: Record<string, never>;
-        /** @description XGBoost: devices go on training one after another (as Flower, FedXgbCyclic). */
+        /** @description XGBoost: devices continue training one after another (like FedXgbCyclic in Flower). */
         Xgb_cyclicOptions: Record<string, never>;
     };
     responses: {
@@ -9266,14 +9266,14 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The other server (for inference, or to sign in) does not respond, or its response is invalid */
+        /** @description The upstream server (for inference or sign-in) does not respond, or its response is invalid */
         UpstreamFailed: {
             headers: { [name: string]: unknown; };
             content: {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The other server (for inference, or to sign in) sent nothing for too long */
+        /** @description The upstream server (for inference or sign-in) sent nothing for too long */
         UpstreamTimeout: {
             headers: { [name: string]: unknown; };
             content: {
@@ -9286,7 +9286,7 @@ export interface components {
         AskedDevice: string;
         /** @description Id of a deployment */
         DeploymentId: string;
-        /** @description The id that the device chose for itself */
+        /** @description The device's user-chosen id */
         DeviceId: string;
         /** @description The device's organization; needed by unbound keys if several organizations have this device_id */
         DeviceOrgId: string;
@@ -9334,7 +9334,7 @@ export interface operations {
     listAudit: {
         parameters: {
             query?: {
-                /** @description One organization; default: those that the key sees */
+                /** @description One organization; default: all that the key may see */
                 org_id?: string;
                 /** @description Id or name of a person, key or device, or id of a session */
                 actor?: string;
@@ -9392,7 +9392,7 @@ export interface operations {
     exportAudit: {
         parameters: {
             query?: {
-                /** @description One organization; default: those that the key sees */
+                /** @description One organization; default: all that the key may see */
                 org_id?: string;
                 /** @description Id or name of a person, key or device, or id of a session */
                 actor?: string;
@@ -9431,7 +9431,7 @@ export interface operations {
         parameters: {
         };
         responses: {
-            /** @description The ends of the chains */
+            /** @description The signed heads of the chains */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -9454,7 +9454,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Whether the chains are whole */
+            /** @description Whether the chains are intact */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -9710,7 +9710,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What somebody requested and another admin decides */
+            /** @description A request that another admin approves or rejects */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -9734,7 +9734,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What somebody requested and another admin decides */
+            /** @description A request that another admin approves or rejects */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -9764,7 +9764,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What somebody requested and another admin decides */
+            /** @description A request that another admin approves or rejects */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -9790,7 +9790,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What somebody requested and another admin decides */
+            /** @description A request that another admin approves or rejects */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -9879,7 +9879,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A person of a team, or who is invited to it */
+            /** @description A member of an organization, or an invitation to it */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -10004,7 +10004,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A person of a team, or who is invited to it */
+            /** @description A member of an organization, or an invitation to it */
             201: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -10135,7 +10135,7 @@ export interface operations {
         parameters: {
         };
         responses: {
-            /** @description Who is signed in, and what they sign in with */
+            /** @description The signed-in person, and their sign-in methods */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -10206,7 +10206,7 @@ export interface operations {
         parameters: {
         };
         responses: {
-            /** @description What an authenticator app is set up with */
+            /** @description The secret for setting up an authenticator app */
             201: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -10244,7 +10244,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Recovery codes, shown this once */
+            /** @description Recovery codes, shown only once */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -10265,7 +10265,7 @@ export interface operations {
         parameters: {
         };
         responses: {
-            /** @description Recovery codes, shown this once */
+            /** @description Recovery codes, shown only once */
             201: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -10321,7 +10321,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A passkey that was added */
+            /** @description The added passkey */
             201: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -10342,7 +10342,7 @@ export interface operations {
         parameters: {
         };
         responses: {
-            /** @description What the browser is told to do */
+            /** @description WebAuthn options for the browser */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -10380,7 +10380,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A passkey of who is signed in */
+            /** @description A passkey of the signed-in person */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -10402,7 +10402,7 @@ export interface operations {
         parameters: {
         };
         responses: {
-            /** @description What the browser is told to do */
+            /** @description WebAuthn options for the browser */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -10662,7 +10662,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A program that asks to be signed in */
+            /** @description A program that asks to sign in */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -10688,7 +10688,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A program that asks to be signed in */
+            /** @description A program that asks to sign in */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -10761,7 +10761,7 @@ export interface operations {
         parameters: {
         };
         responses: {
-            /** @description Stored files that are damaged, and how up to date that is */
+            /** @description Damaged files, and the time since which all files were checked */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -10821,7 +10821,7 @@ export interface operations {
                     "application/json": components["schemas"]["Alias"];
                 };
             };
-            /** @description What somebody requested and another admin decides */
+            /** @description A request that another admin approves or rejects */
             202: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -10939,7 +10939,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description In the header Upload-Offset */
+            /** @description The progress is in the Upload-Offset header */
             200: {
                 headers: {
                     /** @description Bytes received so far */
@@ -10974,7 +10974,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description In the header Upload-Offset */
+            /** @description The progress is in the Upload-Offset header */
             204: {
                 headers: {
                     /** @description Bytes received so far */
@@ -11307,7 +11307,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A member that left */
+            /** @description The organization that left or was removed */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -11477,7 +11477,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A page of the privacy that rounds spent */
+            /** @description A page of the privacy spent per round */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -11545,7 +11545,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The least noise that fits an epsilon */
+            /** @description The lowest noise multiplier for an epsilon */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -11627,7 +11627,7 @@ export interface operations {
                 org_id: components["parameters"]["OrgId"];
                 /** @description A device's operating system or runtime */
                 platform?: components["schemas"]["Platform"];
-                /** @description inactive: no heartbeat lately, or the device said so */
+                /** @description inactive: no recent heartbeat, or the device reported itself inactive */
                 status?: components["schemas"]["DeviceStatus"];
                 /** @description Items per page */
                 limit?: components["parameters"]["LimitTo1000"];
@@ -11658,7 +11658,7 @@ export interface operations {
                 org_id?: components["parameters"]["DeviceOrgId"];
             };
             path: {
-                /** @description The id that the device chose for itself */
+                /** @description The device's user-chosen id */
                 device_id: components["parameters"]["DeviceId"];
             };
         };
@@ -11687,12 +11687,12 @@ export interface operations {
                 org_id?: components["parameters"]["DeviceOrgId"];
             };
             path: {
-                /** @description The id that the device chose for itself */
+                /** @description The device's user-chosen id */
                 device_id: components["parameters"]["DeviceId"];
             };
         };
         responses: {
-            /** @description All that is stored about a device */
+            /** @description All data stored about a device */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -11716,7 +11716,7 @@ export interface operations {
                 org_id?: components["parameters"]["DeviceOrgId"];
             };
             path: {
-                /** @description The id that the device chose for itself */
+                /** @description The device's user-chosen id */
                 device_id: components["parameters"]["DeviceId"];
             };
         };
@@ -11794,7 +11794,7 @@ export interface operations {
                 /** @description Part of the device_id, case-insensitive */
                 q?: string;
                 platform?: "ios" | "android" | "macos" | "linux" | "windows" | "browser" | "python" | "unknown";
-                /** @description inactive: no heartbeat lately, or the device said so */
+                /** @description inactive: no recent heartbeat, or the device reported itself inactive */
                 status?: components["schemas"]["DeviceStatus"];
                 sort?: "device_id" | "last_seen" | "created";
                 order?: "asc" | "desc";
@@ -11823,7 +11823,7 @@ export interface operations {
         parameters: {
         };
         responses: {
-            /** @description The fleet in figures */
+            /** @description Device counts of the fleet */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -11897,7 +11897,7 @@ export interface operations {
                 org_id?: components["parameters"]["DeviceOrgId"];
             };
             path: {
-                /** @description The id that the device chose for itself */
+                /** @description The device's user-chosen id */
                 device_id: components["parameters"]["DeviceId"];
             };
         };
@@ -12093,7 +12093,7 @@ export interface operations {
             path: {
                 /** @description Id of a device group */
                 group_id: components["parameters"]["GroupId"];
-                /** @description The id that the device chose for itself */
+                /** @description The device's user-chosen id */
                 device_id: components["parameters"]["DeviceId"];
             };
         };
@@ -12119,7 +12119,7 @@ export interface operations {
             path: {
                 /** @description Id of a device group */
                 group_id: components["parameters"]["GroupId"];
-                /** @description The id that the device chose for itself */
+                /** @description The device's user-chosen id */
                 device_id: components["parameters"]["DeviceId"];
             };
         };
@@ -12151,7 +12151,7 @@ export interface operations {
                 known_assignments?: string;
             };
             path: {
-                /** @description The id that the device chose for itself */
+                /** @description The device's user-chosen id */
                 device_id: components["parameters"]["DeviceId"];
             };
         };
@@ -12186,7 +12186,7 @@ export interface operations {
                 org_id?: components["parameters"]["DeviceOrgId"];
             };
             path: {
-                /** @description The id that the device chose for itself */
+                /** @description The device's user-chosen id */
                 device_id: components["parameters"]["DeviceId"];
             };
         };
@@ -12215,7 +12215,7 @@ export interface operations {
                 org_id?: components["parameters"]["DeviceOrgId"];
             };
             path: {
-                /** @description The id that the device chose for itself */
+                /** @description The device's user-chosen id */
                 device_id: components["parameters"]["DeviceId"];
             };
         };
@@ -12246,12 +12246,12 @@ export interface operations {
                 limit?: number;
             };
             path: {
-                /** @description The id that the device chose for itself */
+                /** @description The device's user-chosen id */
                 device_id: components["parameters"]["DeviceId"];
             };
         };
         responses: {
-            /** @description The versions that a device was given */
+            /** @description A device's last report for each plan */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -12275,7 +12275,7 @@ export interface operations {
                 org_id?: components["parameters"]["DeviceOrgId"];
             };
             path: {
-                /** @description The id that the device chose for itself */
+                /** @description The device's user-chosen id */
                 device_id: components["parameters"]["DeviceId"];
                 plan_id: string;
             };
@@ -13297,7 +13297,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What an experiment estimated over time */
+            /** @description Estimates of an experiment over time */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -13803,7 +13803,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description An evaluation that was taken */
+            /** @description An accepted evaluation */
             201: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -14550,7 +14550,7 @@ export interface operations {
         parameters: {
         };
         responses: {
-            /** @description Whether the service answers */
+            /** @description The service is running */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -14634,7 +14634,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A new integration, with the secret of a webhook */
+            /** @description A new integration; a webhook includes its secret */
             201: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -14654,7 +14654,7 @@ export interface operations {
     getIntegration: {
         parameters: { path: { integration_id: string; }; };
         responses: {
-            /** @description A receiver of metrics, logs or training */
+            /** @description A receiver of metrics, logs or training runs */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -14678,7 +14678,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A receiver of metrics, logs or training */
+            /** @description A receiver of metrics, logs or training runs */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -14698,7 +14698,7 @@ export interface operations {
     pauseIntegration: {
         parameters: { path: { integration_id: string; }; };
         responses: {
-            /** @description A receiver of metrics, logs or training */
+            /** @description A receiver of metrics, logs or training runs */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -14717,7 +14717,7 @@ export interface operations {
     resumeIntegration: {
         parameters: { path: { integration_id: string; }; };
         responses: {
-            /** @description A receiver of metrics, logs or training */
+            /** @description A receiver of metrics, logs or training runs */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -14741,7 +14741,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A receiver's answer to a sample */
+            /** @description The receiver's response to a sample */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -14761,7 +14761,7 @@ export interface operations {
     listDeadLetters: {
         parameters: { path: { integration_id: string; }; };
         responses: {
-            /** @description Events that were refused for good */
+            /** @description Events that the receiver rejected permanently */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -14780,7 +14780,7 @@ export interface operations {
     replayDeadLetters: {
         parameters: { path: { integration_id: string; }; };
         responses: {
-            /** @description What came of sending dead letters again */
+            /** @description The result of sending dead letters again */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {

@@ -29,16 +29,19 @@ interface Answer<Data> {
   readonly response: Response
 }
 
-/** An answer that was not a success, with the service's own words. */
+/** A response other than a success, with the message of the service. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly status: number
-  /** Machine code of the error (`domain/errors.ts`), or null when what answered was not the service. */
+  /** Machine code of the error (`domain/errors.ts`), or null if the response is not from the service. */
   readonly code: ErrorBody['error'] | null
 
   constructor(status: number, body: unknown) {
     const known = isErrorBody(body) ? body : null
-    super(known?.message ?? `The server answered ${status}, and not in the words of this API. Is the address right?`)
+    super(
+      known?.message ??
+        `The server answered ${status} with a response that is not from this API. Is the address correct?`,
+    )
     this.status = status
     this.code = known?.error ?? null
   }
@@ -47,7 +50,7 @@ export class ApiError extends Error {
 const isErrorBody = (body: unknown): body is ErrorBody =>
   typeof body === 'object' && body !== null && 'error' in body && 'message' in body && typeof body.message === 'string'
 
-/** The data of a successful answer. @throws ApiError for every other one. */
+/** The data of a successful response. @throws ApiError for any other response. */
 export const unwrap = async <Data>(answer: Promise<Answer<Data>> | Answer<Data>): Promise<NonNullable<Data>> => {
   const { data, error, response } = await answer
   if (!response.ok || data === undefined || data === null) throw new ApiError(response.status, error)

@@ -1,4 +1,4 @@
-"""A real service for the tests, on a free port with a folder of its own, and devices that talk to it."""
+"""A real service for the tests, on a free port with its own folder, and devices that talk to it."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from tributary.round_work import Train
 
 ROOT = Path(__file__).parents[3]
 BUILT = ROOT / "dist" / "main.js"
-#: Seconds that anything may take: only for what hangs, because a busy machine is slow.
+#: Seconds to wait for anything: long, because only a hang should fail, and a busy machine is slow.
 PATIENCE = 300.0
 
 tributary.client.POLL_SECONDS = 0.1
-# A device that could not say goodbye would be drawn for the jobs of later tests.
+# A device that could not report itself inactive would be selected for the jobs of later tests.
 sys.modules["tributary.run"].GOODBYE_SECONDS = PATIENCE  # type: ignore[attr-defined]
 
 
@@ -71,7 +71,7 @@ class Service:
 
     @property
     def client(self) -> tributary.Client:
-        """With the key of a device that takes no part in rounds: under open enrollment it may do everything."""
+        """With the key of a device that does not train: with open enrollment, it has all rights."""
         if self._client is None:
             key = tributary.Device(self.url, "operator").register(trains=False)
             self._client = tributary.Client(self.url, key)
@@ -79,7 +79,7 @@ class Service:
 
 
 class Fleet:
-    """Devices in threads of their own; what one of them raises fails the test at its end."""
+    """Devices in separate threads; an exception in one of them fails the test at its end."""
 
     def __init__(self, url: str, folder: Path) -> None:
         self.url, self.folder = url, folder
@@ -107,7 +107,7 @@ class Fleet:
 
 
 def until(condition: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:
-    """Asks again until it is so."""
+    """Wait until the condition is true, and return its value."""
     ends = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < ends, f"waited {seconds} s for {what}"
@@ -124,7 +124,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture
 def client(service: Service) -> Iterator[tributary.Client]:
-    """Leaves no job behind: those of one organization take turns."""
+    """Stops all jobs at the end, because the jobs of one organization take turns."""
     yield service.client
     for status in ("pending", "running"):
         for job in service.client.jobs(status=status):
@@ -133,7 +133,7 @@ def client(service: Service) -> Iterator[tributary.Client]:
 
 @pytest.fixture
 def fleet(service: Service, bad_network: object, tmp_path: Path) -> Iterator[Fleet]:
-    """Ends before the proxies that its devices say goodbye through."""
+    """Ends before the proxies, through which its devices report themselves inactive."""
     fleet = Fleet(service.url, tmp_path / "fleet")
     yield fleet
     fleet.end()
@@ -154,7 +154,7 @@ def bad_network(service: Service) -> Iterator[Callable[[Fault], Proxy]]:
 
 
 def failure_of(client: tributary.Client, job: tributary.Job, device_id: str) -> str:
-    """The reason that a device told in the job's first round with one."""
+    """The reason that a device reported in the first round of the job that has one."""
 
     def told() -> str | None:
         for each in job.refresh().history:

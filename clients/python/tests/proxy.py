@@ -1,4 +1,4 @@
-"""A bad network between a device and the real service: it cuts, damages and loses what passes through it."""
+"""A bad network between a device and the real service: it cuts off, damages, and loses responses."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ import urllib.parse
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-#: method, path, how often this was asked before -> what happens to it; None: nothing does.
+#: method, path, number of earlier requests for it -> the fault; None: no fault.
 Fault = Callable[[str, str, int], "str | None"]
 
 
 class Proxy:
-    """`url` stands for the service. Faults: "cut" the answer's body in its middle, "damage" a byte of it, "lose" the
-    answer, "cut
-    upload", the request's body, or "503"."""
+    """Use `url` in place of the service's. Faults: "cut" off the body of the response in the middle, "damage" a byte of
+    it, "lose" the response, "cut upload" (the request's body), or "503"."""
 
     def __init__(self, target: str, fault: Fault) -> None:
         self.asked: list[tuple[str, str, str | None]] = []

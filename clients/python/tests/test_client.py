@@ -1,4 +1,4 @@
-"""The operator's half."""
+"""The API client."""
 
 from __future__ import annotations
 

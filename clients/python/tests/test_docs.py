@@ -1,4 +1,4 @@
-"""The programs of docs/python.md, run as they are there."""
+"""Runs the programs in docs/python.md unchanged."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def run(program: str, folder: Path, *arguments: str) -> subprocess.Popen[str]:
 def trained_by(
     client: Client, program: subprocess.Popen[str], device_id: str, train: Callable[[], Job], ends: int = 0
 ) -> Job:
-    """The job that `train` starts once the program's device is there; the program is then interrupted."""
+    """The job that `train` starts once the program's device is registered; the program is then interrupted."""
     try:
         until(
             lambda: program.poll() is not None or device_id in {d.device_identifier for d in client.devices()},
@@ -54,7 +54,7 @@ def trained_by(
         program.send_signal(signal.SIGINT)
         _, errors = program.communicate(timeout=PATIENCE)
     assert program.returncode == ends, errors
-    # The loop without the package does not say goodbye, and would be drawn for the jobs of later tests.
+    # The loop without the package does not report itself inactive, and would be selected for the jobs of later tests.
     client.request("PUT", f"/devices/{device_id}/heartbeat", {"status": "inactive"})
     return job
 

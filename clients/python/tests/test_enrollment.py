@@ -1,4 +1,4 @@
-"""Who may register, and where the key is kept."""
+"""Who can register, and where the key is stored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tributary import Client, TributaryError
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, Client]]:
-    """A service under token enrollment, and its admin."""
+    """A service with token enrollment, and an admin's client."""
     service = Service(tmp_path_factory.mktemp("guarded"), SERVICE_ENROLLMENT="token")
     key = re.search(r"sk_live_\w{32}", service.output)
     assert key is not None, service.output
@@ -49,7 +49,7 @@ def test_a_token_admits_a_device_once_and_its_key_is_kept_for_the_owner_only(
     assert identity.stat().st_mode & 0o777 == 0o600
     kept = json.loads(identity.read_text())
     assert (kept["base_url"], kept["device_id"]) == (service.url, "kitchen")
-    # Without a token: the kept key counts.
+    # Without a token: the stored key is used.
     admin.push("guarded", {"w": np.zeros(1, "f4")}, "1.0.0")
     again = Fleet(service.url, tmp_path)
     again.add("kitchen", lambda weights, plan: (weights, 1, {}), rounds=1)
@@ -61,7 +61,7 @@ def test_a_token_admits_a_device_once_and_its_key_is_kept_for_the_owner_only(
 def test_a_name_that_is_taken_elsewhere_is_refused(service: Service, tmp_path: Path) -> None:
     key = tributary.Device(service.url, "taken").register()
     with pytest.raises(
-        TributaryError, match="is registered with .* already, and its key is not on this machine"
+        TributaryError, match="is already registered with .*, and its key is not on this machine"
     ) as caught:
         tributary.run(service.url, device_id="taken", train=no_training, state_dir=tmp_path)
     assert (caught.value.code, caught.value.status) == ("conflict", 409)

@@ -66,7 +66,7 @@ def test_an_update_whose_answer_is_lost_counts_once(client: Client, fleet: Fleet
 def test_what_was_trained_is_submitted_later_and_not_trained_again(
     client: Client, fleet: Fleet, bad_network: OpenProxy
 ) -> None:
-    # More refusals than a call tries again.
+    # More refusals than a call retries.
     proxy = bad_network(lambda method, path, before: "503" if path.endswith("/updates") and before < 9 else None)
     client.push("later", {"w": START}, "1.0.0")
     trained: list[int] = []

@@ -1,4 +1,4 @@
-"""The package as it is installed elsewhere."""
+"""The installed package."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ print(json.dumps([tributary.__version__, here.is_relative_to(sys.prefix), (here 
 
 
 def test_the_wheel_works_in_an_empty_environment(tmp_path: Path) -> None:
-    # A copy: building leaves files beside its sources.
+    # A copy, because building leaves files next to the sources.
     source = tmp_path / "source"
     subprocess.run(["cp", "-r", str(PACKAGE), str(source)], check=True)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
@@ -35,7 +35,7 @@ def test_the_wheel_works_in_an_empty_environment(tmp_path: Path) -> None:
     python = environment / "bin" / "python"
     install = [*pip, "--python", str(python), "install", "--quiet", "--no-deps", "--no-index", str(wheel)]
     subprocess.run(install, check=True)
-    # numpy is lent by the machine; nothing else of it is there.
+    # Only the machine's numpy is available, and nothing else that is installed there.
     lent = tmp_path / "lent"
     lent.mkdir()
     for entry in Path(np.__file__).parents[1].iterdir():

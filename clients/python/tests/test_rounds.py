@@ -16,7 +16,7 @@ START = np.zeros(3, np.float32)
 
 
 def descend(w: Any, x: Any, y: Any, plan: Plan | None = None, center: Any = None, mu: float = 0.0) -> Any:
-    """Five steps of length 0.1, with what the strategy adds to the gradient."""
+    """Five steps with a learning rate of 0.1, including what the strategy adds to the gradient."""
     w = w.copy()
     for _ in range(5):
         g = gradient(w, x, y)
@@ -80,7 +80,7 @@ def test_scaffold_sends_control_variates_down_and_their_change_up(client: Client
     client.create_group("drifting", ["scaffold-0", "scaffold-1"])
     job = client.train("drift", rounds=3, strategy="scaffold", group="drifting").wait(timeout=PATIENCE)
 
-    # Karimireddy et al. 2020, algorithm 1, with everybody in each round.
+    # Karimireddy et al. 2020, algorithm 1, with all devices in each round.
     model, c, own = START, np.zeros(3), [np.zeros(3), np.zeros(3)]
     for _ in range(3):
         updates, changes = [], []
@@ -141,7 +141,7 @@ def test_fedbuff_takes_an_update_of_an_earlier_round(client: Client, fleet: Flee
     late = [update for update in updates if update["staleness"] > 0]
     # The fast device may be late too, behind the slow one.
     assert ("slow", job.history[0].round_id) in [(each["device_identifier"], each["base_round_id"]) for each in late]
-    # (1 + staleness)^-a of a change by 1, for the default a of 0.5.
+    # A change of 1, times (1 + staleness)^-a with the default a of 0.5.
     expected = sum((1 + update["staleness"]) ** -0.5 for update in updates)
     np.testing.assert_allclose(job.weights()["w"], START + expected, rtol=1e-6)
 
@@ -241,7 +241,7 @@ def test_devices_evaluate_the_last_model_of_a_job(client: Client, fleet: Fleet) 
     job = client.train("evaluated-last", rounds=2, group="evaluating").wait(timeout=PATIENCE)
     np.testing.assert_array_equal(job.weights()["w"], START + 2)
     found = client.connection.call("GET", f"/training/rounds/{job.history[-1].round_id}/status")["evaluation"]
-    # One of both told it, before the deadline of the step.
+    # One of the two devices reported it before the deadline of the step.
     assert (found["metrics"]["first"]["mean"], found["devices"]) == (2.0, 1), found
 
 

@@ -25,10 +25,10 @@ from .weights import Weights, read_weights, to_torch, write_weights
 T = TypeVar("T")
 
 DEFAULT_URL = "http://127.0.0.1:8000"
-#: Larger files go up in a way that goes on where a connection broke.
+#: Uploads of larger files are resumable.
 RESUMABLE_FROM = 8 * 1024 * 1024
 PAGE = 100
-#: How often `Job.wait` asks.
+#: How often `Job.wait` fetches the job.
 POLL_SECONDS = 1.0
 _NESTED: dict[type, dict[str, type]] = {Model: {"versions": Version}, records.Job: {"history": records.JobRound}}
 
@@ -259,7 +259,7 @@ class Client:
         return str(self.request("PUT", path, {"version": str(version)})["version_label"])
 
     def pull(self, name: str, version: str | int = "latest", to: str | os.PathLike[str] = ".") -> Path:
-        """Download a version's file, verified by hash, to a folder or file path. Leaves no partial files."""
+        """Download a version's file, verified by hash, to a folder or file path, complete or not at all."""
         path = f"/models/{quote(name)}/versions/{quote(str(version))}/download"
         with self.connection.retrying(f"GET {path}", lambda: self.connection.open("HEAD", path)) as answer:
             size, digest = int(answer.headers["content-length"]), hex_of("X-Model-Hash", answer.headers["x-model-hash"])
@@ -293,7 +293,7 @@ class Client:
                 named = {"upload": f"sha256:{sha256}", "upload_size": str(size), "file_name": path.name}
                 body = self.connection.submit(target, {**form, **named}, {})
         except TributaryError as error:
-            # The answer to an earlier try may have been lost.
+            # The response to an earlier attempt may have been lost.
             for each in self.model(name).versions if error.status == 409 else []:
                 if each.version_label == version and each.model_hash == f"sha256:{sha256}":
                     return each
@@ -383,7 +383,7 @@ def _origin(url: str) -> tuple[str, str]:
 
 
 def _own_key(url: str) -> str:
-    """The key of a device that takes no part in rounds: with open enrollment, any device's key has all rights."""
+    """The key of a device that does not train: with open enrollment, any device's key has all rights."""
     name = f"python-{socket.gethostname()}"[:200]
     state = State(None, url, name)
     known = state.load()
@@ -395,7 +395,7 @@ def _own_key(url: str) -> str:
     except TributaryError as error:
         if error.status != 401:
             raise
-        message = f"This needs an API key of {url}: sign in with svc login, set SERVICE_API_KEY, or give key=."
+        message = f"{url} requires an API key: sign in with svc login, set SERVICE_API_KEY, or pass key=."
         raise TributaryError("unauthorized", message, 401) from None
     state.save(url, device.device_id, key)
     return key

@@ -32,7 +32,7 @@ MAX_WAIT_SECONDS = 20.0
 MAX_RETRY_AFTER_SECONDS = 3600.0
 TIMEOUT_SECONDS = 30.0
 CHUNK_BYTES = 1 << 20
-#: A connection may take half a minute plus a second for each of these bytes to take an upload.
+#: An upload may take half a minute, plus one second for this many bytes.
 SLOWEST_BYTES_PER_SECOND = 64 * 1024
 
 
@@ -81,7 +81,7 @@ def hex_of(field: str, text: Any) -> str:
 
 
 def form_of(fields: Mapping[str, str], files: Mapping[str, tuple[str, bytes]]) -> tuple[str, bytes]:
-    """Content type and body of a multipart/form-data form. Fields first: they are known before a file begins."""
+    """Content type and body of a multipart/form-data form. Fields come first, so that they arrive before the files."""
     boundary = f"tributary-{random.getrandbits(128):032x}"
     parts: list[bytes] = []
     for name, value in fields.items():
@@ -166,11 +166,11 @@ class Connection:
         )
 
     def download(self, path: str, target: Path, size: int, sha256: str, until: float | None = None) -> None:
-        """Download into `target`, resuming a partial file, also of an earlier run; verifies size and hash."""
+        """Download into `target`, resuming a partial file, even from an earlier run. Verifies size and hash."""
         self.retrying(f"GET {path}", lambda: self._download_once(path, target, size, sha256), until)
 
     def upload(self, path: Path, size: int, sha256: str) -> None:
-        """Upload a large file of a version to /uploads, resuming where it stopped, also in an earlier run."""
+        """Upload a large file of a version to /uploads, resuming where an earlier attempt or run stopped."""
         furthest = 0
 
         def attempt() -> None:
@@ -205,7 +205,7 @@ class Connection:
                 if error.retry_after is not None:
                     wait = min(error.retry_after, MAX_RETRY_AFTER_SECONDS) * (1 + random.random() / 10)
                 else:
-                    # The upper half is left to chance: devices cut off together do not come back together.
+                    # The upper half is random: devices that were cut off together should not retry together.
                     wait = min(MAX_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2 ** (failures - 1)) * (0.5 + random.random() / 2)
                 if failures >= ATTEMPTS or time.monotonic() + wait > ends:
                     raise
@@ -221,7 +221,7 @@ class Connection:
             except ValueError:
                 body = None
         if not isinstance(body, dict):
-            raise network_error(f"{self.url} answered something else than JSON to {method} {path}. Is it the service?")
+            raise network_error(f"{self.url} did not answer {method} {path} with JSON. Is it the service?")
         return body
 
     def _send_from(self, offset: int, path: Path, size: int, sha256: str) -> None:
@@ -238,7 +238,7 @@ class Connection:
             except TributaryError as error:
                 if error.status != 409 or error.retry_after is None:
                     raise
-                # An earlier connection that the service has not missed yet holds the file for a while.
+                # The file is locked until the service notices that an earlier connection broke.
                 raise TributaryError("network_error", error.message, 0, error.retry_after) from None
 
     def _download_once(self, path: str, target: Path, size: int, sha256: str) -> None:
@@ -253,7 +253,7 @@ class Connection:
                     if answer.status != 206:
                         file.truncate(0)
                     elif not (answer.headers.get("content-range") or "").startswith(f"bytes {had}-"):
-                        raise network_error("The service sent another part of the file than was asked for.")
+                        raise network_error("The service sent a different part of the file than the requested one.")
                     _copy(answer, file, size)
             except TributaryError as error:
                 if error.status == 416:

@@ -33,11 +33,11 @@ class Heartbeat:
 
     #: The round that awaits this device, if any.
     pending_round_id: str | None
-    #: Seconds after which the service wants to hear of this device again; None where it does not say.
+    #: Seconds until the next heartbeat, as the service requests; None if it does not say.
     next_heartbeat_seconds: float | None
-    #: What this device is to run; None when that is what it knows.
+    #: The versions that this device should run; None if they are unchanged since the last heartbeat.
     assignments: list[Json] | None
-    #: The round whose new model this device, which offered it, is asked to evaluate.
+    #: The round whose new model this device should evaluate, if it offered to.
     pending_evaluation_round_id: str | None = None
 
 
@@ -149,15 +149,15 @@ class Device:
                 told = {"num_samples": evaluation[0], "metrics": dict(evaluation[1]), "final_model": final_model}
                 fields["evaluation"] = json.dumps(told)
         files = {"control": ("control", control)} if control is not None else {}
-        # The ending declares a bare vector.
+        # The extension declares a raw vector.
         files["file"] = (f"update.{'f32' if plan.raw_vector else 'safetensors'}", weights)
         path = f"/training/rounds/{plan.round_id}"
         try:
             answer = self.connection.submit(f"{path}/updates", fields, files, plan.timeout_at)
             return str(answer["id"])
         except TributaryError as error:
-            # An earlier try may have arrived although its answer did not; that update counts, so this is success. A
-            # service that refuses early may also cut the upload before its answer can be read.
+            # An earlier attempt may have arrived although its response did not; that update counts, so this is success.
+            # A service that refuses early may also end the upload before its response can be read.
             if error.status in (0, 409) and self._has_delivered(f"{path}/selection"):
                 return None
             raise
@@ -236,7 +236,7 @@ class State:
         except FileNotFoundError:
             return None
         except (ValueError, KeyError, TypeError):
-            message = f"{self._path} is damaged. Delete it to register this device anew, under another device id."
+            message = f"{self._path} is damaged. Delete it to register this device again under another device id."
             raise ValueError(message) from None
 
     def save(self, url: str, device_id: str, key: str) -> None:
@@ -260,7 +260,7 @@ def sign_in(
     """The device of this program: from the given key, the stored key, or a new registration."""
     if api_key is not None:
         if device_id is None:
-            raise ValueError("A device key belongs to one device: give its device_id too.")
+            raise ValueError("A device key belongs to one device: pass its device_id too.")
         return Device(url, device_id, api_key=api_key, stop=stop)
     known = state.load()
     if known is not None:
@@ -272,11 +272,11 @@ def sign_in(
         except TributaryError as error:
             if error.status != 409:
                 raise
-            # A name of our own making may be taken because the answer to an earlier try was lost; its key went with it.
+            # A generated name may be taken because the response to an earlier attempt was lost, and the key with it.
             if device_id is None and names + 1 < INVENTED_NAMES:
                 continue
             message = (
-                f"Device '{device.device_id}' is registered with {url} already, and its key is not on this machine. "
+                f"Device '{device.device_id}' is already registered with {url}, and its key is not on this machine. "
                 "Choose another device id, or give the key that this device was registered with."
             )
             raise TributaryError("conflict", message, 409) from None
@@ -307,5 +307,5 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def _surely_ahead(reading: float, sent: float, received: float) -> float:
-    """How far the other clock is ahead: the least that explains its reading, taken between both times."""
+    """How far the other clock is ahead, at least: its `reading` was taken between `sent` and `received`."""
     return reading - received if reading > received else min(0.0, reading - sent)

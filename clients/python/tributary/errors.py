@@ -1,10 +1,10 @@
-"""The one exception of this package."""
+"""The exception that this package raises."""
 
 from __future__ import annotations
 
 from typing import Any
 
-#: Answers that may be different next time.
+#: Statuses after which a retry may succeed.
 PASSING = frozenset({429, 500, 502, 503, 504})
 
 
@@ -20,9 +20,9 @@ class TributaryError(Exception):
         self.code = code
         self.message = message
         self.status = status
-        #: Seconds the service asked to wait before the next try.
+        #: Seconds to wait before the next attempt, if the service named them.
         self.retry_after = retry_after
-        #: Whether a transfer got further before this: then it may be tried as often as at first.
+        #: Whether a transfer made progress before this error: the count of attempts then starts over.
         self.progressed = False
 
     @property
@@ -34,7 +34,7 @@ class TributaryError(Exception):
     def from_answer(cls, status: int, body: Any, retry_after: float | None = None) -> TributaryError:
         if isinstance(body, dict) and isinstance(body.get("error"), str) and isinstance(body.get("message"), str):
             return cls(body["error"], body["message"], status, retry_after)
-        message = f"The server answered {status}, and not in the words of this API. Is the address right?"
+        message = f"The server answered {status} with a response that is not from this API. Is the address correct?"
         return cls("unknown", message, status, retry_after)
 
 
@@ -43,5 +43,5 @@ def network_error(message: str) -> TributaryError:
 
 
 def reason_of(error: BaseException) -> str:
-    """The error in a sentence: its own words, and its type where these were not written for people."""
+    """The error as one sentence: its message, after its type unless it is a TributaryError or ValueError."""
     return str(error) if isinstance(error, (TributaryError, ValueError)) else f"{type(error).__name__}: {error}"

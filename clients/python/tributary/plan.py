@@ -28,7 +28,7 @@ class Plan:
     round_id: str
     round_number: int
     strategy: str
-    #: Those the round or job was started with, and those of the strategy: mu (FedProx), lambda (Ditto).
+    #: Those of the round or job, and those of the strategy: mu (FedProx), lambda (Ditto).
     hyperparameters: dict[str, Any]
     #: The job that the round belongs to; state that a device stores between rounds belongs to the job.
     job_id: str | None
@@ -66,11 +66,11 @@ class Plan:
 
 
 def plan_of(body: Json, clock_lead: float) -> Plan:
-    """The plan in an answer. `clock_lead`: seconds that the service's clock, which wrote timeout_at, is ahead."""
+    """The plan in a response. `clock_lead`: seconds by which the service's clock, which set timeout_at, is ahead."""
     try:
         timeout_at = timestamp(body["timeout_at"]) - clock_lead
     except (KeyError, TypeError, ValueError):
-        raise network_error("The service sent a plan whose timeout_at is no timestamp.") from None
+        raise network_error("The service sent a plan whose timeout_at is not a timestamp.") from None
     return Plan(
         round_id=body["round_id"],
         round_number=body["round_number"],

@@ -1,4 +1,4 @@
-"""What the service answers, as plain objects. Generated from openapi.json by `npm run gen`. Do not edit."""
+"""The responses of the service as plain objects. Generated from openapi.json by `npm run gen`. Do not edit."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class DeviceRecord:
 
 @dataclass(kw_only=True)
 class ListedDevice:
-    """A device, as lists have it."""
+    """A device in a list."""
 
     id: str
     device_identifier: str

@@ -30,10 +30,10 @@ Train = Callable[[Any, Plan], tuple[Mapping[str, Any], int, Mapping[str, Any]]]
 #: weights -> metrics of held-out data, such as {"loss": 0.4, "accuracy": 0.9, "num_samples": 40}.
 Evaluate = Callable[[Any], Mapping[str, Any]]
 
-#: As the service has it; `evaluation.` begins a reference to a metric, and no name.
+#: The same rule as in the service. `evaluation.` is not part of a name: it refers to a held-out metric.
 METRIC_NAME = re.compile(r"(?!evaluation\.)[A-Za-z][\w.:@/+-]{0,63}", re.ASCII)
 MAX_METRICS = 32
-#: Metrics that the service has fields for, or that are between trainer and strategy.
+#: Metrics that have fields of their own in the request, or that only the strategy needs.
 OWN_FIELDS = frozenset({"loss", "accuracy", "steps", "learning_rate"})
 JOBS_KEPT = 20
 FAILURE_REPORT_SECONDS = 5.0
@@ -46,7 +46,7 @@ class RoundResult:
     plan: Plan
     num_samples: int
     metrics: Mapping[str, float]
-    #: What `evaluate` said of the model that was received; None without one.
+    #: What `evaluate` returned for the received model; None if it was not called.
     global_metrics: Mapping[str, float] | None
     seconds: float
 
@@ -69,7 +69,7 @@ class RoundWork:
         """Raises errors after reporting them to the service; after a transient error the round may be retried."""
         # It becomes the name of a folder.
         if not re.fullmatch(r"[\w-]{1,64}", round_id):
-            raise network_error(f"The service named a round {round_id!r}, which is no id.")
+            raise network_error(f"The service named the round {round_id!r}, which is not a valid id.")
         folder = self.state.rounds / round_id
         for other in self.state.rounds.iterdir():
             if other != folder:
@@ -84,7 +84,7 @@ class RoundWork:
             status = error.status if isinstance(error, TributaryError) else None
             if isinstance(error, TributaryError) and (error.is_passing or status == 401):
                 raise
-            # A round that is over needs no reason.
+            # A round that is over needs no failure report.
             if status not in (404, 409):
                 _report_failure(device, round_id, error)
             shutil.rmtree(folder, ignore_errors=True)
@@ -103,7 +103,7 @@ class RoundWork:
             metrics = _numbers(self.evaluate(given), "evaluate") if self.evaluate is not None else {}
             sent = _sendable(metrics, without=frozenset({"num_samples"}))
             if not sent:
-                raise ValueError("This device has no metric of the model.")
+                raise ValueError("This device has no metrics of the model.")
             device.submit_evaluation(plan, max(1, int(metrics.get("num_samples", 1))), sent)
         except Exception as error:
             if isinstance(error, (Stopped, TributaryError)):
@@ -119,13 +119,13 @@ class RoundWork:
 
     def _train_and_submit(self, device: Device, plan: Plan, folder: Path) -> RoundResult:
         if "secure_aggregation" in plan.raw:
-            raise ValueError("Python devices take no part in rounds with secure aggregation: use svc agent --trainer.")
+            raise ValueError("Python devices cannot take part in secure aggregation: use svc agent --trainer.")
         finished = _read_json(folder / "finished.json")
         if finished is None:
             finished = self._train(device, plan, folder)
             write_whole(folder / "finished.json", json.dumps(finished).encode())
         else:
-            log.info("Round %d: submitting what was trained before this was interrupted.", plan.round_number)
+            log.info("Round %d: submitting the update that was trained before the interruption.", plan.round_number)
         result = RoundResult(plan, **finished)
         control = folder / "control-change"
         device.submit(
@@ -147,11 +147,11 @@ class RoundWork:
         return result
 
     def _train(self, device: Device, plan: Plan, folder: Path) -> Json:
-        """Writes `update` and, where the strategy has them, `control-change` and `memory`; the fields of the result."""
+        """Write `update` and, if the strategy has them, `control-change` and `memory`. Returns the result's fields."""
         weights, types = self._model_of(device, plan, folder)
         memory = _read_if_there(self._memory_of(plan)) if plan.job_id is not None else None
         control = read_weights(folder / "control")[0] if device.download_control(plan, folder / "control") else None
-        # Training may change in place what it is given.
+        # `train` may change the weights in place.
         before = {name: array.copy() for name, array in (weights or {}).items()}
         if plan.strategy == "scaffold":
             plan.correction = correction_of(before, control, memory)
@@ -168,7 +168,7 @@ class RoundWork:
         if plan.strategy == "scaffold":
             change = control_change(before, update, control, *_steps(plan, metrics))
             write_whole(folder / "control-change", write_weights(conform(change, before), types))
-            # What is kept adds what is sent, so that it does not drift from the service's mean by rounding.
+            # Add the change as sent, so that rounding does not make what is stored drift from the service's mean.
             sent = read_weights(folder / "control-change")[0]
             kept = {name: array + (memory or {}).get(name, 0.0) for name, array in _wide(sent).items()}
             write_whole(folder / "memory", write_weights(kept))
@@ -184,10 +184,10 @@ class RoundWork:
 
 
 class _Heartbeats:
-    """Sends heartbeats during a round, so that a device that trains for long does not count as gone."""
+    """Sends heartbeats during a round, so that a device that trains for long does not become inactive."""
 
     def __init__(self, device: Device, plan: Plan, interval: float) -> None:
-        # A connection of its own: this runs beside the round's.
+        # A separate connection, because the round uses the other one at the same time.
         self._device, self._plan, self._interval = device.unstoppable(), plan, interval
         self._thread = threading.Thread(target=self._run, name="tributary-heartbeats", daemon=True)
 
@@ -211,7 +211,7 @@ class _Heartbeats:
             return
         status = self._device.round_status(self._plan.round_id)
         if status != "active":
-            log.warning("Round %d is %s already: its update is not wanted any more.", self._plan.round_number, status)
+            log.warning("Round %d is already %s: its update is no longer needed.", self._plan.round_number, status)
             self._plan.over.set()
 
 
@@ -242,7 +242,7 @@ def _steps(plan: Plan, metrics: Mapping[str, float]) -> tuple[float, float]:
     if steps >= 1 and isinstance(rate, (int, float)) and rate > 0:
         return steps, rate
     raise ValueError(
-        "In a SCAFFOLD round train must return the metrics 'steps', the number of SGD steps taken, and "
+        "In a SCAFFOLD round, train must return the metrics 'steps', the number of SGD steps taken, and "
         "'learning_rate', unless "
         f"that is a hyperparameter of the round; got {steps!r} and {rate!r}."
     )
@@ -259,7 +259,7 @@ def _sendable(metrics: Mapping[str, float], without: frozenset[str]) -> dict[str
         if name in without:
             continue
         if not METRIC_NAME.fullmatch(name) or (name == "accuracy" and not 0 <= value <= 1) or len(sent) == MAX_METRICS:
-            log.warning("The metric %r, %r, is not sent: see the documentation of metrics for names and ranges.", name, value)
+            log.warning("The metric %r = %r is not sent: see docs/training.md, Evaluation, for limits.", name, value)
         else:
             sent[name] = value
     return sent
@@ -282,7 +282,7 @@ def _report_failure(device: Device, round_id: str, error: BaseException) -> None
     try:
         device.unstoppable().report_failure(round_id, reason, until=time.time() + FAILURE_REPORT_SECONDS)
     except TributaryError:
-        pass  # The error itself matters more than whether it could be told.
+        pass  # The error itself matters more than whether it could be reported.
 
 
 def _read_json(path: Path) -> Json | None:

@@ -1,4 +1,4 @@
-"""The program that takes part in rounds: `run`."""
+"""`run`: the program of a device that takes part in rounds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .round_work import Evaluate, RoundResult, RoundWork, Train
 
 log = logging.getLogger("tributary")
 
-#: The service holds a heartbeat's answer at most 55 s; proxies often cut at 30.
+#: The service holds a heartbeat's response for at most 55 s; proxies often close a connection after 30 s.
 MAX_WAIT_SECONDS = 25.0
 INTERVAL_SECONDS = 20.0
 GOODBYE_SECONDS = 3.0
@@ -81,9 +81,9 @@ def run(
             except TributaryError as error:
                 log.warning("%s", error)
                 if error.status == 401 and api_key is None and loop.device is not None:
-                    # A service that was set up anew knows neither key nor device and lets us register; else the name is
-                    # taken.
-                    log.warning("The key of this device was revoked, or the service is a new one. Registering.")
+                    # A reinstalled service knows neither key nor device and accepts the registration; otherwise the
+                    # name is taken.
+                    log.warning("The key was revoked, or the service was reinstalled. Registering again.")
                     state.forget()
                     loop.device = None
                 elif not error.is_passing:
@@ -116,7 +116,7 @@ class _Loop:
         self._latest: RoundResult | None = None
 
     def serve(self, device: Device) -> None:
-        """Until the rounds are done; raises what the service refuses."""
+        """Run until the rounds are done. Raises the errors of refused requests."""
         log.info("Device %s waits for rounds at %s.", device.device_id, device.connection.url)
         while self._left != 0:
             began = time.monotonic()
@@ -174,7 +174,7 @@ def _say_goodbye(device: Device) -> None:
 
 
 def _stop_on_terminate() -> Any:
-    """SIGTERM stops like Ctrl-C, where this runs in the main thread; what handled it before."""
+    """Make SIGTERM stop the program like Ctrl-C, if this is the main thread. Returns the previous handler."""
     if threading.current_thread() is not threading.main_thread():
         return None
 

@@ -11,7 +11,7 @@ from .weights import Weights
 
 
 def proximal_gradient(weights: Mapping[str, Any], center: Mapping[str, Any], mu: float) -> Weights:
-    """mu (w - w_global), which FedProx adds to the gradient (Li et al. 2020, equation 2); for Ditto lambda and v."""
+    """mu (w - w_global), which FedProx adds to the gradient (Li et al. 2020, equation 2). For Ditto: lambda and v."""
     return {name: mu * (np.asarray(weights[name]) - np.asarray(center[name])) for name in center}
 
 
@@ -34,8 +34,8 @@ def control_change(
 ) -> Weights:
     """c_i+ - c_i = (x - y) / (K lr) - c by option II (Karimireddy et al. 2020, algorithm 1, line 12).
 
-    x is the model that training began from, y the one it ended with, K the steps taken and lr their length. Integers
-    have no control variate: theirs is 0.
+    x is the model before training, y the model after it, K the number of steps, and lr the learning rate. Integers have
+    no control variate: theirs is 0.
     """
     length = steps * learning_rate
     change: Weights = {}

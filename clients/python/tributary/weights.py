@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 #: Arrays by name, in the order of the file.
 Weights = dict[str, Array]
-#: Element types by name, in safetensors' words: F32, BF16, I64.
+#: Element types by tensor name, as named in safetensors: F32, BF16, I64.
 Types = dict[str, str]
 
 # fmt: off
@@ -53,7 +53,7 @@ def read_weights(path: str | Path, raw_vector: bool = False) -> tuple[Weights, T
         return _read_safetensors(path)
     if start[:1] == b"\x80":
         return _read_torch(path)
-    raise ValueError(f"{path.name} is not a weight file: expected safetensors, .npz, .npy or PyTorch.")
+    raise ValueError(f"{path.name} is not a weight file: expected safetensors, .npz, .npy, or PyTorch.")
 
 
 def write_weights(weights: Mapping[str, Any], types: Mapping[str, str] | None = None) -> bytes:
@@ -85,7 +85,7 @@ def to_numpy(value: Any) -> Array:
 
 def to_torch(weights: Mapping[str, Array], types: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Convert arrays to a PyTorch state dict, sharing memory if possible. Needs torch."""
-    torch = _torch("To have weights as a state dict")
+    torch = _torch("To get weights as a state dict")
     state = {name: torch.from_numpy(np.require(array, requirements=["C", "W"])) for name, array in weights.items()}
     for name, kind in (types or {}).items():
         if kind == "BF16":
@@ -127,7 +127,7 @@ def type_of(value: Any, array: Array, name: str) -> str:
         return "BF16"
     kind = _NAMES.get(array.dtype.newbyteorder("<"))
     if kind is None:
-        raise ValueError(f"{name!r} has type {array.dtype}, which a weight file cannot hold.")
+        raise ValueError(f"{name!r} has type {array.dtype}, which a weight file cannot contain.")
     return kind
 
 
@@ -151,10 +151,10 @@ def _read_safetensors(path: Path) -> tuple[Weights, Types]:
         for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"][0]):
             kind, shape, (first, last) = entry["dtype"], entry["shape"], entry["data_offsets"]
             if kind not in _NUMPY:
-                raise ValueError(f"tensor {name!r} has type {kind}, which numpy does not know")
+                raise ValueError(f"tensor {name!r} has type {kind}, which numpy does not support")
             width = np.dtype(_NUMPY[kind]).itemsize
             if not 0 <= first <= last <= len(data) or last - first != width * math.prod(shape):
-                raise ValueError(f"tensor {name!r} does not lie inside of it as its shape says")
+                raise ValueError(f"the data of tensor {name!r} is outside the file or does not match its shape")
             array = np.ndarray(shape, _NUMPY[kind], data, first)
             if kind == "BF16":
                 array = (array.astype("<u4") << 16).view("<f4")
@@ -162,7 +162,7 @@ def _read_safetensors(path: Path) -> tuple[Weights, Types]:
             types[name] = kind
         return weights, types
     except (ValueError, KeyError, TypeError, AttributeError, struct.error) as error:
-        raise ValueError(f"{path.name} is not a sound safetensors file: {error}.") from error
+        raise ValueError(f"{path.name} is not a valid safetensors file: {error}.") from error
 
 
 def _to_bfloat16(array: Array) -> bytes:
@@ -183,6 +183,6 @@ def _torch(why: str) -> Any:
 def _read_torch(path: Path) -> tuple[Weights, Types]:
     state = _torch(f"To read {path.name}, which is a PyTorch file").load(path, map_location="cpu", weights_only=True)
     if not isinstance(state, Mapping) or not all(hasattr(value, "detach") for value in state.values()):
-        raise ValueError(f"{path.name} is a PyTorch file, but not a state dict: it must hold tensors by name only.")
+        raise ValueError(f"{path.name} is a PyTorch file, but not a state dict: it must contain only tensors by name.")
     weights = {name: to_numpy(value) for name, value in state.items()}
     return weights, {name: type_of(state[name], array, name) for name, array in weights.items()}

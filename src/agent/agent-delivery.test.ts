@@ -93,11 +93,11 @@ test('a device without data tells a round that draws it that it must do without'
   const { world, device, key } = await startFleet()
   const agent = await startAgent(world, device, {})
   const { id } = await post(world, key, '/training/rounds/start', { target_devices: 1, min_devices: 1 })
-  await agent.line('does not take part in rounds')
+  await agent.line('does not train')
   const path = `/api/v1/training/rounds/${id}/selection`
   expect((await world.request('GET', path, { key })).body).toMatchObject({
     state: 'failed',
-    reason: 'This device does not take part in rounds: it was started without data and without a trainer.',
+    reason: 'This device does not train: it was started without data and without a trainer.',
   })
 })
 

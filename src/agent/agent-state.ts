@@ -60,7 +60,7 @@ export const openAgentState = async (
       } catch {
         // Told below.
       }
-      throw badRequest(`${path} is damaged. Delete it to register this device anew, under another device id.`)
+      throw badRequest(`${path} is damaged. Delete it to register this device again under another device id.`)
     },
 
     // A key that is lost cannot be had again, so the file is whole before it has its name.

@@ -51,6 +51,6 @@ export interface AgentTrainer {
 /** Of a device that only runs what is delivered. A round that draws it learns at once that it must do without. */
 export const noTrainer: AgentTrainer = {
   train: async () => {
-    throw new Error('This device does not take part in rounds: it was started without data and without a trainer.')
+    throw new Error('This device does not train: it was started without data and without a trainer.')
   },
 }

@@ -156,7 +156,7 @@ test('what a command cannot do is told to the service with what it printed, and 
   const agent = await startAgent(world, { trainer: () => trainer })
   const { apiKey } = await agent.identity()
   const { id } = await startRound(world, apiKey, 1)
-  const reason = 'The trainer ended with exit code 4. It said:\nno GPU'
+  const reason = 'The trainer ended with exit code 4. Its output:\nno GPU'
   await eventually(async () => agent.response.find((line) => line.includes(reason)) ?? null)
   expect(await explain(world, apiKey, id)).toMatchObject({ state: 'failed', reason })
   agent.stop()
@@ -277,7 +277,7 @@ test('a key given from elsewhere is used without registering, and ends the agent
   const refused = await startAgent(world, { trainer, deviceId: 'edge-1', apiKey: `sk_live_${'x'.repeat(32)}` })
   await expect(refused.ended).rejects.toMatchObject({ status: 401 })
   const nameless = await startAgent(world, { trainer, apiKey: key })
-  await expect(nameless.ended).rejects.toThrow('A device key belongs to one device: give its device id too.')
+  await expect(nameless.ended).rejects.toThrow('A device key belongs to one device: also give its device id.')
 })
 
 test('an agent whose key a newly set up service does not know registers again', async () => {

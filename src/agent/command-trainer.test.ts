@@ -82,9 +82,9 @@ test('in a round without a model the command is given no weights, and loss and a
 test.each([
   [
     'console.error("line 1\\nno such file"); process.exit(3)',
-    'The trainer ended with exit code 3. It said:\nline 1\nno such file',
+    'The trainer ended with exit code 3. Its output:\nline 1\nno such file',
   ],
-  ['console.log("only this"); process.exit(1)', 'The trainer ended with exit code 1. It said:\nonly this'],
+  ['console.log("only this"); process.exit(1)', 'The trainer ended with exit code 1. Its output:\nonly this'],
   ['process.kill(process.pid, "SIGKILL"); setInterval(() => 0, 1e6)', 'The trainer ended with '],
   ['', 'The trainer wrote no weights to the file named by SERVICE_OUTPUT_WEIGHTS.'],
   ['fs.writeFileSync(to + ".npz", "x")', ' It wrote update.weights.npz instead of update.weights.'],

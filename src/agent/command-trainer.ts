@@ -77,7 +77,7 @@ export class TrainerFailed extends ServiceError {
   readonly summary: string
 
   constructor(what: string, lastLines: readonly string[], wereShown: boolean) {
-    super('bad_request', lastLines.length === 0 ? what : `${what} It said:\n${lastLines.join('\n')}`)
+    super('bad_request', lastLines.length === 0 ? what : `${what} Its output:\n${lastLines.join('\n')}`)
     this.summary = wereShown ? what : this.message
   }
 }

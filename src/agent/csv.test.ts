@@ -69,7 +69,7 @@ test.each([
   ['1;2;0\n', ' has one column; it needs features and a label, separated by commas.'],
   [
     '1,cat\n2,dog\n',
-    "line 1: label 'cat' is not a class index (0, 1, 2, ...). Name the classes, in one order for all devices: " +
+    "line 1: label 'cat' is not a class index (0, 1, 2, ...). Name the classes, in the same order on all devices: " +
       '--classes cat,dog or the hyperparameter classes of the round.',
   ],
   ['1,0\n2,-1\n', "line 2: label '-1' is not a class index (0, 1, 2, ...)."],
@@ -83,7 +83,7 @@ test('a label that is no class, a column that is not there and a file that is no
   )
   await expect(read('a,b\n1,0\n', 'kind')).rejects.toThrow("has no column 'kind' for the labels. Its columns: a, b.")
   await expect(read('1,0\n', '3')).rejects.toThrow(
-    "has no column '3' for the labels. Its columns: 1 to 2; line 1 is no header.",
+    "has no column '3' for the labels. Its columns: 1 to 2; line 1 is not a header.",
   )
   await expect(readCsv(join(folder, 'none.csv'))).rejects.toThrow('none.csv does not exist.')
 })

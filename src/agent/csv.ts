@@ -30,7 +30,7 @@ const readHead = (first: readonly string[], label: string | undefined, path: str
   if (label !== undefined && found === undefined) {
     const position = /^[1-9]\d*$/.test(label) ? Number(label) - 1 : -1
     if (position < 0 || position >= first.length) {
-      const columns = isHeader ? first.join(', ') : `1 to ${first.length}; line 1 is no header`
+      const columns = isHeader ? first.join(', ') : `1 to ${first.length}; line 1 is not a header`
       throw badRequest(`${path} has no column '${label}' for the labels. Its columns: ${columns}.`)
     }
     return { isHeader, labelColumn: position }
@@ -130,7 +130,7 @@ export const toDataset = (table: CsvTable, classes: readonly string[] | null): D
     throw badRequest(
       classes
         ? `${where} is not among the classes (${classes.join(', ')}).`
-        : `${where} is not a class index (0, 1, 2, ...). Name the classes, in one order for all devices: ` +
+        : `${where} is not a class index (0, 1, 2, ...). Name the classes, in the same order on all devices: ` +
             '--classes cat,dog or the hyperparameter classes of the round.',
     )
   })

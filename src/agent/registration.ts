@@ -22,7 +22,7 @@ const INVENTED_NAMES = 3
 export const signIn = async (options: RegistrationOptions): Promise<Device> => {
   const { baseUrl, deviceId, apiKey, signal, log, state, connect } = options
   if (apiKey !== undefined) {
-    if (deviceId === undefined) throw badRequest('A device key belongs to one device: give its device id too.')
+    if (deviceId === undefined) throw badRequest('A device key belongs to one device: also give its device id.')
     return connect(deviceId, apiKey)
   }
   const known = await state.load()

@@ -115,7 +115,7 @@ const trainAndSubmit = async (roundId: string, folder: string, context: RoundCon
   const plan = await device.plan(roundId, { signal })
   const finished = await readFinished(folder)
   if (finished !== null)
-    log(`Round ${plan.roundNumber}: submitting what was trained before this agent was interrupted.`)
+    log(`Round ${plan.roundNumber}: submitting the update trained before this agent was interrupted.`)
   const memory = openJobMemory(join(context.roundsFolder, '../device', 'jobs'))
   const { jobId } = plan
   const train = async (): Promise<TrainingOutcome> => {
@@ -168,7 +168,8 @@ export const workOnEvaluation = async (
     }
     const globalWeights = join(folder, `global${endingByContent(partial)}`)
     await rename(partial, globalWeights)
-    if (trainer.evaluateFinal === undefined) throw new Error('This device was started without anything that evaluates.')
+    if (trainer.evaluateFinal === undefined)
+      throw new Error('This device cannot evaluate: it was started without a trainer that can.')
     const timeoutMs = Math.max(0, plan.timeoutAt - now())
     const found = await trainer.evaluateFinal({ plan, globalWeights, folder, timeoutMs, signal })
     const isTaken = await device.submitEvaluation(roundId, found, { signal, until: plan.timeoutAt })

@@ -131,7 +131,7 @@ describe('the global control variate', () => {
     await expect(aggregateFiles(job(undefined))).rejects.toMatchObject({
       code: 'conflict',
       message:
-        "The update of device 'd2' came without the change of its control variate, which the strategy needs. " +
+        "The update of device 'd2' does not include the change of its control variate, which the strategy needs. " +
         'Send it as the file field `control`.',
     })
     const other = files.safetensors('other', [tensor('x', 'f32', [1, 2])])

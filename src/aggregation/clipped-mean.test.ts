@@ -148,7 +148,7 @@ describe('a private round', () => {
     expect(sum ** -2 + (2 * count) ** -2).toBeCloseTo(1.5 ** -2, 12)
     expect(noiseShares(plan({ noiseMultiplier: 1.5 }))).toEqual({ sum: 1.5, count: 0 })
     const small = plan({ noiseMultiplier: 1.5, adaptive: { countNoise: 0.75 } })
-    expect(() => noiseShares(small)).toThrow('Adaptive clipping needs noise above 0.75 on its count')
+    expect(() => noiseShares(small)).toThrow('adaptive clipping needs a count_noise above 0.75')
   })
 
   it('is refused without a model to measure changes from', async () => {

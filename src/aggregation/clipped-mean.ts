@@ -21,8 +21,8 @@ export const noiseShares = (plan: PrivacyPlan): { readonly sum: number; readonly
   if (noiseMultiplier === 0) return { sum: 0, count }
   if (2 * count <= noiseMultiplier)
     throw conflict(
-      `Adaptive clipping needs noise above ${noiseMultiplier / 2} on its count for a noise multiplier of ` +
-        `${noiseMultiplier}, and has ${count}. Raise count_noise.`,
+      `With a noise multiplier of ${noiseMultiplier}, adaptive clipping needs a count_noise above ` +
+        `${noiseMultiplier / 2}, got ${count}. Raise count_noise.`,
     )
   return { sum: (noiseMultiplier ** -2 - (2 * count) ** -2) ** -0.5, count }
 }

@@ -91,7 +91,7 @@ describe('a PyTorch checkpoint with views', () => {
       code: 'conflict',
       message:
         'Tensors "emb.weight" and "head.weight" share one storage in the model, ' +
-        'but the updates give them different values. Train them as one.',
+        'but the updates give them different values. Train them as one tensor.',
     })
   })
 })

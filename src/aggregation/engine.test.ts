@@ -282,7 +282,7 @@ describe('what cannot be combined', () => {
       refusal('All updates report 0 samples, so they cannot be weighted. Send num_samples.'),
     )
     await expect(aggregate([{ id: 'a', path, numSamples: 1.5 }])).rejects.toMatchObject(
-      refusal("The update of device 'a' counts 1.5 samples; a whole number of at least 0 is needed."),
+      refusal("The update of device 'a' reports 1.5 samples; it must be a whole number of at least 0."),
     )
     const twice = [1, 2].map((numSamples) => ({ id: 'a', path, numSamples }))
     await expect(aggregate(twice)).rejects.toMatchObject(refusal("Device 'a' has two updates in one aggregation."))

@@ -21,7 +21,7 @@ const inOrder = (updates: readonly Update[]): readonly Update[] => {
   ordered.forEach(({ id, numSamples }, k) => {
     if (ordered[k - 1]?.id === id) throw conflict(`Device '${id}' has two updates in one aggregation.`)
     if (!Number.isSafeInteger(numSamples) || numSamples < 0)
-      throw conflict(`The ${nameOfUpdate(id)} counts ${numSamples} samples; a whole number of at least 0 is needed.`)
+      throw conflict(`The ${nameOfUpdate(id)} reports ${numSamples} samples; it must be a whole number of at least 0.`)
   })
   return ordered
 }
@@ -96,7 +96,7 @@ const combineInto = (files: RoundFiles, strategy: Strategy, updates: readonly Up
       else if (Buffer.compare(output.read(first, chunk.start, chunk.length), result) !== 0)
         throw conflict(
           `Tensors ${showName(template.tensors[first]!.name)} and ${showName(chunk.tensor)} share one storage in the ` +
-            'model, but the updates give them different values. Train them as one.',
+            'model, but the updates give them different values. Train them as one tensor.',
         )
     }
   }

@@ -68,12 +68,12 @@ it('combines ONNX models whose integers are written in either way, and refuses a
   await aggregate(pairFile('raw.onnx', 'b'), pairFile('typed.onnx', 'a'))
   await expect(aggregate(pairFile('raw.onnx', 'a'), frameworkPath('refused_constant.onnx'))).rejects.toMatchObject({
     code: 'conflict',
-    message: expect.stringContaining(`constant "shape" is another one`),
+    message: expect.stringContaining(`constant "shape" is different`),
   })
   const { layout } = await inspectFile(pairFile('raw.onnx', 'a'), { expected: null, rawVectors: 'none' })
   await expect(
     inspectFile(frameworkPath('refused_constant.onnx'), { expected: layout, rawVectors: 'none' }),
-  ).rejects.toThrow('constant "shape" is another one')
+  ).rejects.toThrow('constant "shape" is different')
 })
 
 it.each([
@@ -82,8 +82,8 @@ it.each([
   ['refused_gzip.h5', 'Dataset "w" is chunked, compressed'],
   ['refused_link.h5', 'Link "w" of the HDF5 file points elsewhere'],
   ['refused_dense.h5', 'dense links'],
-  ['refused_protocol2.pkl', '"coef_" was pickled by protocol 2'],
-  ['old_refused_protocol2.pkl', '"coef_" was pickled by protocol 2'],
+  ['refused_protocol2.pkl', '"coef_" was pickled with protocol 2'],
+  ['old_refused_protocol2.pkl', '"coef_" was pickled with protocol 2'],
   ['refused_forest.pkl', 'strategy xgb_bagging or xgb_cyclic'],
   ['old_refused_forest.pkl', 'strategy xgb_bagging or xgb_cyclic'],
   ['refused_int.pkl', '"n_samples_seen_" is a Python number'],
@@ -100,7 +100,7 @@ it('names the results of Keras as Keras opens them', async () => {
 
 it('refuses classifiers of other classes', async () => {
   await expect(aggregate(pairFile('logistic.pkl', 'a'), frameworkPath('refused_classes.pkl'))).rejects.toThrow(
-    'constant "classes_" is another one',
+    'constant "classes_" is different',
   )
 })
 

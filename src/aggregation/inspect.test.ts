@@ -139,13 +139,13 @@ describe('a bare vector', () => {
         rawVector: true,
         layout: vector,
         warning:
-          'The file was taken for a bare vector of 2000 float32 values. Start the round or job with raw_vector: true, ' +
-          'or name the file .f32, to say that it is one.',
+          'The file was taken for a raw vector of 2000 float32 values. To confirm, start the round or job with raw_vector: true, ' +
+          'or end the file name in .f32.',
       })
       expect(await inspect(values(3, value), 'plausible')).toMatchObject({
         rawVector: false,
         layout: null,
-        warning: expect.stringContaining('3 of 2000 lie outside 1e-20 to 1000000000 in magnitude'),
+        warning: expect.stringContaining('3 of 2000 values lie outside 1e-20 to 1000000000 in magnitude'),
       })
     }
     for (const value of [0, -0, 1.01e-20, -9.9e8])
@@ -177,7 +177,7 @@ describe('a bare vector', () => {
     expect(await inspect(letters(16), 'declared')).toMatchObject({ format: 'text', rawVector: true })
     await expect(inspect(letters(17), 'declared')).rejects.toMatchObject(
       refusal(
-        'A bare float32 vector was announced (raw_vector, or a file name in .f32), but the file is text. ' +
+        'A raw float32 vector was declared (raw_vector, or a file name ending in .f32), but the file is text. ' +
           'Send little-endian float32 values and nothing else.',
       ),
     )

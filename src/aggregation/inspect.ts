@@ -36,7 +36,7 @@ export const inspectFile = async (path: string, options: InspectionOptions): Pro
         return expected === null ? inspectOpaque(file, format, rawVectors, advice) : refuse(format, expected)
       if (!mayBeDeclaredVector(format, file.size))
         throw badRequest(
-          `A bare float32 vector was announced (raw_vector, or a file name in .f32), but the file is ${titleOf(format)}. ` +
+          `A raw float32 vector was declared (raw_vector, or a file name ending in .f32), but the file is ${titleOf(format)}. ` +
             'Send little-endian float32 values and nothing else.',
         )
     }
@@ -71,8 +71,8 @@ const inspectOpaque = (
       rawVector: true,
       layout: layoutOf(weights),
       warning:
-        `The file was taken for a bare vector of ${file.size / 4} float32 values. Start the round or job with ` +
-        'raw_vector: true, or name the file .f32, to say that it is one.',
+        `The file was taken for a raw vector of ${file.size / 4} float32 values. To confirm, start the round or job with ` +
+        'raw_vector: true, or end the file name in .f32.',
     }
   }
   const why = doubt === null ? '' : ` (${doubt})`

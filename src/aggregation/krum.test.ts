@@ -115,7 +115,7 @@ describe('Krum', () => {
       code: 'conflict',
       message:
         'Krum needs at least 2f + 3 = 5 updates to withstand f = 1 Byzantine updates, and this round has 4. ' +
-        'Wait for more devices, or set strategy_options.byzantine lower.',
+        'Wait for more devices, or lower strategy_options.byzantine.',
     })
     expect(await chosenBy([[1], [2], [4]], { byzantine: 0 })).toEqual([0])
   })

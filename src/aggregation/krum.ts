@@ -49,7 +49,7 @@ const nearestUpdates = (kernel: Kernel, round: Round, requested: (honest: number
   if (rows < 2 * liars + 3)
     throw conflict(
       `Krum needs at least 2f + 3 = ${2 * liars + 3} updates to withstand f = ${liars} Byzantine updates, and this round has ${rows}. ` +
-        'Wait for more devices, or set strategy_options.byzantine lower.',
+        'Wait for more devices, or lower strategy_options.byzantine.',
     )
   if (rows > MAX_ROWS)
     throw conflict(

@@ -63,7 +63,7 @@ const globalSource = (job: AggregationJob): RowSource => {
 const controlSource = ({ id, controlPath }: Update, rawVector: boolean): RowSource => {
   if (controlPath === undefined)
     throw conflict(
-      `The ${nameOfUpdate(id)} came without the change of its control variate, which the strategy needs. ` +
+      `The ${nameOfUpdate(id)} does not include the change of its control variate, which the strategy needs. ` +
         'Send it as the file field `control`.',
     )
   return { label: `control variate of device '${id}'`, path: controlPath, rawVector }

@@ -216,8 +216,8 @@ describe('optimizers on the server', () => {
     await expect(aggregateFiles(job)).rejects.toMatchObject({
       code: 'conflict',
       message:
-        "The strategy's state has 72 bytes, but this model and strategy need 24. The model or the strategy was changed " +
-        'within a job: start another job.',
+        "The strategy's state has 72 bytes, but this model and strategy need 24. The model or strategy was changed " +
+        'during the job: start a new job.',
     })
   })
 })

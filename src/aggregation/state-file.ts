@@ -50,7 +50,7 @@ export class StateFile {
       this.#before.close()
       throw conflict(
         `The strategy's state has ${this.#before.size} bytes, but this model and strategy need ${size}. ` +
-          'The model or the strategy was changed within a job: start another job.',
+          'The model or strategy was changed during the job: start a new job.',
       )
     }
     this.#after = paths.after === null ? null : openFile(paths.after, 'w+')

@@ -186,7 +186,7 @@ export const requireMergeable = (job: AggregationJob, { template }: Pick<RoundFi
   if (statistic === undefined) return
   if (job.privacy !== null || !rulesOf(job.strategy.name)?.mergesStatistics)
     throw conflict(
-      `The model has statistics of data ('${statistic.name}'), which are merged by their counts. Strategy ` +
+      `The model contains data statistics ('${statistic.name}'), which are merged by their counts. Strategy ` +
         `'${job.strategy.name}'${job.privacy === null ? '' : ' with privacy'} cannot do that: use fedavg, fedprox or ditto without privacy, ` +
         'or train a model without them.',
     )

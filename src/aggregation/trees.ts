@@ -53,7 +53,7 @@ export const aggregateTrees = (
   const paths = [...(job.globalPath === null ? [] : [job.globalPath]), ...updates.map(({ path }) => path)]
   const total = paths.reduce((sum, path) => sum + sizeOf(path), 0)
   if (total > MAX_TOTAL_BYTES)
-    throw conflict(`The models of trees have ${total} bytes together; at most ${MAX_TOTAL_BYTES} are combined.`)
+    throw conflict(`The tree models have ${total} bytes in total; at most ${MAX_TOTAL_BYTES} can be combined.`)
   const model = job.globalPath === null ? null : readOrBlame('model of the round', job.globalPath)
   const models = updates.map(({ id, path }) => readOrBlame(nameOfUpdate(id), path))
   const expected = model ?? models[0]!

@@ -49,8 +49,8 @@ export const passUnchanged = (
   const other = updates.find(({ path }) => path !== updates[0]!.path && !sameBytes(path, updates[0]!.path))
   if (other !== undefined)
     throw conflict(
-      `${what}, which cannot be aggregated: the ${updates.length} updates differ, and only equal ones become the result ` +
-        `as they are. ${advice}${format === null ? ' For float32 vectors start the round with raw_vector: true.' : ''}`,
+      `${what}, which cannot be aggregated: the ${updates.length} updates differ, and only identical ones become the result ` +
+        `unchanged. ${advice}${format === null ? ' For float32 vectors start the round with raw_vector: true.' : ''}`,
     )
   copyFileSync(update.path, job.outputPath, constants.COPYFILE_FICLONE)
   const total = updates.reduce((sum, { numSamples }) => sum + numSamples, 0)

@@ -6,8 +6,8 @@ const TIMEOUT_MS = 30_000
 
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
-  ECONNRESET: 'connection cut off',
-  UND_ERR_SOCKET: 'connection cut off',
+  ECONNRESET: 'connection lost',
+  UND_ERR_SOCKET: 'connection lost',
   ENOTFOUND: 'no such host',
   EAI_AGAIN: 'its name cannot be looked up',
   EHOSTUNREACH: 'no route to host',
@@ -21,7 +21,7 @@ export class Unreachable extends Failure {}
 
 export const unreachable = (baseUrl: string, reason: string, cause?: unknown): Unreachable =>
   new Unreachable(`Cannot reach ${baseUrl} (${reason}).`, {
-    advice: 'Is the service running? Start it with: npm start. Another address: --api-base or SERVICE_API_BASE.',
+    advice: 'Is the service running? Start it with: svc up. Another address: --api-base or SERVICE_API_BASE.',
     cause,
   })
 
@@ -32,7 +32,7 @@ const ADVICE: Readonly<Record<ErrorBody['error'], string | undefined>> = {
   expired_token: undefined,
   access_denied: undefined,
   unauthorized: 'Sign in again: svc login',
-  forbidden: 'Use a key that may do this: svc login, or SERVICE_API_KEY.',
+  forbidden: 'Use a key with the required scope: svc login, or SERVICE_API_KEY.',
   not_found: 'Check the id and the address of the service.',
   conflict: undefined,
   expectation_failed: undefined,

@@ -61,7 +61,7 @@ it.each([
   ],
   [
     'keys create ci --scope fly',
-    "svc: option '--scope <scope>' argument 'fly' is invalid. Scopes are devices:read, devices:write, models:read, models:write, training:read, training:write, metrics:read, admin.\nUsage: svc keys create --help\n",
+    "svc: option '--scope <scope>' argument 'fly' is invalid. Available scopes: devices:read, devices:write, models:read, models:write, training:read, training:write, metrics:read, admin.\nUsage: svc keys create --help\n",
   ],
   [
     'keys list --api-base nowhere',

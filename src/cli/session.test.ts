@@ -81,7 +81,8 @@ it.each(['sk_live_a\nb', 'a b', 'schlüssel', 'a\tb', 'a…'])(
     const session = await open({ SERVICE_API_KEY: key })
     const failure = await session.apiKey('http://a').catch((error: Error) => error)
     expect(failure).toMatchObject({
-      message: 'The key in SERVICE_API_KEY contains characters that no key has, such as a line break or a space.',
+      message:
+        'The key in SERVICE_API_KEY contains characters that are not allowed in a key, such as a line break or a space.',
     })
     expect(String(failure)).not.toContain(key)
   },

@@ -28,7 +28,7 @@ export interface ConnectOptions {
 const requireHeaderText = (key: string, source: string): string => {
   if (/^[\x21-\x7e]+$/.test(key)) return key
   throw wrongUsage(
-    `The key in ${source} contains characters that no key has, such as a line break or a space.`,
+    `The key in ${source} contains characters that are not allowed in a key, such as a line break or a space.`,
     'Copy the whole key and nothing else: sk_live_ and 32 letters or digits.',
   )
 }

@@ -20,7 +20,7 @@ import { operations } from './operations/module.ts'
 import { startPeriodicTasks } from './periodic-tasks.ts'
 import { training } from './training/module.ts'
 
-/** The modules of the control plane, in the order in which they build on each other. Nothing else knows them all. */
+/** The modules of the control plane in dependency order. No other file lists all of them. */
 export const MODULES = { access, catalog, federations, fleet, delivery, training, analytics, inference, operations }
 
 /** The groups of the API document. */
@@ -30,16 +30,16 @@ type Names = keyof typeof MODULES
 type Parts = { readonly [Name in Names]: ReturnType<(typeof MODULES)[Name]['create']> }
 
 export interface Service {
-  /** Ready to `listen` or to be asked in-process. */
+  /** Ready to `listen`, or to be called in-process. */
   readonly app: App
-  /** The admin key that the first start under token enrollment makes; shown once. */
+  /** The admin key that the first start with token enrollment creates; shown once. */
   readonly firstAdminKey: string | null
-  /** Moves due rounds and plans on and aggregates what waits, now; what the tasks do by themselves. */
+  /** Advances due rounds and plans and runs pending aggregations now, as the periodic tasks do. */
   runDueTasks(): Promise<void>
-  /** Deletes what has been kept long enough, now; what the tasks do by themselves every hour. */
+  /** Applies retention now, as a periodic task does every hour. */
   runRetention(): Promise<void>
   /**
-   * Is not ready from now on; after the time to drain, or a second call, finishes requests and work in
+   * Reports not ready from now on; after the drain time, or a second call, finishes requests and work in
    * flight, then closes everything.
    */
   close(): Promise<void>
@@ -53,7 +53,7 @@ const createParts = (context: Context): Parts => {
   return parts as Parts
 }
 
-/** Registers every route. The API document is made with no parts: registering calls nothing of them. */
+/** Registers every route. `parts` is null when only the API document is generated: registering does not use them. */
 export const registerRoutes = async (app: App, parts: Parts | null, settings: Settings): Promise<void> => {
   for (const [name, module] of Object.entries(MODULES)) {
     await app.register(async (scope) => {
@@ -65,7 +65,7 @@ export const registerRoutes = async (app: App, parts: Parts | null, settings: Se
   }
 }
 
-/** What the modules bring in order before the first request. */
+/** What the modules need done before the first request. */
 const prepare = async ({ config, database, blobs }: Context, parts: Parts): Promise<string | null> => {
   await parts.access.orgs.requireRegion()
   if (database.kind === 'embedded') {

@@ -7,12 +7,12 @@ export interface AuditNote {
   readonly kind: string
   readonly id: string
   readonly name?: string | null
-  /** The object's; the caller's when absent or null. */
+  /** The object's organization; the caller's when absent or null. */
   readonly orgId?: string | null
   /** The object's fields before and after: those that differ are in the entry. Secrets are left out by their names. */
   readonly before?: object | null
   readonly after?: object | null
-  /** Who acted, on a public route, which finds that out itself. */
+  /** Who acted, on a public route that identifies the caller itself. */
   readonly actor?: Caller
 }
 
@@ -21,10 +21,10 @@ export interface AuditWitness<Tx> extends TransactionWitness<Tx> {
 }
 
 /**
- * Inside a transaction's body: says what this request changes, to be written down in the same transaction. The first note of a
+ * Inside a transaction's body: records what this request changes, in the same transaction. Only the first note of a
  * transaction counts. Does nothing where no audited request is under way, such as in a periodic task.
  */
 export const auditNote = (note: AuditNote): void => (witnessHere() as AuditWitness<unknown> | null)?.note(note)
 
-/** Does what is due anyway, and would be done without the request that happens to find it: it is not in its entry. */
+/** Runs due work that the request only happens to trigger, and so is not part of its audit entry. */
 export const unaudited = <T>(work: () => Promise<T>): Promise<T> => witnessed(null, work)

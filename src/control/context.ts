@@ -18,12 +18,12 @@ import type { Changes, ControlEvents } from './events.ts'
 import { Accounting } from './federations/accounting/accounting.ts'
 import { openStorage } from './storage.ts'
 
-/** What differs between a real start and a test: the clock, chance, and what is opened already. */
+/** What differs between production and a test: the clock, random numbers, and resources that are already open. */
 export interface Surroundings {
   readonly now?: () => Date
   readonly newId?: () => string
   readonly random?: () => number
-  /** 32 bytes, from which the coins of a private round's draw come. */
+  /** 32 bytes, the seed for drawing the devices of a private round. */
   readonly drawSeed?: () => Uint8Array
   /** Called when the service cannot go on: its database has died. */
   readonly onFatal?: (error: Error) => void
@@ -32,7 +32,7 @@ export interface Surroundings {
   /** Threads to work with, instead of its own; `close` leaves them running. */
   readonly workers?: AggregationWorkers
   readonly accounting?: Accounting
-  /** The built dashboard to serve, instead of the one beside the program; null for none. */
+  /** The built dashboard to serve, instead of the one next to the program; null for none. */
   readonly webFolder?: string | null
 }
 
@@ -41,7 +41,7 @@ const WEB_FOLDER = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? '../../dist/web' : '../web', import.meta.url),
 )
 
-/** What every module stands on: the log, the database, the files, the threads, events, time and chance. */
+/** What every module uses: the log, the database, the files, the threads, events, time, and random numbers. */
 export type Context = Awaited<ReturnType<typeof openContext>>
 
 /** What routes must know of the context when they are registered. */
@@ -76,13 +76,13 @@ export const openContext = async (config: Config, surroundings: Surroundings) =>
   await refuseUnfinishedMove(database)
   await migrate(database, MIGRATIONS)
   const local = objects === null ? await openPartialFiles(folder) : null
-  /** In the folder of files; or in S3, where `parts` says what is there. */
+  /** In the folder of files, or in S3 with `parts` as the index. */
   const partialsOf = (parts: UploadParts): PartialFiles => local ?? createSharedPartialFiles(objects!, parts)
   const events = createEventBus<Executor, ControlEvents>(log)
   const changes = shareChanges(createChangeNotifier(), database.hints)
   const workers = surroundings.workers ?? new AggregationWorkers()
   const accounting = surroundings.accounting ?? new Accounting()
-  /** Whoever waits for an answer is told to try again: a queue of questions would keep the service from ending. */
+  /** Waiting callers are told to retry: a queue of requests would keep the service from stopping. */
   const closeAccounting = async (): Promise<void> => {
     if (surroundings.accounting === undefined) await accounting.close()
   }

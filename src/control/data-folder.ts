@@ -15,7 +15,7 @@ const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code
 
 const faultOf = (error: unknown): string => FAULTS[codeOf(error)] ?? codeOf(error)
 
-/** Whether there is a folder; throws when something else is in its place, or nobody can say. */
+/** Whether the folder exists; throws if it is not a folder or cannot be checked. */
 const isFolder = async (path: string): Promise<boolean> => {
   const found = await stat(path).catch((error: unknown) => {
     if (codeOf(error) === 'ENOENT') return null
@@ -26,7 +26,7 @@ const isFolder = async (path: string): Promise<boolean> => {
   return found !== null
 }
 
-/** As mkdir with `recursive`, which in Node 20 goes on for ever where the kernel answers ENOENT, as below /proc. */
+/** Like mkdir with `recursive`, which in Node 20 never returns where the kernel answers ENOENT, as below /proc. */
 const makeFolder = async (path: string): Promise<void> => {
   if (await isFolder(path)) return
   await makeFolder(dirname(path))
@@ -37,7 +37,7 @@ const makeFolder = async (path: string): Promise<void> => {
   })
 }
 
-/** Keys and weights are in it. A folder of somebody else's that we may write to stays as it is. */
+/** Restricts access, because it contains keys and weights. A writable folder of another owner is left as it is. */
 const closeToOthers = async (path: string): Promise<void> => {
   const { mode } = await stat(path)
   if ((mode & 0o077) === 0) return
@@ -51,8 +51,8 @@ const PROBE = Buffer.alloc(64 * 1024, 1)
 const PROBED_MS = 2000
 
 /**
- * A check that passes while the folder takes 64 KiB more. Quotas are known to nobody before a write fails, so it writes; at
- * most once in two seconds, however often it is asked.
+ * A check that passes while 64 KiB can be written to the folder. Quotas show only when a write fails, so it writes, at
+ * most once in two seconds.
  */
 export const watchFreeSpace = (folder: string): (() => Promise<void>) => {
   const path = join(folder, `.room-${process.pid}`)
@@ -75,7 +75,7 @@ export const watchFreeSpace = (folder: string): (() => Promise<void>) => {
 }
 
 /**
- * Makes the folder `path`, which is or is in the data folder, where it is missing, and tries whether it can be written to.
+ * Creates the folder `path`, the data folder or one below it, if it is missing, and checks that it is writable.
  * @throws ConfigError naming the setting, the folder and what is wrong with it.
  */
 export const requireDataFolder = async (path: string, setting = 'SERVICE_DATA_DIR'): Promise<void> => {
@@ -97,13 +97,13 @@ export const requireDataFolder = async (path: string, setting = 'SERVICE_DATA_DI
 /** The file in a data folder to which a backup is being restored. */
 export const RESTORING = 'restore-unfinished'
 
-/** @throws ConfigError when only a part of a backup is in the folder yet */
+/** @throws ConfigError when a restore to the folder was interrupted */
 export const refuseUnfinishedRestore = async (dataDir: string): Promise<void> => {
   const isUnfinished = await access(join(dataDir, RESTORING)).then(
     () => true,
     () => false,
   )
   if (isUnfinished) {
-    throw new ConfigError(`A backup was being restored to ${dataDir}, and that did not end. Run svc restore again.`)
+    throw new ConfigError(`A restore to ${dataDir} did not finish. Run svc restore again.`)
   }
 }

@@ -5,7 +5,7 @@ import type { Download } from '../platform/http/download.ts'
 /** Where nginx has the folder of stored files; see deploy/nginx. */
 const INTERNAL = '/stored-files'
 
-/** A stored file as an answer, sent by whom SERVICE_DOWNLOADS names. */
+/** A stored file as a response, sent as SERVICE_DOWNLOADS says. */
 export type Downloads = (file: Omit<Download, 'open' | 'redirect' | 'internalPath'>) => Download
 
 export const createDownloads =

@@ -15,13 +15,13 @@ export interface RoundEvent {
   readonly isSecure: boolean
 }
 
-/** What a completed round leaves to its job, and to those who may read its model. */
+/** The outcome of a completed round, for its job and for those who may read its model. */
 export interface RoundOutcome {
   readonly modelId: string
   readonly loss: number | null
   readonly stateSha256: string | null
   readonly controlSha256: string | null
-  /** Null where clipping is not adapted. */
+  /** Null if clipping is not adaptive. */
   readonly nextClipNorm: number | null
 }
 
@@ -44,34 +44,34 @@ export interface PlanChange {
   readonly modelId?: string | null
 }
 
-/** What the modules of the control plane tell each other. */
+/** The events between the modules of the control plane. */
 export interface ControlEvents {
-  /** An organization takes over whatever belongs to none. */
+  /** An organization takes over everything that belongs to no organization. */
   'unbound.adopted': { readonly orgId: string }
   /** A model has a new version, by upload. */
   'version.added': { readonly modelId: string; readonly orgId: string | null; readonly version: number }
   /** A version is to be converted to another format. */
   'conversion.requested': { readonly modelId: string }
-  /** A stored file is not what it was. */
+  /** A stored file is damaged. */
   'file.damaged': { readonly sha256: string; readonly damage: string }
-  /** A damaged file is as it was. */
+  /** A damaged file was repaired. */
   'file.repaired': { readonly sha256: string }
   'devices.registered': { readonly orgIds: readonly (string | null)[] }
   /** A group was created, renamed or deleted, or devices joined or left it. */
   'group.changed': { readonly groupId: string; readonly orgId: string | null }
   'plan.changed': PlanChange
-  /** Its members, shared models or budget are others, or somebody asked for statistics; for all that see it, or did until now. */
+  /** A federation's members, models or budget changed, or statistics were requested; for all who can or could see it. */
   'federation.changed': { readonly federationId: string; readonly orgIds: readonly string[] }
-  /** Something waits for a second admin, or waits no more. */
+  /** A change waits for approval by a second admin, or no longer does. */
   'approval.changed': { readonly id: string; readonly orgId: string; readonly kind: string; readonly status: string }
   /** Devices reported on what these plans assigned to them. */
   'assignments.reported': { readonly planIds: ReadonlySet<string> }
   'round.started': RoundEvent
-  /** Devices may join an active round: some of its devices have failed or did not come. */
+  /** Devices may join an active round, because some of its devices failed or are absent. */
   'round.places_freed': { readonly id: string }
   /** Updates were counted; one event for all that share a transaction. */
   'updates.accepted': { readonly rounds: readonly RoundEvent[] }
-  /** The round takes no more updates: they wait for aggregation. */
+  /** The round accepts no more updates; they wait for aggregation. */
   'round.collected': RoundEvent
   'round.completed': RoundEvent & RoundOutcome
   /** Devices are asked to evaluate the new model of a job's last round. */
@@ -80,7 +80,7 @@ export interface ControlEvents {
   'round.evaluated': RoundEvent
   'round.failed': RoundEvent & {
     readonly reason: string
-    /** Somebody has ended it: that says nothing about the job, which goes on. */
+    /** A person ended the round; its job continues. */
     readonly cancelled: boolean
   }
   /** A job was created, waits for devices, runs, or has ended. */

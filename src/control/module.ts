@@ -2,7 +2,7 @@ import type { Tables } from '../platform/db/rows.ts'
 import type { App } from '../platform/http/app.ts'
 import type { Context, Settings } from './context.ts'
 
-/** Work that comes round again. It must be safe to run in several processes at once. */
+/** Periodic work. It must be safe to run in several processes at once. */
 export interface Task {
   readonly name: string
   readonly everyMs: number
@@ -11,12 +11,12 @@ export interface Task {
 
 /** What `app.ts` needs of a module. `Earlier` are the modules it builds on: those before it in the list there. */
 export interface Module<Parts, Earlier> {
-  /** What its operations are about: they form a group in the API document. */
+  /** The description of its group of operations in the API document. */
   readonly description: string
   /** Only this module's stores write them; a later module may read them in a `*.report.ts`. */
   readonly tables: readonly (keyof Tables)[]
   create(context: Context, earlier: Earlier): Parts
-  /** Registering calls nothing of `parts`, so that the API document can be made without a service. */
+  /** Registering does not use `parts`, so that the API document can be generated without a service. */
   routes(app: App, parts: Parts, settings: Settings): void | Promise<void>
   tasks?(context: Context, parts: Parts): readonly Task[]
 }

@@ -4,13 +4,13 @@ import type { Task } from './module.ts'
 export interface PeriodicTasks {
   /** Runs a task as soon as possible, besides its interval. Resolves when a run that began after this call has ended. */
   wake(name: string): Promise<void>
-  /** Starts nothing any more, and waits for what runs. */
+  /** Starts no more runs, and waits for the current ones. */
   stop(): Promise<void>
 }
 
 /**
- * Runs tasks at their intervals, each never beside itself. A task that throws is logged and comes round again: correctness
- * never rests on a timer, because whatever reads due state also moves it on.
+ * Runs tasks at their intervals; runs of one task never overlap. A task that throws is logged and runs again:
+ * correctness never depends on a timer, because whatever reads due state also advances it.
  */
 export const startPeriodicTasks = (
   tasks: readonly Task[],
@@ -31,7 +31,7 @@ export const startPeriodicTasks = (
         log.error({ task: task.name, err: error }, 'a periodic task failed'),
       )
     }
-    /** Calls while a run is under way share the one that follows it. */
+    /** Calls during a run share the next run. */
     const wake = (): Promise<void> => {
       next ??= running = running.then(runOnce)
       return next

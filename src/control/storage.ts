@@ -5,10 +5,10 @@ import { openFolderStore } from '../platform/blobs/folder-store.ts'
 import type { ObjectStore } from '../platform/blobs/object-store.ts'
 import { requireDataFolder } from './data-folder.ts'
 
-/** Weight files where the settings want them. */
+/** Weight files, stored as configured. */
 export interface Storage {
   readonly blobs: BlobStore
-  /** On the local disk: all files, or those on their way and copies. */
+  /** On the local disk: all files, or only those in transit and cached copies. */
   readonly folder: string
   /** null where the files are in a folder. */
   readonly objects: ObjectStore | null

@@ -40,7 +40,7 @@ it('a joblib file is converted whatever its name, also one that joblib compresse
   })
   expect(results[1]).toEqual(results[0])
   expect(results[2]).toEqual(results[0])
-  expect(() => readWeights(bytesSource(deflateSync(bytes)))).toThrow('is compressed, so that no result can be written')
+  expect(() => readWeights(bytesSource(deflateSync(bytes)))).toThrow('is compressed, so no result can be written')
   expect(() =>
     convertModel(bytesSource(deflateSync(bytes).subarray(0, 300)), { fileName: 'm', formats: ['onnx'] }),
   ).toThrow('The compressed joblib file is damaged')
@@ -92,7 +92,7 @@ it('an unknown target keeps no other from being made', () => {
 it('weights alone are refused with what they need', async () => {
   const source = bytesSource(await readFile('test/fixtures/weights/net_a.pt'))
   expect(() => convertModel(source, { fileName: 'net.pt', formats: ['onnx'] })).toThrow(
-    'net.pt is a PyTorch .pt file, which has weights, but not the graph of the model.',
+    'net.pt is a PyTorch .pt file, which has weights but not the graph of the model.',
   )
   const architecture = { source, fileName: 'other.pt' }
   expect(() => convertModel(source, { fileName: 'net.pt', formats: ['onnx'], architecture })).toThrow(

@@ -148,7 +148,7 @@ export const notASource = (source: ByteSource, fileName: string): ServiceError =
   const what = `${fileName} is ${titleOf(detected)}`
   return badRequest(
     isWeightFormat(detected)
-      ? `${what}, which has weights, but not the graph of the model. It can be converted together with an architecture of the ` +
+      ? `${what}, which has weights but not the graph of the model. It can be converted together with an architecture of the ` +
           `same model (${endingsOf(ARCHITECTURES)}): svc convert --architecture, or one version of the model in the catalog.` +
           (detected?.startsWith('torch') ? ` ${HOW_TO_EXPORT}` : '')
       : `${what}, which is not a model that can be converted. Models are converted from ${endingsOf(SOURCES)}.`,

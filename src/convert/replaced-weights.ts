@@ -24,13 +24,13 @@ export const onnxWithWeights = (
     const constant = initializers.get(name)
     if (constant === undefined || !FLOATS.has(constant.type)) {
       throw badRequest(
-        `The weights have '${name}', which the graph has not: its exporter has renamed or merged it. Export the ` +
+        `The weights have '${name}', which the graph does not have: its exporter renamed or merged it. Export the ` +
           'architecture without constant folding, or as .pt2: torch.export.save(torch.export.export(model, (x,)), path).',
       )
     }
     if (shape.length !== constant.shape.length || shape.some((size, axis) => size !== constant.shape[axis])) {
       throw badRequest(
-        `The weights' '${name}' has the shape ${showShape(shape)}, that of the graph ${showShape(constant.shape)}: they ` +
+        `The weights' '${name}' has the shape ${showShape(shape)}, but ${showShape(constant.shape)} in the graph: they ` +
           'are of another architecture.',
       )
     }
@@ -40,6 +40,6 @@ export const onnxWithWeights = (
   }
   const kept = [...initializers.values()].filter(({ type }) => FLOATS.has(type)).length - replaced
   const notes =
-    kept === 0 ? [] : [`${kept} constants keep the values of the architecture's file: the weights have none of them.`]
+    kept === 0 ? [] : [`${kept} constants keep the values of the architecture's file: they are not in the weights.`]
   return { model: { ...model, graph: { ...model.graph, initializers } }, notes }
 }

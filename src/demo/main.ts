@@ -15,7 +15,7 @@ const USAGE = `npm run demo -- [options]
 
 Trains a model on devices that keep their data: a real service, real HTTP, FedProx's Synthetic(1,1) data.
 
-  --devices N   devices that take part (30)
+  --devices N   registered devices (30)
   --rounds N    training rounds (12)
   --keep        leave the service and its devices running afterwards, until Ctrl-C`
 
@@ -78,7 +78,7 @@ const showLive = (text: string): void => {
 const run = async ({ devices, rounds, keep }: Options): Promise<void> => {
   const dataDir = await mkdtemp(join(tmpdir(), 'tributary-demo-'))
   const service = await startService(dataDir)
-  console.log(`The service runs at ${service.baseUrl}, its data is in ${dataDir}`)
+  console.log(`The service runs at ${service.baseUrl}; its data is in ${dataDir}`)
   console.log(`The dashboard: ${service.baseUrl}`)
   const splits = syntheticDevices({ alpha: 1, beta: 1, devices, seed: SEED, maxRows: MAX_ROWS, ...SHAPE })
   const fleet = await startFleet(service.baseUrl, splits)
@@ -107,7 +107,7 @@ const run = async ({ devices, rounds, keep }: Options): Promise<void> => {
       started = performance.now()
     },
     (round) =>
-      showLive(`round ${number + 1}: ${round.completed_devices} of ${devices} updates are in (${round.status})`),
+      showLive(`round ${number + 1}: ${round.completed_devices} of ${devices} updates received (${round.status})`),
   )
   showLive('')
   if (!keep) await fleet.stop()
@@ -119,7 +119,7 @@ const run = async ({ devices, rounds, keep }: Options): Promise<void> => {
   console.log(`The final model is ${modelId} in the catalog. Fetch it with:`)
   if (keep) {
     console.log(`  curl -H 'Authorization: Bearer ${fleet.firstKey}' -o model.safetensors ${service.baseUrl}${path}`)
-    console.log(`\nThe service and its devices go on until Ctrl-C. The dashboard: ${service.baseUrl}`)
+    console.log(`\nThe service and its devices keep running until Ctrl-C. The dashboard: ${service.baseUrl}`)
     await new Promise((resolve) => process.once('SIGINT', resolve).once('SIGTERM', resolve))
     await fleet.stop()
   } else {

@@ -27,7 +27,7 @@ export const requirePending = (
   now: Date,
 ): void => {
   const actual = status === 'pending' && expiresAt <= now ? 'expired' : status
-  if (actual !== 'pending') throw conflict(`The request ${id} is ${actual}. Make it anew if it is still wanted.`)
+  if (actual !== 'pending') throw conflict(`The request ${id} is ${actual}. Request it again if it is still needed.`)
 }
 
 /** What is said to whoever is about to request it. */

@@ -89,14 +89,14 @@ export const dueEvent = ({ strategy, switched, deadlineAt }: Progress, reported:
   const enough = all || (told >= MIN_REPORTS && strategy !== 'immediate')
   if (enough && failed > MAX_FAILURE_SHARE * told) {
     const most = reported.commonReason === null ? '' : ` Most often: ${reported.commonReason}`
-    return { event: 'fail', reason: `${failed} of ${told} devices that reported failed (at most 5 % may).${most}` }
+    return { event: 'fail', reason: `${failed} of ${told} reporting devices failed (at most 5 % may).${most}` }
   }
   if (all) return preparing ? { event: 'switch', reason: null } : { event: 'complete', reason: leftOver(reported) }
   if (deadlineAt === null || deadlineAt.getTime() > now.getTime()) return null
   if (activated === 0 || well === 0) {
-    return { event: 'fail', reason: `At the deadline ${well} of ${activated} activated devices had made it.` }
+    return { event: 'fail', reason: `At the deadline, ${well} of ${activated} activated devices had succeeded.` }
   }
-  if (preparing) return { event: 'fail', reason: `At the deadline only ${well} of ${activated} devices were ready.` }
+  if (preparing) return { event: 'fail', reason: `At the deadline, only ${well} of ${activated} devices were ready.` }
   // Devices that were away keep their assignment, and catch up when they come back.
   return { event: 'complete', reason: leftOver(reported) }
 }

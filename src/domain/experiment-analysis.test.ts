@@ -95,7 +95,7 @@ describe('the analysis of an experiment', () => {
       warnings: [
         "No device of variant 'a' has reported 'accuracy': at least 2 are needed to compare it.",
         "Only one device of variant 'b' has reported 'accuracy': at least 2 are needed to compare it.",
-        'The sample-ratio check is doubtful: there are too few devices for it yet.',
+        'The sample-ratio check is unreliable: there are too few devices for it yet.',
       ],
     })
     expect(analyze(sample('a', 0.5, []), sample('b', 0.5, [])).sampleRatio).toBeNull()
@@ -141,7 +141,7 @@ describe('the analysis of an experiment', () => {
     expect(significant).toBe(true)
     expect(comparisons[0]!.decided).toBe(false)
     expect(warnings).toEqual([
-      "The p-value of 'b' counts only if this is the one look that was planned: " +
+      "The p-value of 'b' is valid only if this is the only planned look: " +
         'its always-valid interval still contains zero.',
     ])
     const many = (base: readonly number[]) => Array.from({ length: 40 }, () => base).flat()

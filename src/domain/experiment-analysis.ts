@@ -114,13 +114,13 @@ const ratioWarnings = (variants: readonly VariantSample[], ratio: ExperimentAnal
   if (ratio === null) return []
   if (ratio.mismatch) {
     return [
-      'The variants do not have the devices that their allocations promise (sample-ratio mismatch): ' +
-        'something keeps the devices of one from reporting. Find it before trusting any comparison.',
+      'The device counts of the variants do not match their allocations (sample-ratio mismatch): ' +
+        'something keeps the devices of one from reporting. Find the cause before trusting any comparison.',
     ]
   }
   const whole = variants.reduce((sum, { devices }) => sum + devices, 0)
   const smallest = Math.min(...allocated(variants).map(({ allocation }) => allocation * whole))
-  return smallest < MIN_EXPECTED ? ['The sample-ratio check is doubtful: there are too few devices for it yet.'] : []
+  return smallest < MIN_EXPECTED ? ['The sample-ratio check is unreliable: there are too few devices for it yet.'] : []
 }
 
 const comparisonWarnings = (
@@ -136,7 +136,7 @@ const comparisonWarnings = (
     }
     if (adjustedPValue !== null && adjustedPValue < alpha && !decided) {
       return [
-        `The p-value of '${variant}' counts only if this is the one look that was planned: ` +
+        `The p-value of '${variant}' is valid only if this is the only planned look: ` +
           'its always-valid interval still contains zero.',
       ]
     }

@@ -64,7 +64,7 @@ export const requireVariants = (variants: readonly { readonly name: string; read
   if (variants.length < 2) throw badRequest('variants: an experiment compares at least two.')
   const names = new Set<string>()
   for (const { name, allocation } of variants) {
-    if (names.has(name)) throw badRequest(`variants: two of them are named '${name}'. Give each a name of its own.`)
+    if (names.has(name)) throw badRequest(`variants: two of them are named '${name}'. Give each a unique name.`)
     names.add(name)
     if (!(allocation >= 0 && allocation <= 1)) {
       throw badRequest(`variants: the allocation of '${name}' is ${allocation}; it must be between 0 and 1.`)

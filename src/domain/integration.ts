@@ -110,7 +110,8 @@ export const readEndpoint = (type: IntegrationType, given: string | undefined): 
   const { endpoint: usual, protocols } = rulesOf(type)
   const text = given ?? usual
   const example = `${protocols[0]}//receiver.example:${protocols[0] === 'udp:' ? 8125 : 4318}`
-  if (text === null) throw badRequest(`endpoint is missing: where a ${type} integration sends to, such as ${example}.`)
+  if (text === null)
+    throw badRequest(`endpoint is missing: the address that a ${type} integration sends to, such as ${example}.`)
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || !protocols.includes(url.protocol) || url.hostname === '') {
     throw badRequest(

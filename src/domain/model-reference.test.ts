@@ -45,6 +45,6 @@ it('a version field goes with a reference unless both name another version', () 
   expect(versionMeant('m@production', 'production', 'latest')).toBe('production')
   expect(versionMeant('m@production', 'production', 'production')).toBe('production')
   expect(() => versionMeant('m@production', 'production', '2')).toThrow(
-    "'m@production' names version production, and the request version 2. Name one of them.",
+    "'m@production' names version production, but the request names version 2. Name one of them.",
   )
 })

@@ -14,7 +14,7 @@ export const requireAlias = (text: string): void => {
   if (isAlias(text)) return
   throw badRequest(
     RESERVED.includes(text)
-      ? `alias: '${text}' has a meaning of its own. Choose another word.`
+      ? `alias: '${text}' is reserved. Choose another name.`
       : `alias: '${text.slice(0, 100)}' must be a letter and up to 62 letters, digits, underscores and hyphens, and not look ` +
           'like a version.',
   )
@@ -38,5 +38,5 @@ export const splitReference = (text: string): { readonly name: string; readonly 
 export const versionMeant = (reference: string, named: string | undefined, field: string | undefined): string => {
   if (named === undefined) return field ?? 'latest'
   if (field === undefined || field === 'latest' || field === named) return named
-  throw badRequest(`'${reference}' names version ${named}, and the request version ${field}. Name one of them.`)
+  throw badRequest(`'${reference}' names version ${named}, but the request names version ${field}. Name one of them.`)
 }

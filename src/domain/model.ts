@@ -95,7 +95,7 @@ export const formatOfUpload = (upload: {
 
 /** Said when such a file is uploaded, and when a training job is started on it. */
 export const notAggregable = ({ title, advice }: Pick<RecognizedContent, 'title' | 'advice'>): string =>
-  `The file is ${title}: devices can be given it, but training jobs cannot average it. ${advice}`
+  `The file is ${title}: it can be delivered to devices, but training jobs cannot average it. ${advice}`
 
 const SEMANTIC = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$/
 

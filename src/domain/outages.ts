@@ -54,7 +54,7 @@ export const asDeletedMeanwhile = (error: unknown): ServiceError | undefined => 
   if (table === undefined) return undefined
   return new ServiceError(
     'conflict',
-    `Something that this request is about was deleted while it ran (of ${table}). Look again what is there.`,
+    `Something that this request refers to was deleted while it ran (in ${table}). Check what still exists.`,
     { cause: error },
   )
 }

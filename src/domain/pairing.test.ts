@@ -38,7 +38,7 @@ it('a paired device is what its deployment makes of it', () => {
     at('started', 'active'),
     at('completed', 'active'),
     at('started', 'failed', 'no room'),
-    at('failed', null, null, 'At the deadline 0 of 1 activated devices had made it.'),
+    at('failed', null, null, 'At the deadline, 0 of 1 activated devices had succeeded.'),
     at('rolled_back', 'active'),
     pairingAt(kept('failed', 'There is no device to deploy to.'), null, now),
   ]).toEqual([
@@ -48,7 +48,7 @@ it('a paired device is what its deployment makes of it', () => {
     { status: 'active', reason: null },
     { status: 'active', reason: null },
     { status: 'failed', reason: 'no room' },
-    { status: 'failed', reason: 'At the deadline 0 of 1 activated devices had made it.' },
+    { status: 'failed', reason: 'At the deadline, 0 of 1 activated devices had succeeded.' },
     { status: 'failed', reason: 'The deployment was rolled back.' },
     { status: 'failed', reason: 'There is no device to deploy to.' },
   ])

@@ -79,7 +79,7 @@ describe('a start that would often draw too few', () => {
     )
     expect(leastTarget(3, 2)).toBeNull()
     expect(() => requireLikelyDraw({ minDevices: 3, targetDevices: 5 }, 1)).toThrow(
-      'min_devices: only 1 device is eligible, so a private round that needs 3 cannot start, whatever its target_devices.',
+      'min_devices: only 1 device is eligible, so a private round that needs 3 cannot start with any target_devices.',
     )
   })
 })

@@ -65,7 +65,7 @@ export const requireLikelyDraw = (
   const least = leastTarget(minDevices, population)
   if (least === null) {
     throw badRequest(
-      `min_devices: only ${devices} eligible, so a private round that needs ${minDevices} cannot start, whatever its ` +
+      `min_devices: only ${devices} eligible, so a private round that needs ${minDevices} cannot start with any ` +
         'target_devices. Lower min_devices, or wait until more devices are active.',
     )
   }

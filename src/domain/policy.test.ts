@@ -121,10 +121,10 @@ describe('a verdict', () => {
   it('can be read', () => {
     const { comparisons } = judge(accuracy(around(0.85)), accuracy(around(0.9)), settings)
     expect(comparisons.map(explain)).toEqual([
-      'accuracy 0.85 on 20 canary devices against 0.9 on 20 others: difference between -0.0533 and -0.0467, worse by the margin of 0.02.',
+      'accuracy 0.85 on 20 canary devices against 0.9 on 20 others: difference between -0.0533 and -0.0467, worse with a margin of 0.02.',
     ])
     expect(judge(accuracy(around(0.85)), nothing, settings).comparisons.map(explain)).toEqual([
-      'accuracy 0.85 on 20 canary devices against none on 0 others: too little to compare.',
+      'accuracy 0.85 on 20 canary devices against none on 0 others: too little data to compare.',
     ])
   })
 

@@ -105,7 +105,7 @@ const rounded = (value: number | null): string => (value === null ? 'none' : Str
 /** One sentence for each comparison, for people to read. */
 export const explain = ({ metric, canary, current, interval, margin, finding }: Comparison): string => {
   const means = `${metric} ${rounded(canary.mean)} on ${canary.devices} canary devices against ${rounded(current.mean)} on ${current.devices} others`
-  if (interval === null) return `${means}: too little to compare.`
+  if (interval === null) return `${means}: too little data to compare.`
   const found = { no_worse: 'no worse', worse: 'worse', unclear: 'unclear' }[finding]
-  return `${means}: difference between ${signed(interval.lower)} and ${signed(interval.upper)}, ${found} by the margin of ${rounded(margin)}.`
+  return `${means}: difference between ${signed(interval.lower)} and ${signed(interval.upper)}, ${found} with a margin of ${rounded(margin)}.`
 }

@@ -24,7 +24,7 @@ export const privateDueEvent = (round: PrivateProgress, now: Date): 'collect' | 
 export const requireMayInspect = (caller: Caller, round: { readonly privacy: object | null }): void => {
   if (round.privacy === null || holds(caller, 'admin')) return
   throw forbidden(
-    'Who took part in a private round, and with what, may be seen only with the scope ' +
-      "'admin': the round's noise cannot hide what is listed. Use a key that carries it.",
+    'The participants and updates of a private round can be seen only with the scope ' +
+      "'admin': the round's noise does not protect them. Use a key that has it.",
   )
 }

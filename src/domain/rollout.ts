@@ -139,7 +139,7 @@ export const unhealthyBecause = ({ active, failed, commonReason }: Health): stri
   if (reports < HEALTH.minReports || failed <= HEALTH.maxFailureShare * reports) return null
   const share = `${((100 * failed) / reports).toFixed(1)} %`
   const most = commonReason === null ? '' : ` Most often: ${commonReason}`
-  return `${failed} of ${reports} devices that reported failed (${share}; at most ${100 * HEALTH.maxFailureShare} % may).${most}`
+  return `${failed} of ${reports} reporting devices failed (${share}; at most ${100 * HEALTH.maxFailureShare} % may).${most}`
 }
 
 /** The step interval of a rollout that never moves by itself: whoever started it ends it. */

@@ -193,8 +193,7 @@ const TABLE = {
     needsModel: true,
   },
   ditto: {
-    description:
-      'Every device also keeps a model of its own near the global one; the server averages (Li et al. 2021).',
+    description: 'Each device also trains a personal model near the global one; the server averages (Li et al. 2021).',
     options: {
       lambda: {
         kind: 'number',
@@ -241,14 +240,14 @@ const TABLE = {
     asynchronous: true,
   },
   xgb_bagging: {
-    description: 'XGBoost: the new trees of every device are added to the model (as Flower, FedXgbBagging).',
+    description: 'XGBoost: the new trees of every device are added to the model (like FedXgbBagging in Flower).',
     options: {},
     privacy: TREES,
     secureAggregation: TREES,
     trees: true,
   },
   xgb_cyclic: {
-    description: 'XGBoost: devices go on training one after another (as Flower, FedXgbCyclic).',
+    description: 'XGBoost: devices continue training one after another (like FedXgbCyclic in Flower).',
     options: {},
     privacy: TREES,
     secureAggregation: TREES,

@@ -82,6 +82,6 @@ test('two models of one name are refused', async () => {
   await expect(createInferenceServer({ ...settings, models: ['starter', STARTER] })).rejects.toMatchObject({
     code: 'invalid_request',
     param: 'models',
-    message: "Two of the models would be called 'starter', and requests could not tell them apart.",
+    message: "Two of the models would be named 'starter', so requests could not tell them apart.",
   })
 })

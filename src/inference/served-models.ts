@@ -119,7 +119,7 @@ export const openModels = async (options: ServedModelsOptions): Promise<ServedMo
   const names = chosen.map(({ file }) => file.name)
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) {
-    const message = `Two of the models would be called '${twice}', and requests could not tell them apart.`
+    const message = `Two of the models would be named '${twice}', so requests could not tell them apart.`
     throw new InferenceError('invalid_request', message, { param: 'models' })
   }
   const calibration = options.autoRoute ? await calibrationOf(options.home, names) : null

@@ -8,7 +8,7 @@ export interface Mail {
   readonly text: string
 }
 
-/** `failed: …` has what the server said. */
+/** `failed: …` contains the server's message. */
 export type MailResult = 'sent' | 'off' | `failed: ${string}`
 
 /** Sends mail by SERVICE_SMTP_URL; without it, says that mail is off. Takes at most `timeoutMs`, and never throws. */

@@ -12,12 +12,12 @@ it('reads what it encrypted, and says what is wrong with the key where it cannot
   // As after a restart.
   const open = (context = 'one') => createSecrets(dataDir).open(sealed, context)
   expect(await open()).toBe('hush')
-  const isAnother = `It cannot be decrypted: ${path} is not the key that it was made with.`
+  const isAnother = `Encrypted data cannot be read: ${path} is not the key that it was encrypted with.`
   await expect(open('two')).rejects.toThrow(isAnother)
   await writeFile(path, Buffer.alloc(32))
   await expect(open()).rejects.toThrow(isAnother)
   await writeFile(path, 'short')
   await expect(open()).rejects.toThrow(`${path} must hold 32 bytes; it has 5.`)
   await rm(path)
-  await expect(open()).rejects.toThrow(`${path} is missing: without it nothing encrypted can be read.`)
+  await expect(open()).rejects.toThrow(`${path} is missing: without it, encrypted data cannot be read.`)
 })

@@ -22,11 +22,11 @@ const KEY_BYTES = 32
 /** Text that only this installation can read again; `context` must be the same both times. */
 export interface Secrets {
   seal(text: string, context: string): Promise<string>
-  /** Throws where the key is another one, or missing. */
+  /** Throws if the key is missing or is not the one that encrypted the text. */
   open(sealed: string, context: string): Promise<string>
 }
 
-/** A key in the data folder, outside the database: made when it is first needed, whoever is faster. */
+/** A key in the data folder, outside the database; the first process that needs it creates it. */
 const ensureKeyFile = async (path: string, make: () => Buffer): Promise<Buffer> => {
   const read = () => readFile(path).catch(() => null)
   const found = await read()
@@ -44,7 +44,7 @@ const keyOf = async (path: string): Promise<Buffer> => {
   return found
 }
 
-/** AES-256-GCM (NIST SP 800-38D) with a nonce of its own for every text. */
+/** AES-256-GCM (NIST SP 800-38D) with a fresh nonce for every text. */
 export const createSecrets = (dataDir: string): Secrets => {
   const path = join(dataDir, 'secrets.key')
   let key: Promise<Buffer> | null = null
@@ -59,27 +59,29 @@ export const createSecrets = (dataDir: string): Secrets => {
     async open(sealed, context) {
       const bytes = Buffer.from(sealed, 'base64')
       if (key === null && !existsSync(path)) {
-        throw new Error(`${path} is missing: without it nothing encrypted can be read. Put it back, from a backup.`)
+        throw new Error(`${path} is missing: without it, encrypted data cannot be read. Restore it from a backup.`)
       }
       const decipher = createDecipheriv(ALGORITHM, await ensureKey(), bytes.subarray(0, NONCE_BYTES))
       decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
       try {
         return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]).toString()
       } catch (error) {
-        throw new Error(`It cannot be decrypted: ${path} is not the key that it was made with.`, { cause: error })
+        throw new Error(`Encrypted data cannot be read: ${path} is not the key that it was encrypted with.`, {
+          cause: error,
+        })
       }
     },
   }
 }
 
-/** Signs by a key of this installation, `audit.key` in the data folder. */
+/** Signs with this installation's key, `audit.key` in the data folder. */
 export interface Signer {
   /** Ed25519 (RFC 8032), base64. */
   sign(text: string): Promise<string>
   isSignedBy(text: string, signature: string): Promise<boolean>
   /** SPKI, base64: whoever has it can check signatures without the service. */
   publicKey(): Promise<string>
-  /** A name for `text` that tells nothing of it without the key, and is the same each time. */
+  /** A stable pseudonym for `text` that reveals nothing about it without the key. */
   pseudonym(text: string): Promise<string>
 }
 

@@ -123,7 +123,9 @@ describe('a device trusts no service', () => {
   })
 
   it('with a round that has begun without it, or has failed', async () => {
-    await expect(refuses({ status: 'sharing' })).rejects.toThrow('The secure round is sharing without this device.')
+    await expect(refuses({ status: 'sharing' })).rejects.toThrow(
+      'The secure round is sharing, and this device is not part of it.',
+    )
     await expect(refuses({ status: 'failed', reason: 'Stopped.' })).rejects.toThrow('has failed. Stopped.')
   })
 })

@@ -105,7 +105,9 @@ const encode = (update: SecureUpdate, { settings }: DevicePart, { log }: SecureO
   const encoded = encodeContribution(contributionOf(update), settings)
   if (encoded.clipped > 0) {
     const { clipped, words } = encoded
-    log?.(`${clipped} of ${words.length} weights changed by more than ${settings.range} and were clipped to that.`)
+    log?.(
+      `${clipped} of ${words.length} weights changed by more than ${settings.range} and were clipped to this limit.`,
+    )
   }
   return encoded
 }
@@ -134,7 +136,7 @@ const gone = (status: SecureStatus, reason: string | null) =>
   conflict(
     status === 'failed'
       ? `The secure round has failed. ${reason ?? ''}`.trim()
-      : `The secure round is ${status} without this device.`,
+      : `The secure round is ${status}, and this device is not part of it.`,
   )
 
 /** The change of the model over all its tensors of real numbers, in the protocol's order. */

@@ -84,7 +84,7 @@ export const FORMATS = {
     sniff: ({ head }) => startsLikeNpy(head),
   },
   'torch-legacy': {
-    title: 'a PyTorch .pt file of the old form',
+    title: 'a PyTorch .pt file in the legacy format',
     extensions: ['pt', 'pth'],
     read: readTorchLegacy,
     writtenAs: 'torch-zip',
@@ -241,7 +241,7 @@ export const FORMATS = {
     sniff: ({ text }) => text !== null,
   },
   raw: {
-    title: 'a bare float32 vector',
+    title: 'a raw float32 vector',
     extensions: ['f32'],
     read: readRaw,
     plan: planRaw,

@@ -119,7 +119,7 @@ export class ExpandedHdf5 implements ByteSource {
 
     const place = (offsets: readonly number[], bytes: Uint8Array): void => {
       if (offsets.some((offset, axis) => offset >= shape[axis]! || offset % chunk[axis]! !== 0) || ++found > expected)
-        throw damagedHdf5(`a chunk of dataset ${showName(name)} lies outside of it`)
+        throw damagedHdf5(`a chunk of dataset ${showName(name)} lies outside it`)
       const part = chunk.map((length, axis) => Math.min(length, shape[axis]! - offsets[axis]!))
       const at = offsets.reduce((sum, offset, axis) => sum + offset * strides.whole[axis]!, 0)
       const to = { bytes: out, at, strides: strides.whole }

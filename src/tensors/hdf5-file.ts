@@ -54,8 +54,7 @@ export class Hdf5File {
     let end = { any: 0, data: 0 }
     for (const range of ranges.sort((a, b) => a.start - b.start)) {
       if (range.start === range.end) continue
-      if (range.start < (range.isData ? end.any : end.data))
-        throw damagedHdf5('a dataset lies where something else does')
+      if (range.start < (range.isData ? end.any : end.data)) throw damagedHdf5('a dataset overlaps something else')
       end = { any: Math.max(end.any, range.end), data: range.isData ? Math.max(end.data, range.end) : end.data }
     }
   }
@@ -68,7 +67,7 @@ export class Hdf5File {
     const view = viewOf(bytes)
     if (version > 3 || bytes[sizes] !== 8 || bytes[sizes + 1] !== 8 || readU64(view, base) !== 0)
       throw badRequest(
-        'The HDF5 file is written in a way that is not read (superblock version, size of offsets or base address). ' +
+        'The HDF5 file is written in a form that is not supported (superblock version, size of offsets or base address). ' +
           'Write it with h5py and its default settings.',
       )
     return readU64(view, version < 2 ? base + 40 : root)
@@ -101,7 +100,7 @@ export class Hdf5File {
     return this.#collect([{ start: first, end: first + size }], (bytes, at, isContinued) => {
       // A continuation begins with its signature and ends with a checksum.
       if (isContinued && at === 0) {
-        if (ascii(bytes, 0, 4) !== OCHK) throw damagedHdf5('an object header goes on where there is none')
+        if (ascii(bytes, 0, 4) !== OCHK) throw damagedHdf5('an object header continues where there is none')
         return { type: 0, size: 0, flags: 0, header: 4 }
       }
       if (at + header > bytes.length - (isContinued ? 4 : 0)) return null
@@ -131,7 +130,7 @@ export class Hdf5File {
         if (message.type !== CONTINUATION)
           messages.push({ type: message.type, isShared: (message.flags & 2) !== 0, bytes: content, at: start + from })
         else {
-          if (content.length < 16) throw damagedHdf5('an object header goes on nowhere')
+          if (content.length < 16) throw damagedHdf5('an object header continues nowhere')
           const onward = readU64(viewOf(content), 0)
           blocks.push({ start: onward, end: onward + readU64(viewOf(content), 8) })
         }

@@ -28,11 +28,11 @@ export const linksIn = (file: Hdf5File, messages: readonly Hdf5Message[]): Hdf5L
   const info = messages.find(({ type }) => type === LINK_INFO)
   if (info === undefined) return null
   const heapAt = 2 + (info.bytes[1]! & 1 ? 8 : 0)
-  if (heapAt + 8 > info.bytes.length) throw damagedHdf5('a group says nothing of its members')
+  if (heapAt + 8 > info.bytes.length) throw damagedHdf5('a group does not describe its members')
   if (viewOf(info.bytes).getBigUint64(heapAt, true) !== UNDEFINED)
     throw badRequest(
-      'The HDF5 file keeps the members of a group in a form that is not read (dense links). ' +
-        "Write it without libver='latest' and track_order, which Keras and h5py do by default.",
+      'The HDF5 file stores the members of a group in a form that is not supported (dense links). ' +
+        "Write it without libver='latest' and track_order, as Keras and h5py do by default.",
     )
   return messages.filter(({ type }) => type === LINK).map(({ bytes }) => linkOf(bytes))
 }

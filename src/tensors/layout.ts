@@ -44,7 +44,7 @@ export const firstDifference = (expected: Layout, actual: Layout): string | null
     const entry = actualByName.get(name)
     if (constant !== undefined) {
       if (!hasConstants || entry?.constant === constant) continue
-      return `constant ${showName(name)} is ${entry?.constant === undefined ? 'missing' : 'another one'}`
+      return `constant ${showName(name)} is ${entry?.constant === undefined ? 'missing' : 'different'}`
     }
     const requested = `${dtype} ${showShape(shape)}`
     if (entry === undefined) return `tensor ${showName(name)} (${requested}) is missing`

@@ -83,7 +83,9 @@ export const requireNpySize = (header: NpyHeader, size: number, name: string): v
       `Array ${showName(name)} is truncated: its header promises ${needed} bytes, but there are ${size}.`,
     )
   if (needed < size)
-    throw badRequest(`Array ${showName(name)} is followed by ${size - needed} bytes that its header does not explain.`)
+    throw badRequest(
+      `Array ${showName(name)} is followed by ${size - needed} bytes that its header does not account for.`,
+    )
 }
 
 /** The .npy array in bytes [offset, offset + size) of the file, not compressed. Throws bad_request. */

@@ -138,7 +138,8 @@ const contentOf = (source: ByteSource, bytes: PickledBytes): Uint8Array =>
 /** The elements of an array of numbers, row-major. Throws bad_request for other arrays. */
 export const readArrayNumbers = (source: ByteSource, array: NumpyArray): Float32Array | Float64Array => {
   const dtype = dtypeOf(array.type)
-  if (dtype === null || array.bytes === null) throw damaged('an array of other values is where numbers are expected')
+  if (dtype === null || array.bytes === null)
+    throw damaged('an array of other values was found where numbers are expected')
   const { shape, bytes } = array
   const strides = array.columnMajor ? rowMajorStrides([...shape].reverse()).reverse() : rowMajorStrides(shape)
   const from = bytes.content === null ? source : bytesSource(bytes.content)
@@ -176,7 +177,7 @@ export const readArrayField = (source: ByteSource, array: NumpyArray, name: stri
 export const readArrayTexts = (source: ByteSource, array: NumpyArray): string[] => {
   const { type, bytes } = array
   if (bytes === null || type === null || (type.type !== 'U' && type.type !== 'S') || type.bigEndian)
-    throw damaged('an array of other values is where texts are expected')
+    throw damaged('an array of other values was found where strings are expected')
   const view = viewOf(contentOf(source, bytes))
   const width = type.type === 'U' ? 4 : 1
   return Array.from({ length: elementCount(array.shape) }, (_, i) => {
@@ -192,7 +193,7 @@ export const readArrayTexts = (source: ByteSource, array: NumpyArray): string[] 
 /** A NumPy scalar as a plain value: `numpy._core.multiarray.scalar(dtype, bytes)`. */
 export const numpyScalar = (source: ByteSource, type: PickleValue | undefined, bytes: PickleValue | undefined) => {
   const array = fillArray(emptyArray(), type, [], false, bytes)
-  if (!isBytes(bytes) || bytes.length > MAX_SCALAR) throw damaged('a scalar is longer than any needs to be')
+  if (!isBytes(bytes) || bytes.length > MAX_SCALAR) throw damaged('a scalar is too long')
   const isText = array.type!.type === 'U' || array.type!.type === 'S'
   if (isText) return readArrayTexts(source, array)[0]!
   const [value] = readArrayNumbers(source, array)

@@ -139,7 +139,7 @@ export const readOnnx = (source: ByteSource): TensorPlaces => {
   let graphs = 0
   for (const field of fieldsOf(cursor, source.size)) {
     if (field.number !== GRAPH || field.wire !== 'bytes') continue
-    if (++graphs > 1) throw badRequest('The ONNX model has several graphs. Send one model a file.')
+    if (++graphs > 1) throw badRequest('The ONNX model has several graphs. Send one model per file.')
     for (const part of fieldsOf(cursor, field.start + field.length)) {
       if (part.number === SPARSE_INITIALIZER)
         throw badRequest('The ONNX model has sparse initializers, which cannot be aggregated. Save them dense.')
@@ -154,7 +154,7 @@ export const readOnnx = (source: ByteSource): TensorPlaces => {
   }
   if (tensors.length === 0)
     throw badRequest(
-      'The ONNX model has no initializers of floats, so it has no weights to aggregate. Quantized models: train the ' +
+      'The ONNX model has no floating-point initializers, so it has no weights to aggregate. Quantized models: train the ' +
         'float model and quantize the result.',
     )
   return { tensors, members: [], constants }

@@ -41,8 +41,8 @@ it.each([
   ['INST of a command', '\x80\x02(ios\nsystem\n.', '"os.system"'],
   ['eval', '\x80\x02c__builtin__\neval\n.', '"__builtin__.eval"'],
   ['a package whose name only begins alike', '\x80\x02cnumpyro\nx\n.', '"numpyro.x"'],
-  ['a name that is put together', '\x80\x04K\x01\x8c\x06system\x94\x93.', 'only running it would tell'],
-  ['a name that was never stored', '\x80\x04h\x05\x8c\x06system\x94\x93.', 'only running it would tell'],
+  ['a name that is put together', '\x80\x04K\x01\x8c\x06system\x94\x93.', 'is only known when it runs'],
+  ['a name that was never stored', '\x80\x04h\x05\x8c\x06system\x94\x93.', 'is only known when it runs'],
   [
     'a frame beyond the end',
     '\x80\x04\x95\x04\0\0\0\0\0\0\0}\x94.',

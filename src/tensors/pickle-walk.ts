@@ -82,7 +82,7 @@ class Names {
 
   /** What STACK_GLOBAL names. */
   global(): string {
-    if (this.#below === null || this.#top === null) throw refused('a global that only running it would tell')
+    if (this.#below === null || this.#top === null) throw refused('a global that is only known when it runs')
     return `${this.#below}.${this.#top}`
   }
 }

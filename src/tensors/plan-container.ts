@@ -12,9 +12,7 @@ export const planContainer = (from: WeightFormat, layout: Layout): ContainerPlan
   const format = formatOf(from).writtenAs ?? from
   const { plan, title } = formatOf(format)
   if (plan === undefined)
-    throw badRequest(
-      `The model is ${title} whose tensors share bytes, so that no result can be written into a copy of it.`,
-    )
+    throw badRequest(`The model is ${title} whose tensors share bytes, so no result can be written into a copy of it.`)
   const made = plan(layout)
   return { ...made, file: { format, ...made.file } }
 }

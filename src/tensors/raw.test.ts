@@ -9,7 +9,7 @@ const doubt = (...chunks: readonly (readonly number[])[]): string | null => {
 
 it('takes the largest of probable values for one, and the next float for none', () => {
   expect(doubt([1e9, -1e9])).toBeNull()
-  expect(doubt([1e9 + 64])).toBe('as float32 values 1 of 1 lie outside 1e-20 to 1000000000 in magnitude')
+  expect(doubt([1e9 + 64])).toBe('read as float32, 1 of 1 values lie outside 1e-20 to 1000000000 in magnitude')
   expect(doubt([1.0000001e-20])).toBeNull()
   expect(doubt([9.999e-21])).toContain('1 of 1')
 })
@@ -19,7 +19,7 @@ it('counts over all chunks', () => {
   expect(doubt([...ones, 1e30], ones.slice(1))).toBeNull()
   expect(doubt([...ones, 1e30], ones.slice(2))).toContain('1 of 999')
   expect(doubt(ones, ones, [Number.POSITIVE_INFINITY], ones, ones)).toBe(
-    'as float32 values some of them are NaN or infinite',
+    'read as float32, some values are NaN or infinite',
   )
 })
 

@@ -44,9 +44,9 @@ export const createPlausibility = () => {
     },
     /** Why not; null: they can. */
     doubt(): string | null {
-      if (!finite) return 'as float32 values some of them are NaN or infinite'
+      if (!finite) return 'read as float32, some values are NaN or infinite'
       if (outside <= values * OUTLIERS) return null
-      return `as float32 values ${outside} of ${values} lie outside ${SMALLEST} to ${LARGEST} in magnitude`
+      return `read as float32, ${outside} of ${values} values lie outside ${SMALLEST} to ${LARGEST} in magnitude`
     },
   }
 }

@@ -60,7 +60,7 @@ export const requireInside = (view: View, storageBytes: number, name: string): v
   const { shape, strides, offset, dtype } = view
   const steps = [offset, ...strides]
   if (strides.length !== shape.length || !steps.every((step) => Number.isSafeInteger(step) && step >= 0))
-    throw badRequest(`Tensor ${showName(name)} has strides or an offset that cannot be right for ${showShape(shape)}.`)
+    throw badRequest(`Tensor ${showName(name)} has invalid strides or an invalid offset for ${showShape(shape)}.`)
   const bytes = (offset + reach(shape, strides)) * BYTES_OF[dtype]
   if (!(bytes <= storageBytes) && !shape.includes(0))
     throw badRequest(

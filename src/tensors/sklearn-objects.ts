@@ -79,7 +79,9 @@ const latin1Reader =
   (text: PickleValue | undefined): PickledBytes => {
     available -= typeof text === 'string' ? text.length : 0
     if (typeof text !== 'string' || available < 0)
-      throw badRequest('The pickle is damaged: it encodes something that is not a text, or more than it has.')
+      throw badRequest(
+        'The pickle is damaged: it encodes something that is not a string, or more data than it contains.',
+      )
     const content = Uint8Array.from(text, (char) => char.charCodeAt(0))
     return { kind: 'bytes', offset: 0, length: content.length, content }
   }
@@ -175,7 +177,7 @@ const hostOf = (run: Run, depth: number): PickleHost => {
       else if (isObject(target) && target.type === 'joblib.numpy_pickle.NumpyArrayWrapper') {
         if (!(state instanceof Map)) throw badRequest('The joblib file is damaged: an array has no description.')
         return joblibArray(run.cursor, state, () => {
-          if (depth > 0) throw badRequest('The joblib file is damaged: its arrays of objects nest.')
+          if (depth > 0) throw badRequest('The joblib file is damaged: its arrays of objects are nested.')
           return unpickle(run.cursor, hostOf(run, depth + 1), run.source.size)
         })
       } else if (isObject(target)) target.state = state

@@ -23,8 +23,8 @@ const TREES = /(Forest|Tree|Trees|GradientBoosting|AdaBoost|Bagging|IsolationFor
 const unsupported = (name: string) =>
   badRequest(
     TREES.test(name)
-      ? `Estimators of trees (${name}) cannot be averaged, and those of scikit-learn cannot be combined either. Train XGBoost ` +
-          'models (.json, .ubj) by strategy xgb_bagging or xgb_cyclic.'
+      ? `Tree estimators (${name}) cannot be averaged, and those of scikit-learn cannot be combined either. Train XGBoost ` +
+          'models (.json, .ubj) with strategy xgb_bagging or xgb_cyclic.'
       : `${name} cannot be averaged. Linear and logistic models, SGD, MLP, KMeans, scalers, naive Bayes and ` +
           `pipelines of these can. ${ARRAYS}`,
   )
@@ -41,11 +41,11 @@ const tensorOf = (name: string, { type, shape: given, columnMajor, bytes }: Nump
   const dtype = dtypeOf(type)
   if (dtype === null)
     throw badRequest(
-      `${showName(name)} is an array of NumPy's type '${type?.type}${type?.size}', which cannot be averaged.`,
+      `${showName(name)} is an array of NumPy type '${type?.type}${type?.size}', which cannot be averaged.`,
     )
   if (bytes === null || bytes.content !== null)
     throw badRequest(
-      `${showName(name)} was pickled by protocol 2 or older, so that no result can be written in its place. ` +
+      `${showName(name)} was pickled with protocol 2 or older, so no result can be written in its place. ` +
         'Save the model with pickle.dump(model, file, protocol=4), or with joblib.dump.',
     )
   const shape = requireShape([...given], name)
@@ -83,7 +83,7 @@ const addArrays = (found: Found, name: string, value: PickleValue | undefined): 
     throw badRequest(
       value === undefined
         ? `The estimator has no ${showName(name)}: fit it before saving.`
-        : `${showName(name)} is not an array of numbers, so it cannot be averaged (of sparse ones, call densify()).`,
+        : `${showName(name)} is not an array of numbers, so it cannot be averaged (if it is sparse, call densify() on the estimator).`,
     )
   found.constants.push(constantFrom(found.source, name, value))
   return []
@@ -121,8 +121,8 @@ const addStatistic = (
     if (isArray(value)) requireDimensions(prefix + name, value.shape, dimensions, sizes)
     if (typeof value === 'number')
       throw badRequest(
-        `${showName(prefix + name)} is a Python number, which has no place for another one. ` +
-          `Set it to a NumPy one before saving: estimator.${name} = numpy.float64(estimator.${name}).`,
+        `${showName(prefix + name)} is a Python number, which cannot be replaced in place. ` +
+          `Make it a NumPy number before saving: estimator.${name} = numpy.float64(estimator.${name}).`,
       )
     // A scaler without with_std has neither of the two.
     if (value === null && !(kind === 'standard_scaler' && attributes.get('var_') === attributes.get('scale_')))
@@ -155,7 +155,7 @@ const addEstimator = (found: Found, prefix: string, value: PickleValue | undefin
   const name = value.type.slice(value.type.lastIndexOf('.') + 1)
   if (name === 'Pipeline') {
     const steps = attributes.get('steps')
-    if (!Array.isArray(steps)) throw badRequest('The pipeline of the pickle has no steps.')
+    if (!Array.isArray(steps)) throw badRequest('The pipeline in the pickle has no steps.')
     for (const step of steps) {
       const [label, estimator] = Array.isArray(step) ? step : []
       addEstimator(found, `${prefix}${String(label)}.`, estimator, depth + 1)
@@ -186,7 +186,7 @@ export const readSklearn = (source: ByteSource): TensorPlaces => {
   const { value: root, compressed } = readPickledFile(source, 'arrays')
   if (compressed)
     throw badRequest(
-      'The joblib file is compressed, so that no result can be written in its place. Save it with joblib.dump(model, path).',
+      'The joblib file is compressed, so no result can be written in its place. Save it with joblib.dump(model, path).',
     )
   const found: Found = { source, tensors: [], constants: [], statistics: [], needsModel: null }
   addEstimator(found, '', root, 0)

@@ -48,7 +48,9 @@ export const readTorchLegacy = (source: ByteSource): TensorPlaces => {
   for (const key of keys) {
     const storage = typeof key === 'string' ? storages.get(key) : undefined
     if (storage === undefined || places.has(storage.key))
-      throw badRequest(`The PyTorch file lists storage ${showName(String(key))}, which its tensors do not name once.`)
+      throw badRequest(
+        `The PyTorch file lists storage ${showName(String(key))}, which is not used by a tensor or is listed twice.`,
+      )
     const elements = readU64(viewOf(readExactly(source, at, 8, `storage ${showName(storage.key)}`)), 0)
     const size = elements * storage.type.bytes
     if (elements !== storage.elements || at + 8 + size > source.size)

@@ -61,7 +61,7 @@ export const readTrees = (source: ByteSource): TreeModel => {
   const rounds = indices === undefined ? null : codec.integers(indices)
   const declared = Number(mapIn(model, 'gbtree_model_param').get('num_trees'))
   if (!Array.isArray(trees) || trees.length !== groups.length || trees.length !== declared || trees.length > MAX_TREES)
-    throw badRequest(`The XGBoost model is damaged: it does not have the trees that it counts. ${SAVE}`)
+    throw badRequest(`The XGBoost model is damaged: it does not have as many trees as it declares. ${SAVE}`)
   const isRising = rounds?.every((offset, i) => offset >= (rounds[i - 1] ?? 0)) ?? true
   if (!trees.every((tree) => tree instanceof Map) || !isRising || (rounds?.at(-1) ?? trees.length) !== trees.length)
     throw badRequest(`The XGBoost model is damaged: its trees or boosting rounds are malformed. ${SAVE}`)
@@ -86,11 +86,11 @@ export const treesDiffer = (expected: TreeModel, actual: TreeModel): string | nu
   const name = COMMON.find((part) => !sameValue(codec, one.get(part), other.get(part)))
   if (name === 'learner_model_param')
     return (
-      'its learner_model_param is another one (number of features or classes, or base_score, which XGBoost estimates from ' +
+      'its learner_model_param is different (number of features or classes, or base_score, which XGBoost estimates from ' +
       'the data: set base_score, or start the round with a model)'
     )
-  if (name === undefined && parallel(expected) !== parallel(actual)) return 'its num_parallel_tree is another one'
-  return name === undefined ? null : `its ${name} is another one`
+  if (name === undefined && parallel(expected) !== parallel(actual)) return 'its num_parallel_tree is different'
+  return name === undefined ? null : `its ${name} is different`
 }
 
 /** How many trees `update` begins with that are `model`'s: all of them, where it was trained on, else 0. */

@@ -36,7 +36,7 @@ class Boundary extends Component<{ readonly children: ReactNode }, { readonly er
 const NotFound = () => (
   <>
     <PageHeader title="No such page" />
-    <Empty title="There is nothing at this address">The navigation lists what there is.</Empty>
+    <Empty title="There is nothing at this address">The navigation lists all pages.</Empty>
   </>
 )
 

@@ -130,7 +130,7 @@ describe.skipIf(!hasBrowser())('svc login in a browser', () => {
     await login.page.goto(login.address.href)
     await login.context.setOffline(true)
     await approve(login).click()
-    await problem(login).getByText('The service does not answer.').waitFor()
+    await problem(login).getByText('The service does not respond.').waitFor()
     await login.context.setOffline(false)
     await approve(login).click()
     expect(await login.ran).toMatchObject({ exitCode: 0 })
@@ -162,7 +162,7 @@ describe.skipIf(!hasBrowser())('svc login in a browser', () => {
     await heading(login).getByText('Not signed in', { exact: true }).waitFor()
     expect(await login.ran).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringContaining('svc: This login code is unknown, used or expired.'),
+      stderr: expect.stringContaining('svc: This sign-in code is unknown, used or expired.'),
     })
     expect(await keptBy(login)).toBeNull()
   })

@@ -41,7 +41,7 @@ describe.skipIf(!hasBrowser())('approvals and the audit log in the dashboard', (
     const hers = await signIn('ada', `/models/${model}`)
     await hers.page.getByRole('button', { name: 'Alias of 1.0.0' }).click()
     await hers.page.getByRole('dialog').getByLabel('Alias').fill('production')
-    await hers.page.getByRole('dialog').getByRole('button', { name: 'Name it' }).click()
+    await hers.page.getByRole('dialog').getByRole('button', { name: 'Set alias' }).click()
     const title = "Move the alias 'production' of 'm' from none to version 1"
     await hers.page.getByRole('cell', { name: title, exact: true }).waitFor()
     await hers.page.getByRole('button', { name: `Approve: ${title}` }).click()
@@ -58,7 +58,7 @@ describe.skipIf(!hasBrowser())('approvals and the audit log in the dashboard', (
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('button', { name: `Approve: ${title}` }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click()
-    await page.getByText('Nothing waits for approval').waitFor()
+    await page.getByText('Nothing is waiting for approval').waitFor()
     expect((await ada.call('GET', `/models/${model}/aliases`)).body.aliases).toMatchObject([{ alias: 'production' }])
     await page.getByLabel('Status').selectOption('all')
     await page.getByText('approved').waitFor()

@@ -71,7 +71,7 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     const shows: readonly (readonly [path: string, texts: readonly (string | RegExp)[]])[] = [
       [paths.models!, ['my-model', 'vision']],
       [paths.model!, ['production', 'Upload', 'Round 3', 'rollout to 80 %']],
-      [paths.rollouts!, ['my-model 1.1.0', '80 % of 100 %', /^2 of 3 devices that reported failed/]],
+      [paths.rollouts!, ['my-model 1.1.0', '80 % of 100 %', /^2 of 3 reporting devices failed/]],
       [
         paths.rollout!,
         [
@@ -90,7 +90,7 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
       ],
       [paths.groups!, ['canaries', 'In the lab']],
       [paths.group!, ['d0', 'd1', 'd2']],
-      [paths.pairing!, ['Make a code']],
+      [paths.pairing!, ['Create a code']],
     ]
     for (const [path, texts] of shows) {
       await tab.visit(path)
@@ -107,11 +107,11 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     await follow('my-model')
     await press('Alias of 1.0.0')
     await type('Alias', 'production')
-    await confirm('Name it', /^my-model@production will be version 1\.0\.0\./)
+    await confirm('Set alias', /^my-model@production will point to version 1\.0\.0\./)
     await press('Alias of 2.0.0')
     await type('Alias', 'production')
     await expectAccessible(page)
-    await confirm('Move production', /^my-model@production is version 1\.0\.0 now and will be 2\.0\.0\./)
+    await confirm('Move production', /^my-model@production points to version 1\.0\.0 and will point to 2\.0\.0\./)
     await page.getByText('moved from 1.0.0 to 2.0.0').waitFor()
 
     await press('Deploy 2.0.0')
@@ -187,7 +187,7 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     await page.getByText('This model has no policy').waitFor()
 
     await follow('Pairing')
-    await press('Make a code')
+    await press('Create a code')
     const code = await page.getByText(/^[0-9A-Z]{4}-[0-9A-Z]{4}$/).textContent()
     await page.getByRole('img', { name: new RegExp(`/pair\\?code=${code}$`) }).waitFor()
     await expectAccessible(page)

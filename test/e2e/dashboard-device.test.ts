@@ -48,7 +48,7 @@ describe.skipIf(!hasBrowser())('the page of a device', () => {
     await versions.getByRole('link', { name: 'my-model 1.0.0' }).waitFor()
     await versions.getByText('out of memory').waitFor()
     await page.getByRole('region', { name: 'Groups' }).getByRole('link', { name: 'lab' }).waitFor()
-    await page.getByRole('table', { name: 'Part in rounds' }).getByRole('link', { name: 'Round 1' }).waitFor()
+    await page.getByRole('table', { name: 'Participation in rounds' }).getByRole('link', { name: 'Round 1' }).waitFor()
     await page.getByRole('img', { name: /^Heartbeats by time\. heartbeats: 1 at / }).waitFor()
     await page.getByRole('region', { name: 'Metrics' }).getByText('0.8000').waitFor()
     await expectAccessible(page)

@@ -38,7 +38,7 @@ describe.skipIf(!hasBrowser())('experiments in the dashboard', () => {
     const tab = await openDashboard(world.baseUrl, '/experiments')
     const { page } = tab
     await page.clock.setFixedTime(world.now())
-    await page.getByText('No experiment yet').waitFor()
+    await page.getByText('No experiments yet').waitFor()
     await page.getByRole('button', { name: 'Copy command' }).waitFor()
 
     await pressIn(page, 'Create experiment')
@@ -55,7 +55,7 @@ describe.skipIf(!hasBrowser())('experiments in the dashboard', () => {
     await page.getByRole('heading', { name: 'next-word', level: 1 }).waitFor()
 
     await pressIn(page, 'Start')
-    await dialog.getByText('About 20 devices get their variant with their next heartbeat').waitFor()
+    await dialog.getByText('About 20 devices will get their variant with their next heartbeat').waitFor()
     await pressIn(dialog, 'Start')
     await page.getByText('Nothing to compare yet').waitFor()
 
@@ -83,7 +83,7 @@ describe.skipIf(!hasBrowser())('experiments in the dashboard', () => {
     await expectNoSidewaysScroll(page)
 
     await pressIn(page, 'Complete')
-    await dialog.getByText('About 20 devices return to the version they have without the experiment.').waitFor()
+    await dialog.getByText('About 20 devices will return to the version they have without the experiment.').waitFor()
     await dialog.getByLabel('Reason').fill('treatment wins')
     await dialog.getByLabel('Type next-word to confirm').fill('next-word')
     await dialog.getByLabel('Type next-word to confirm').press('Enter')

@@ -104,13 +104,13 @@ describe.skipIf(!hasBrowser())('federations in the dashboard', () => {
     const tab = await openDashboard(world.baseUrl, `/federations/${id}/analytics`)
     const { page } = tab
     await page.clock.setFixedTime(world.now())
-    await page.getByText('No question asked yet').waitFor()
+    await page.getByText('No questions asked yet').waitFor()
     const ask = page.getByRole('button', { name: 'Ask', exact: true })
     await page.getByRole('combobox', { name: 'Variable' }).fill('battery')
     await ask.click()
     await page.getByText("Group 'tiny' is withheld: fewer than 5 devices report 'battery'.").waitFor()
     await page.getByRole('img', { name: /^acme: 0\.0000 to 0\.5000, median 0\.2500, quartiles/ }).waitFor()
-    await page.getByRole('img', { name: /^beta: a quarter of the devices each from 0\.6000 to 0\.7000/ }).waitFor()
+    await page.getByRole('img', { name: /^beta: quarters of the devices, bounded by 0\.6000, 0\.7000/ }).waitFor()
     await expectAccessible(page)
     await expectNoSidewaysScroll(page)
 

@@ -37,7 +37,7 @@ describe.skipIf(!hasBrowser())('the organization in the dashboard', () => {
     await page.getByText('Nobody is on this team yet').waitFor()
 
     await visit('/organization/keys')
-    await page.getByText('No key of this kind yet').waitFor()
+    await page.getByText('No keys of this kind yet').waitFor()
     await page.getByRole('button', { name: 'Create service key' }).click()
     await dialog.getByLabel('Name').fill('ci')
     await expectAccessible(page)

@@ -59,7 +59,7 @@ describe.skipIf(!hasBrowser())('the playground', () => {
     await page.getByLabel('Temperature').fill('0')
     await page.getByLabel('Message').fill(QUESTION)
     await page.keyboard.press('Enter')
-    const sides = ['Chat with starter', 'Chat with starter beside it'].map((name) =>
+    const sides = ['Chat with starter', 'Second chat with starter'].map((name) =>
       page.getByRole('log', { name, exact: true }),
     )
     for (const side of sides) {

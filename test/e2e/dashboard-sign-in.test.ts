@@ -42,7 +42,7 @@ describe.skipIf(!hasBrowser())('signing in', () => {
     await expectAccessible(page)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('mine · acme').waitFor()
-    await page.getByText('Nothing runs').waitFor()
+    await page.getByText('Nothing is running').waitFor()
     expect(wrong()).toEqual([])
     const again = await openDashboard(link, '')
     await again.page.getByRole('button', { name: 'Sign in' }).click()
@@ -54,8 +54,8 @@ describe.skipIf(!hasBrowser())('signing in', () => {
   it('asks for nothing that the key may not see', async () => {
     const { world } = await start()
     for (const [scope, shown, refused] of [
-      ['models:read', 'Nothing needs you', /v1\/(training|federations|fleet|status)/],
-      ['training:read', 'Nothing runs', /v1\/(models|rollouts|experiments|fleet|status)/],
+      ['models:read', 'Nothing needs attention', /v1\/(training|federations|fleet|status)/],
+      ['training:read', 'Nothing is running', /v1\/(models|rollouts|experiments|fleet|status)/],
       ['devices:read', 'Active in the last 5 min', /v1\/(models|rollouts|experiments|training|federations)/],
     ] as const) {
       const body = { name: 'one', org_id: 'acme', scopes: [scope] }

@@ -44,7 +44,7 @@ it.each([
     (rollout) => rollout.status === status,
   )
   expect(ended.reason).toBe(
-    '3 of 3 devices that reported failed (100.0 %; at most 5 % may). Most often: the weights are not finite',
+    '3 of 3 reporting devices failed (100.0 %; at most 5 % may). Most often: the weights are not finite',
   )
   for (const [n, agent] of agents.entries()) {
     expect(await agent.notes()).toEqual(n < 3 ? ['1.0.0 good', '2.0.0 bad', '1.0.0 good'] : ['1.0.0 good'])
@@ -72,7 +72,7 @@ it('a blue_green deployment is on all devices before any of them runs it', async
   for (const { said } of agents) {
     const own = said.filter((line) => line.startsWith('Model m: version 2.0.0'))
     expect(own).toEqual([
-      'Model m: version 2.0.0 is ready and waits for its activation.',
+      'Model m: version 2.0.0 is ready and waiting for activation.',
       'Model m: version 2.0.0 is active.',
     ])
   }

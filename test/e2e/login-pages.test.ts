@@ -52,7 +52,7 @@ describe.skipIf(!hasBrowser())('the pages that sign in programs', () => {
     const next = page.getByRole('button', { name: 'Continue' })
     await code.fill('BCDF-BCDF')
     await next.click()
-    await page.getByRole('alert').getByText('No sign-in waits for this code').waitFor()
+    await page.getByRole('alert').getByText('No sign-in is waiting for this code').waitFor()
     await expectAccessible(page)
     await code.fill(started.user_code!.toLowerCase().replace('-', ''))
     await next.click()

@@ -112,10 +112,10 @@ test('a blue_green version is made ready, and runs as soon as all are, without a
   const requested = { model_name: 'm', model_version: '2.0.0', strategy: 'blue_green', devices: ['edge-1', 'edge-2'] }
   const { deployment_id: id } = await post(world, key, '/deploy/execute', requested)
   await unit.pull()
-  await unit.line('version 2.0.0 is ready and waits for its activation.')
+  await unit.line('version 2.0.0 is ready and waiting for activation.')
   expect(await unit.running(model)).toBe('first')
   await late.pull()
-  await late.line('version 2.0.0 is ready and waits for its activation.')
+  await late.line('version 2.0.0 is ready and waiting for activation.')
   const deployment = async () => (await world.request('GET', `/api/v1/deployments/${id}`, { key })).body
   await expect.poll(deployment).toMatchObject({ switched_at: expect.any(String) })
   // The switch is in the database a moment before the service's memory knows of it.

@@ -31,7 +31,7 @@ const requireSpace = async (folder: ModelFolder, missing: number): Promise<void>
   const free = await folder.freeBytes()
   if (missing <= 0 || free >= missing + RESERVE) return
   throw new DeliveryFailed(
-    `The disk is full: the version needs ${megabytes(missing)} more, ${megabytes(free)} are free.`,
+    `The disk is full: the version needs ${megabytes(missing)} more, but only ${megabytes(free)} is free.`,
   )
 }
 

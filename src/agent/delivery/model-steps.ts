@@ -91,7 +91,7 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
       signal,
       onStart: (received) => {
         log(
-          `downloading version ${version}, ${megabytes(size)}${received > 0 ? `, from ${megabytes(received)} on` : ''}.`,
+          `downloading version ${version}, ${megabytes(size)}${received > 0 ? `, resuming at ${megabytes(received)}` : ''}.`,
         )
         void report(requested, { state: 'downloading' })
       },
@@ -140,7 +140,7 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
       } else {
         if (state.trying !== null) await withdraw(state, state.current, partsOf(stop))
         if (reported !== nameOf(requested, 'ready')) {
-          log(`version ${next.version} is ready and waits for its activation.`)
+          log(`version ${next.version} is ready and waiting for activation.`)
           await report(requested, { state: 'ready' })
         }
       }

@@ -76,7 +76,7 @@ const makeHook = async ({ onModel }: AgentCommandOptions, { io, out }: Session) 
 }
 
 const readDeviceKey = async ({ deviceId, deviceKey }: AgentCommandOptions, { io }: Session): Promise<string> => {
-  if (deviceId === undefined) throw wrongUsage('A device key belongs to one device.', 'Give --device-id <id> too.')
+  if (deviceId === undefined) throw wrongUsage('A device key belongs to one device.', 'Also give --device-id <id>.')
   const { askForKey, requireKeyShape } = await import('../ask-for-key.ts')
   const key = typeof deviceKey === 'string' ? deviceKey.trim() : (await askForKey(io)).trim()
   requireKeyShape(key)
@@ -177,7 +177,7 @@ export const define = (command: Command, session: Session): void => {
         if (deviceKey === null || error.code !== 'unauthorized') {
           throw toFailure(error, { baseUrl, keySource: admission?.source })
         }
-        const advice = 'Give --device-key the key that the device got when it registered.'
+        const advice = 'Pass the key that the device received when it was registered: --device-key <key>'
         throw new Failure(error.message, { advice, cause: error })
       }
     })

@@ -90,7 +90,7 @@ it('runs a trainer of its own, and on Ctrl-C says goodbye and ends with 130', as
   const selection = `/api/v1/training/rounds/${(round as { id: string }).id}/selection?device_id=edge-1`
   const failure = async () => (await world.request('GET', selection, { key })).body as { state: string; reason: string }
   await vi.waitUntil(async () => (await failure()).state === 'failed', { timeout: 120_000, interval: 100 })
-  expect((await failure()).reason).toBe('The trainer ended with exit code 3. It said:\nno data here')
+  expect((await failure()).reason).toBe('The trainer ended with exit code 3. Its output:\nno data here')
   stop.abort(new Interrupted('SIGINT'))
   const { exitCode, stderr } = await ran
   expect({ exitCode, stderr }).toEqual({ exitCode: 130, stderr: 'trainer: no data here\n' })
@@ -154,7 +154,7 @@ it('ends with 1 when the device is taken, and with the key that is missing when 
     exitCode: 1,
     stderr:
       'svc: This API key is not valid: it is unknown, expired or revoked. Check it, or create a new key.\n' +
-      'Give --device-key the key that the device got when it registered.\n',
+      'Pass the key that the device received when it was registered: --device-key <key>\n',
   })
 })
 
@@ -203,7 +203,7 @@ it('tells what it needs before it registers anything', async () => {
     {
       exitCode: 2,
       stdout: '',
-      stderr: 'svc: A device key belongs to one device.\nGive --device-id <id> too.\n',
+      stderr: 'svc: A device key belongs to one device.\nAlso give --device-id <id>.\n',
     },
   ])
 })

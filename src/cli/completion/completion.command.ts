@@ -29,12 +29,12 @@ complete -c svc -a '(__svc_complete)'
 }
 
 const HOW = `
-Put it into the startup file of your shell:
+Add it to the startup file of your shell:
   bash  eval "$(svc completion bash)"     in ~/.bashrc
   zsh   eval "$(svc completion zsh)"      in ~/.zshrc, after compinit
   fish  svc completion fish | source      in ~/.config/fish/config.fish
 
-It also completes names of models, devices, groups and jobs, from the service that svc is signed in to.`
+It also completes the names of models, devices, groups and jobs of the service that svc is signed in to.`
 
 export const define = (command: Command, { io }: Session): void => {
   command

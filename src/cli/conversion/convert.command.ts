@@ -12,7 +12,9 @@ export const parseFormats = (text: string): readonly string[] => {
   const names = text.split(',').map((name) => name.trim())
   const unknown = names.find((name) => !FORMATS.includes(name))
   if (unknown !== undefined) {
-    throw new InvalidArgumentError(`'${unknown}' is none of ${FORMATS.join(', ')}. Several: onnx,tflite.`)
+    throw new InvalidArgumentError(
+      `'${unknown}' is not one of ${FORMATS.join(', ')}. Separate several with commas: onnx,tflite.`,
+    )
   }
   return [...new Set(names)]
 }
@@ -42,12 +44,12 @@ export const define = (command: Command, session: Session): void => {
     .option('-o, --output <folder>', 'folder of the results', './converted')
     .option(
       '--input-shape <sizes>',
-      "shape of the first input (default: the model's own; 1,3,224,224 for an image of open size)",
+      "shape of the first input (default: the model's own; 1,3,224,224 for an image of dynamic size)",
       parseShape,
     )
     .option('--architecture <file>', 'the model (.pt2, .onnx, .keras) whose graph takes the weights of <model_path>')
-    .option('--base <model>', 'of a LoRA adapter: the base model, a Hugging Face folder or a GGUF file')
-    .option('--push', 'upload the model to the catalog as its next version, in these formats too')
+    .option('--base <model>', 'base model of a LoRA adapter: a Hugging Face folder or a GGUF file')
+    .option('--push', 'also upload the model to the catalog as its next version, in these formats')
     .option('--validate', 'compare the outputs of source and result', true)
     .option('--no-validate', 'do not compare outputs')
     .addOption(jsonOption())

@@ -54,13 +54,13 @@ it('writes the result and two reports, and names the command that installs the e
 it.each([
   [['missing.onnx'], 1, 'There is no file missing.onnx.'],
   [['.'], 1, '. is a folder.'],
-  [['linear.onnx', '--formats', 'jax'], 2, "'jax' is none of onnx, coreml, tflite, gguf"],
+  [['linear.onnx', '--formats', 'jax'], 2, "'jax' is not one of onnx, coreml, tflite, gguf"],
   [['linear.onnx', '--input-shape', '1,0'], 2, 'whole numbers from 1'],
   [['linear.onnx', '--input-shape', '1,,2'], 2, 'whole numbers from 1'],
   [['linear.onnx', '-o', '.'], 2, 'would replace linear.onnx'],
   [['linear.onnx', '--formats', 'gguf,onnx'], 2, 'Hugging Face folders'],
   [['missing', '--formats', 'gguf'], 1, 'There is no file or folder missing.'],
-  [['linear.onnx', '--push', '--architecture', 'a.onnx'], 2, '--push takes no --architecture.'],
+  [['linear.onnx', '--push', '--architecture', 'a.onnx'], 2, '--push and --architecture cannot be combined.'],
 ])('%j ends with %i', async (argv, exitCode, message) => {
   const { run } = await withModel()
   expect(await run(argv)).toEqual({ exitCode, stdout: '', stderr: expect.stringContaining(message) })

@@ -26,7 +26,7 @@ const fileAt = async (text: string, cwd: string): Promise<{ path: string; fileNa
   })
   if (found === null) throw new Failure(`There is no file ${text}.`)
   if (!found.isFile()) {
-    throw new Failure(`${text} is a folder.`, { advice: 'Name a model file. Folders are converted to gguf alone.' })
+    throw new Failure(`${text} is a folder.`, { advice: 'Name a model file. Folders can only be converted to gguf.' })
   }
   return { path, fileName: basename(path) }
 }
@@ -95,8 +95,8 @@ const requireAllRight = ({ failed, files }: ConversionReport, { output }: Conver
     throw new Failure(failed.map(({ format, reason }) => `Not converted to ${format}: ${reason}`).join('\n'))
   }
   if (wrong.length > 0) {
-    throw new Failure(`${wrong.join(', ')}: the outputs are not those of the source, within ${TOLERANCE}.`, {
-      advice: `${join(output, 'report.txt')} has the figures. To go on all the same: --no-validate.`,
+    throw new Failure(`${wrong.join(', ')}: the outputs differ from the source by more than ${TOLERANCE}.`, {
+      advice: `${join(output, 'report.txt')} has the figures. To skip the comparison: --no-validate.`,
     })
   }
 }
@@ -119,12 +119,14 @@ export const convert = async (modelPath: string, options: ConvertOptions, sessio
   const { formats } = options
   const isGguf = formats.includes('gguf')
   if (isGguf && formats.length > 1) {
-    throw wrongUsage('gguf is made of Hugging Face folders and LoRA adapters, of which no other format is.')
+    throw wrongUsage(
+      'gguf cannot be combined with other formats: it is converted from Hugging Face folders and LoRA adapters only.',
+    )
   }
   if (options.push && options.architecture !== undefined) {
     throw wrongUsage(
-      '--push takes no --architecture.',
-      'Push the architecture once, then weights: the service puts them together (svc push).',
+      '--push and --architecture cannot be combined.',
+      'Push the architecture once, then the weights: the service combines them (svc push).',
     )
   }
   // Before the work: whoever is not signed in should hear it first.

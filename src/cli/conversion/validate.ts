@@ -103,7 +103,7 @@ const compareFile = async (
   if ('notRun' in found) return { state: 'not validated', reason: found.notRun }
   if ('fault' in found) return { state: 'fails', reason: found.fault }
   if (expected === null || 'notRun' in expected) {
-    return { state: 'runs', samples: SAMPLES, reason: expected?.notRun ?? 'no engine for the source is at hand' }
+    return { state: 'runs', samples: SAMPLES, reason: expected?.notRun ?? 'no engine for the source is installed' }
   }
   const comparison = compare(expected.outputs, found.outputs)
   return {
@@ -120,7 +120,7 @@ export const validate = async (
   conversion: Conversion,
   options: RunGraphOptions,
 ): Promise<Validation> => {
-  if (reference === null) return { state: 'not validated', reason: 'it has no form in ONNX to be compared with' }
+  if (reference === null) return { state: 'not validated', reason: 'there is no ONNX model to compare it with' }
   try {
     return await compareFile(file, reference, conversion, options)
   } catch (error) {

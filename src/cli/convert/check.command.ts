@@ -11,8 +11,8 @@ const parseShape = (text: string): readonly number[] => {
 }
 
 const NOTES = `
-Speeds are estimates from the memory's bandwidth and the processor's arithmetic. "this" is this machine, whose bandwidth is measured.
-With --devices, the exit code is 1 where the model does not run on one of them.
+Speeds are estimated from memory bandwidth and processor throughput. "this" is this machine; its bandwidth is measured.
+With --devices, the exit code is 1 if the model does not run on one of them.
 
 Examples:
   svc check model.gguf
@@ -26,12 +26,14 @@ export const define = (command: Command, session: Session): void => {
       new Option('-d, --devices <names>', 'device profiles, such as pi-5,this (default: all)').argParser(parseNames),
     )
     .addOption(
-      new Option('--input-shape <sizes>', 'shape of the first input (default: open sizes are 1)').argParser(parseShape),
+      new Option('--input-shape <sizes>', 'shape of the first input (default: dynamic sizes are 1)').argParser(
+        parseShape,
+      ),
     )
     .addOption(
       new Option(
         '--context <tokens>',
-        "tokens of context of a language model (default: 4096, or the model's own if less)",
+        "context length of a language model, in tokens (default: 4096, or the model's own if less)",
       ).argParser(wholeAboveZero),
     )
     .addOption(jsonOption())

@@ -9,12 +9,12 @@ const parseMetrics = (text: string): readonly Metric[] => {
   const names = parseNames(text)
   const unknown = names.find((name) => !METRICS.some((metric) => metric === name))
   if (unknown === undefined && names.length > 0) return [...new Set(names)] as Metric[]
-  throw new InvalidArgumentError(`'${unknown ?? ''}' is none of ${METRICS.join(', ')}.`)
+  throw new InvalidArgumentError(`'${unknown ?? ''}' is not one of ${METRICS.join(', ')}.`)
 }
 
 const NOTES = `
-Similarity is the cosine of embeddings where the server has an embedding model, else the F1 of the words. The threshold is that of the
-mean similarity, or, without similarity, of the share of exact matches. The exit code is 1 below it.
+Similarity is the cosine of embeddings if the server has an embedding model, else the F1 of the words. The threshold
+applies to the mean similarity or, without similarity, to the share of exact matches. Below it, the exit code is 1.
 
 Examples:
   svc eval starter --test-data test.jsonl --api-base http://127.0.0.1:8080
@@ -22,7 +22,7 @@ Examples:
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('<model_id>', 'model of the server')
+    .argument('<model_id>', 'a model of the inference server')
     .requiredOption(
       '-d, --test-data <file>',
       'lines of {"input": "…", "expected_output": "…"}; expected_output is optional',
@@ -32,7 +32,7 @@ export const define = (command: Command, session: Session): void => {
         .argParser(numberFrom({ min: 0, max: 1, whole: false }))
         .default(0.95),
     )
-    .option('--api-base <url>', 'server of models (default: SERVICE_API_BASE, else http://127.0.0.1:8000)')
+    .option('--api-base <url>', 'inference server (default: SERVICE_API_BASE, else http://127.0.0.1:8000)')
     .addOption(
       new Option('-m, --metrics <names>', 'metrics: similarity, exact_match, latency')
         .argParser(parseMetrics)
@@ -40,9 +40,9 @@ export const define = (command: Command, session: Session): void => {
     )
     .option('--compare <model_id>', 'evaluate a second model on the same lines, with a paired test')
     .option('--embedding-model <model_id>', 'model of the server that computes embeddings')
-    .option('--results <file>', 'file with a line for each result; run again, it goes on where it stopped')
+    .option('--results <file>', 'file for the results, one per line; a repeated run continues where it stopped')
     .addOption(
-      new Option('--concurrency <count>', 'requests at the same time')
+      new Option('--concurrency <count>', 'number of parallel requests')
         .argParser(numberFrom({ min: 1, max: 256 }))
         .default(4),
     )

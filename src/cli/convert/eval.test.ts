@@ -157,7 +157,7 @@ describe('a server of another maker', () => {
     expect(await run(argv)).toEqual({
       exitCode: 1,
       stdout: '',
-      stderr: expect.stringContaining(`${other.url}/v1 did not answer, 4 times: Broken.\nWith --results <file>`),
+      stderr: expect.stringContaining(`${other.url}/v1 failed 4 times: Broken.\nWith --results <file>`),
     })
     expect(other.asked).toEqual(['good 0', 'good 1', 'good 2', 'good 3', 'good 4'])
     // As a crash would leave it.
@@ -217,13 +217,13 @@ describe('is refused', () => {
   it.each([
     [['good', '-d', 'missing.jsonl'], 1, 'missing.jsonl'],
     [['good'], 2, '--test-data'],
-    [['good', '-d', 'test.jsonl', '--metrics', 'bleu'], 2, "'bleu' is none of similarity, exact_match, latency."],
+    [['good', '-d', 'test.jsonl', '--metrics', 'bleu'], 2, "'bleu' is not one of similarity, exact_match, latency."],
     [['good', '-d', 'test.jsonl', '--threshold', '2'], 2, 'It must be a number from 0 to 1.'],
     [['good', '-d', 'test.jsonl', '--api-base', 'nowhere'], 2, '--api-base is not the address'],
     [
       ['good', '-d', 'test.jsonl', '--api-base', 'http://127.0.0.1:1'],
       1,
-      'There is no server of models at http://127.0.0.1:1',
+      'There is no inference server at http://127.0.0.1:1',
     ],
   ])('%j', async (argv, exitCode, message) => {
     const { run } = await start()

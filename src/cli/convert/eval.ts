@@ -41,7 +41,7 @@ export const evaluate = async (model: string, options: EvalOptions, session: Ses
   if (wantsQuality && prompts.every(({ expected }) => expected === null))
     throw wrongUsage(
       `No line of ${options.testData} has an expected_output: quality cannot be measured.`,
-      'Add it, or measure the latency alone: --metrics latency',
+      'Add it, or measure only the latency: --metrics latency',
     )
   const given = options.apiBase ?? io.env.SERVICE_API_BASE
   const base = given ? parseApiBase(given, options.apiBase ? '--api-base' : 'SERVICE_API_BASE') : DEFAULT_API_BASE

@@ -55,9 +55,9 @@ export const connectToModels = async (session: Session, base: string): Promise<M
     if (listed !== null) return serverOf(session, url, listed, send)
     faults.push(`${url}: ${found instanceof Error ? found.message : wordsOf(found.body, found.status)}`)
   }
-  throw new Failure(`There is no server of models at ${base} (${faults.join('; ')}).`, {
+  throw new Failure(`There is no inference server at ${base} (${faults.join('; ')}).`, {
     advice:
-      'Start one (svc serve <model>) and name its address: --api-base http://127.0.0.1:8080. The service itself needs svc login.',
+      'Start one (svc serve <model>) and name its address: --api-base http://127.0.0.1:8080. To use the service itself, sign in with svc login.',
   })
 }
 
@@ -101,8 +101,8 @@ const persistent = async ({ io }: Session, url: string, send: () => Promise<Resp
     if (!isPassing) return found
     if (attempt === ATTEMPTS) {
       const fault = found instanceof Error ? found.message : wordsOf(found.body, found.status)
-      throw new Failure(`${url} did not answer, ${ATTEMPTS} times: ${fault}.`, {
-        advice: 'With --results <file>, what was evaluated is kept: run the same command again to go on.',
+      throw new Failure(`${url} failed ${ATTEMPTS} times: ${fault}.`, {
+        advice: 'With --results <file>, finished lines are kept: run the same command again to continue.',
       })
     }
     const seconds = (found instanceof Error ? null : found.retryAfter) ?? 2 ** (attempt - 2)

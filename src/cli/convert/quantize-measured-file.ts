@@ -76,7 +76,7 @@ const FORMATS = {
       const quantized = quantizeOnnx(model, method as OnnxMethod, { ranges })
       const notes = [...quantized.notes]
       if (method === 'int8' && ranges.size === 0)
-        notes.push('int8 has 8-bit weights alone: ranges of values are measured with onnxruntime.')
+        notes.push('int8 quantized only the weights: ranges of values are measured with onnxruntime.')
       return { bytes: writeOnnx(quantized.model), notes }
     },
   },
@@ -159,7 +159,7 @@ const referenceOf = async (bytes: Uint8Array, work: Work): Promise<Reference | s
     if (!(error instanceof InferenceError || error instanceof ServiceError)) throw error
     if (!isNeeded) return `The quality was not measured: ${error.message}`
     throw new Failure(`The quality cannot be measured, and nothing was written: ${error.message}`, {
-      advice: 'Without that, name a method and leave out --quality-threshold and --data.',
+      advice: 'To quantize without measuring, name a method and leave out --quality-threshold and --data.',
     })
   }
 }

@@ -16,12 +16,12 @@ Methods:
   int4     4-bit matrices in blocks of 32 (ONNX), 4-bit weights (Core ML), Q4_K_M (GGUF); not TFLite
   dynamic  8-bit weights, values quantized at run time (ONNX, TFLite)
   float16  half precision
-  f16, q8_0, q4_0, q4_k_m  exactly that type of GGUF file
+  f16, q8_0, q4_0, q4_k_m  this type of GGUF file
 
-The quality is the mean cosine similarity with the original's outputs or, of classifiers, the share of samples with the
-same class, whichever is less. It is measured on --data, else on inputs generated from the shapes of the model's inputs.
-That needs an engine: svc engines install onnxruntime (ONNX, Core ML), svc engines install litert (TFLite)
-Of a .gguf it is exp(-d): d is the mean KL divergence of next tokens from the original's, on the text in --data or our own.
+The quality is the mean cosine similarity with the original's outputs or, for classifiers, the share of samples with the
+same class if that is lower. It is measured on --data, else on inputs generated from the shapes of the model's inputs.
+Measuring needs an engine: svc engines install onnxruntime (ONNX, Core ML), svc engines install litert (TFLite)
+For a .gguf it is exp(-d), where d is the mean KL divergence of next-token probabilities, on --data or a built-in text.
 
 Examples:
   svc quantize model.onnx --method auto --quality-threshold 0.98 --data samples.npz
@@ -30,14 +30,11 @@ Examples:
 
 export const define = (command: Command, session: Session): void => {
   command
-    .argument('<model_path>', 'an .onnx, .tflite, .mlmodel or .gguf file, an .mlpackage, or a folder of such')
+    .argument('<model_path>', 'an .onnx, .tflite, .mlmodel or .gguf file, an .mlpackage, or a folder of these')
     .addOption(new Option('-m, --method <method>', 'how to quantize').choices(METHODS).default('auto'))
-    .option('-o, --output <path>', 'folder of the result, or its file name (default: quantized, beside the model)')
+    .option('-o, --output <path>', 'folder of the result, or its file name (default: quantized, next to the model)')
     .option('--quality-threshold <share>', 'write nothing below this quality, 0.0 to 1.0', parseThreshold)
-    .option(
-      '--data <file>',
-      'what to measure on: .npz (arrays by input name), .jsonl (one sample a line); GGUF: a text',
-    )
+    .option('--data <file>', 'samples to measure on: .npz (arrays by input name), .jsonl (one per line); GGUF: a text')
     .addOption(jsonOption())
     .addHelpText('after', NOTES)
     .action(async (path: string, options: QuantizeOptions & { readonly json?: boolean }) => {

@@ -102,12 +102,12 @@ const showTable = ({ table, samples }: Report, { out }: Session): void => {
   out.table(columns, rows, { right: new Set([...columns.keys()].slice(1, -1)) })
   if (samples === null) return
   const { count, of, from } = samples
-  if (from !== 'generated') out.note(`Measured on ${count} ${of} of ${from}.`)
+  if (from !== 'generated') out.note(`Measured on ${count} ${of} from ${from}.`)
   else if (of === 'tokens')
-    out.note(`Measured on ${count} tokens of a text of this program. Your own says more: --data text.txt`)
+    out.note(`Measured on ${count} tokens of a built-in text. Your own is more meaningful: --data text.txt`)
   else
     out.note(
-      `Measured on ${count} samples that were generated from the shapes of the model's inputs. Real ones may differ: --data samples.npz`,
+      `Measured on ${count} samples that were generated from the shapes of the model's inputs. Results on real samples may differ: --data samples.npz`,
     )
 }
 
@@ -130,13 +130,13 @@ export const quantizeFile = async (
   if (quantizer === undefined) {
     throw wrongUsage(
       `${fileName} cannot be quantized.`,
-      `Quantized are ${KNOWN}. Convert it first: svc convert ${fileName}`,
+      `Supported: ${KNOWN}. Convert it first: svc convert ${fileName}`,
     )
   }
   const isForGguf = (GGUF_METHODS as readonly string[]).includes(options.method)
   if (isForGguf && extname(fileName).toLowerCase() !== '.gguf') {
     throw wrongUsage(
-      `${fileName} cannot be quantized by ${options.method}, which is a type of GGUF files.`,
+      `${fileName} cannot be quantized to ${options.method}, which is a type of GGUF file.`,
       'Use auto, int8, int4, dynamic or float16.',
     )
   }
@@ -149,8 +149,7 @@ export const quantizeFile = async (
     if (done.path === null) throw new Failure(`${fileName} was not quantized, and nothing was written: ${done.reason}`)
     for (const note of done.notes) session.out.note(note)
     const output = place(done.method)
-    if (output === source)
-      throw wrongUsage(`The result would replace ${source}.`, 'Choose another place with --output.')
+    if (output === source) throw wrongUsage(`The result would replace ${source}.`, 'Choose another path with --output.')
     await mkdir(dirname(output), { recursive: true })
     // A package is a folder, which only takes the place of an empty one.
     await rm(output, { recursive: true, force: true })
@@ -210,7 +209,7 @@ export const quantizeAndReport = async (
   const isFolder = found.isDirectory() && quantizerOf(path) === undefined
   const sources = isFolder ? await filesIn(path) : [path]
   if (sources.length === 0)
-    throw new Failure(`There is no model in ${modelPath} that can be quantized.`, { advice: `Quantized are ${KNOWN}.` })
+    throw new Failure(`There is no model in ${modelPath} that can be quantized.`, { advice: `Supported: ${KNOWN}.` })
   const target = resolve(io.cwd, options.output ?? join(isFolder ? path : dirname(path), 'quantized'))
   const isFile = !isFolder && extname(target).toLowerCase() === extname(path).toLowerCase()
   const done: Quantized[] = []

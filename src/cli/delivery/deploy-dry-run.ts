@@ -50,7 +50,7 @@ export const dryRun = async (
         seen.steps.map((step) => [`${step.after_minutes} min`, `${step.percentage} %`, `about ${step.devices}`]),
       )
     } else if (requested.rollout < 100) {
-      out.line(`${requested.rollout} % are ${firstDevices} of them. The rollout's id decides which.`)
+      out.line(`${requested.rollout} % of them: ${firstDevices}. The deployment's id decides which.`)
     }
     out.note('Nothing was changed.')
   }

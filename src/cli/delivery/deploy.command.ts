@@ -37,7 +37,7 @@ const parseMinutes = (text: string): number => {
 const parseDevices = (text: string): readonly string[] => {
   const names = text.split(',').map((name) => name.trim())
   if (names.every((name) => name !== '' && name.length <= 255)) return [...new Set(names)]
-  throw new InvalidArgumentError('It must be names of devices with commas between them, such as pixel-7,pixel-8.')
+  throw new InvalidArgumentError('It must be device names separated by commas, such as pixel-7,pixel-8.')
 }
 
 /** Starts what was asked for, and says what will happen now. */
@@ -72,7 +72,7 @@ const carryOut = async (
       ['Strategy', requested.strategy],
     ])
     if (deployment.approval_id !== undefined)
-      return out.note(`Another admin approves it with: svc approvals approve ${deployment.approval_id}`)
+      return out.note(`Another admin must approve it: svc approvals approve ${deployment.approval_id}`)
   }
   out.note(`Watch it with: svc status ${requested.name} --watch`)
 }

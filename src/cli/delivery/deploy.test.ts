@@ -70,7 +70,7 @@ it('a name that the catalog does not know is refused with the one probably meant
   const { svc, get, world, key } = await startFleet(1)
   await createModel(world, key, 'my-model', ['1.0.0'])
   const advice =
-    'svc models lists what there is, svc push adds one. To deploy a name that devices resolve themselves: --allow-unknown.\n'
+    'List models with svc models, or add one with svc push. To deploy a name that devices resolve themselves: --allow-unknown.\n'
   for (const argv of [['--yes'], ['--dry-run'], ['--phone'], ['--devices', 'd0']]) {
     expect(await svc('deploy', 'my-modle', ...argv), argv.join(' ')).toEqual({
       exitCode: 1,
@@ -144,9 +144,9 @@ it('a dry run shows targets, steps and warnings, and changes nothing', async () 
     exitCode: 0,
     stdout:
       'Model:    m\nVersion:  9.0.0\nHow:      deployment, canary\nTargets:  2: d0, d1\n' +
-      "50 % are 1 of them. The rollout's id decides which.\n",
+      "50 % of them: 1. The deployment's id decides which.\n",
     stderr:
-      'Unknown devices: ghost.\nNo upload carries version 9.0.0 yet: devices get nothing until one does.\nNothing was changed.\n',
+      'Unknown devices: ghost.\nVersion 9.0.0 is not uploaded yet: devices get nothing until it is.\nNothing was changed.\n',
   })
   const nobody = await svc('deploy', 'm', '--group', 'nobody', '--dry-run', '--json')
   expect([nobody.exitCode, JSON.parse(nobody.stdout), nobody.stderr]).toEqual([

@@ -34,9 +34,13 @@ const receive = async (
   { out }: Session,
   signal: AbortSignal,
 ): Promise<void> => {
-  signal.addEventListener('abort', () => out.note('This machine stays paired; svc agent fetches what it was given.'), {
-    once: true,
-  })
+  signal.addEventListener(
+    'abort',
+    () => out.note('This machine stays paired; svc agent downloads its assigned version.'),
+    {
+      once: true,
+    },
+  )
   const device = createDevice({ baseUrl, deviceId, apiKey, platform })
   const done = new AbortController()
   const stop = AbortSignal.any([signal, done.signal])

@@ -24,7 +24,7 @@ export const define = (command: Command, session: Session): void => {
     )
     .option(
       '-o, --output <path>',
-      'destination folder or file; hf: and ollama: go to the models folder without it',
+      'destination folder or file; without it, hf: and ollama: go to the models folder',
       '.',
     )
     .addOption(jsonOption())

@@ -38,7 +38,9 @@ const parseFormats = (text: string): readonly ConvertedFormat[] =>
   text.split(',').map((name) => {
     const format = CONVERTED_FORMATS.find((one) => one === name.trim())
     if (format !== undefined) return format
-    throw new InvalidArgumentError(`'${name}' is none of ${CONVERTED_FORMATS.join(', ')}. Several: onnx,tflite.`)
+    throw new InvalidArgumentError(
+      `'${name}' is not one of ${CONVERTED_FORMATS.join(', ')}. Separate several with commas: onnx,tflite.`,
+    )
   })
 
 /** The file quantized, in a folder of its own that `discard` deletes; the file as it is where that was not requested. */

@@ -49,7 +49,7 @@ it('asks the service for the formats that are named', async () => {
   expect(body).toMatchObject({ versions: [{ formats: [{ format: 'tflite' }, { format: 'coreml' }] }] })
   expect(await svc('push', 'a.onnx', '-v', '2.0.0', '--formats', 'jax')).toMatchObject({
     exitCode: 2,
-    stderr: expect.stringContaining("'jax' is none of onnx, tflite, coreml"),
+    stderr: expect.stringContaining("'jax' is not one of onnx, tflite, coreml"),
   })
 })
 
@@ -198,7 +198,7 @@ it('a model of Hugging Face and one of Ollama are downloaded, pushed, and not ke
     await svc('push', 'hf:org/tiny', '-v', '1.0.0'),
     await svc('push', 'ollama:tiny', '-v', '2.0.0', '-m', 'other'),
   ]).toMatchObject([
-    { exitCode: 0, stderr: 'Of 2 GGUF files, tiny-Q4_0.gguf is taken.\n' },
+    { exitCode: 0, stderr: 'Chose tiny-Q4_0.gguf of 2 GGUF files.\n' },
     { exitCode: 0, stderr: '' },
   ])
   expect((await catalog()).map(({ name, model_hash }) => [name, model_hash])).toEqual([
@@ -240,7 +240,9 @@ it('a model of this machine is pushed by its name', async () => {
   await addModel(home, { name: 'mine:q8_0', path: join(cwd, 'in.gguf') })
   expect(await svc('push', 'mine', '-v', '1.0.0')).toMatchObject({
     exitCode: 0,
-    stderr: expect.stringContaining('The file is a GGUF file: devices can be given it, but training jobs cannot'),
+    stderr: expect.stringContaining(
+      'The file is a GGUF file: it can be delivered to devices, but training jobs cannot',
+    ),
   })
   expect(await catalog()).toMatchObject([{ name: 'mine', model_hash: hashOf(Buffer.from('GGUF and more')) }])
 })

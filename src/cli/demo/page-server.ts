@@ -88,7 +88,7 @@ export const servePage = async (
         .writeHead(200, { 'content-type': 'application/json' })
         .end(JSON.stringify({ model, system: SYSTEM_PROMPT }))
     }
-    if (requested !== 'GET /') return void outgoing.writeHead(404, { 'content-type': 'text/plain' }).end('Not here.\n')
+    if (requested !== 'GET /') return void outgoing.writeHead(404, { 'content-type': 'text/plain' }).end('Not found.\n')
     outgoing
       .writeHead(200, {
         'content-type': 'text/html; charset=utf-8',

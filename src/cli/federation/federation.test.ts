@@ -145,6 +145,6 @@ it('says which federation it cannot find, cannot tell from another, or may not c
     stdout: '',
     stderr:
       "svc: Federation 'f' belongs to 'acme': only its owner may do this.\n" +
-      'Use a key that may do this: svc login, or SERVICE_API_KEY.\n',
+      'Use a key with the required scope: svc login, or SERVICE_API_KEY.\n',
   })
 })

@@ -15,8 +15,8 @@ export const answer = async (
   onText: (text: string) => void,
 ): Promise<Answer> => {
   if (engine.chat === undefined) {
-    throw new Failure(`The model '${engine.model.name}' does not chat.`, {
-      advice: 'Embeddings: svc embed. Speech: svc transcribe.',
+    throw new Failure(`The model '${engine.model.name}' is not a chat model.`, {
+      advice: 'For embeddings use svc embed, for speech svc transcribe.',
     })
   }
   let text = ''

@@ -22,14 +22,14 @@ export const define = (command: Command, session: Session): void => {
     .addOption(
       new Option(
         '--threads <count>',
-        'threads that compute (default: all cores for models of 256 MiB and more, else one less)',
+        'number of compute threads (default: all cores for models of 256 MiB and more, else one less)',
       ).argParser(numberFrom({ min: 1, max: 1024 })),
     )
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .addHelpText(
       'after',
-      '\nWith an API key, statistics of hardware and speed are shared unless --local is given: every field is printed before it\nis sent. Prompts, answers, weights, names, addresses and device ids are not among them.',
+      '\nWith an API key, statistics of hardware and speed are shared unless --local is given: every field is printed before it\nis sent. Prompts, replies, weights, names, addresses and device ids are never sent.',
     )
     .action(async (model: string | undefined, options: BenchmarkCommandOptions) => {
       const { runBenchmark } = await import('./benchmark.ts')

@@ -69,7 +69,7 @@ it('shares nothing with --local, and nothing without a key', async () => {
     ['ENGINE', 'WHAT'],
     ['llama.cpp', 'first token, ms'],
     ['llama.cpp', 'tokens per second'],
-    ['llama.cpp', 'whole answer, ms'],
+    ['llama.cpp', 'whole reply, ms'],
     [''],
   ])
   const { results, ...rest } = JSON.parse(keyless.stdout)

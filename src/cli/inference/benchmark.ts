@@ -62,7 +62,7 @@ const measure = async (session: Session, chosen: ChosenModel, options: Benchmark
     const signal = io.signal ?? new AbortController().signal
     const result = await benchmark(engine, { iterations, maxTokens, signal })
     if (result.completionTokens < maxTokens / 2) {
-      out.note(`${engine.model.name} ends its answers after about ${result.completionTokens} of ${maxTokens} tokens.`)
+      out.note(`${engine.model.name} ends its replies after about ${result.completionTokens} of ${maxTokens} tokens.`)
     }
     return { result, kind: await kindOf(chosen.file, engine) }
   } finally {
@@ -86,7 +86,7 @@ export const rowsOf = ({
   return [
     row('first token, ms', firstTokenMs, `${Math.round(memoryBytes / 1e6)} MB`),
     row('tokens per second', tokensPerSecond),
-    row('whole answer, ms', totalMs),
+    row('whole reply, ms', totalMs),
   ]
 }
 
@@ -104,14 +104,14 @@ export const runBenchmark = async (
   const measured = []
   for (const chosen of able) {
     out.note(
-      `${chosen.engine.name}: ${options.iterations} ${options.iterations === 1 ? 'answer' : 'answers'} of up to ${options.maxTokens} tokens, after a warm-up.`,
+      `${chosen.engine.name}: ${options.iterations} ${options.iterations === 1 ? 'reply' : 'replies'} of up to ${options.maxTokens} tokens, after a warm-up.`,
     )
     measured.push({ chosen, ...(await measure(session, chosen, options)) })
   }
   const results = measured.map(({ result }) => result)
   if (!options.json) {
     out.table(['ENGINE', 'WHAT', 'P50', 'P90', 'P99', 'MEMORY'], results.flatMap(rowsOf))
-    for (const { engine, reason } of skipped) out.note(`${engine} was left out: ${reason}`)
+    for (const { engine, reason } of skipped) out.note(`${engine} was skipped: ${reason}`)
   }
   let isShared = 'to' in sharing
   if ('not' in sharing) out.note(`Nothing was shared (${sharing.not}).`)
@@ -119,7 +119,7 @@ export const runBenchmark = async (
     const [version, hardware] = [packageVersion(), thisHardware()]
     for (const { chosen, result, kind } of measured) {
       if (chosen.file.format === 'remote') {
-        out.note(`${chosen.engine.name}: nothing was shared, because the model ran on another machine, perhaps.`)
+        out.note(`${chosen.engine.name}: nothing was shared, because the model may have run on another machine.`)
         isShared = false
         continue
       }

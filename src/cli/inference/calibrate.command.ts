@@ -11,14 +11,8 @@ export const define = (command: Command, session: Session): void => {
         .argParser(parseNames)
         .makeOptionMandatory(),
     )
-    .requiredOption(
-      '--prompts <file>',
-      'your prompts: lines of {"input": "…"}, with "expected_output" where it is known',
-    )
-    .option(
-      '--reference <name>',
-      'model whose replies are the reference where no output is expected (default: the largest)',
-    )
+    .requiredOption('--prompts <file>', 'your prompts: lines of {"input": "…"}, with "expected_output" if it is known')
+    .option('--reference <name>', 'model whose replies replace a missing expected_output (default: the largest)')
     .addOption(
       new Option('--keep <share>', "share of the reference's quality to keep")
         .argParser(numberFrom({ min: 0, max: 1, whole: false }))
@@ -29,7 +23,7 @@ export const define = (command: Command, session: Session): void => {
     .addOption(
       new Option(
         '--threads <count>',
-        'threads that compute (default: all cores for models of 256 MiB and more, else one less)',
+        'number of compute threads (default: all cores for models of 256 MiB and more, else one less)',
       ).argParser(numberFrom({ min: 1, max: 1024 })),
     )
     .addOption(jsonOption())

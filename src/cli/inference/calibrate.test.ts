@@ -48,8 +48,8 @@ it('tries the prompts on each model, reports quality and cost, and writes the li
     keep: 0.95,
     unseen: null,
     caveats: [
-      'Quality is agreement with the answers of starter in 2 of 5 prompts: it cannot show where starter is wrong.',
-      '5 prompts are few: the intervals are wide and the limits uncertain. Use at least 30.',
+      'Quality is agreement with the replies of starter for 2 of 5 prompts: it cannot show where starter is wrong.',
+      '5 prompts are too few: the intervals are wide and the limits uncertain. Use at least 30.',
     ],
   })
   expect(chosen.kept).toBeGreaterThanOrEqual(0.95)
@@ -73,7 +73,7 @@ it('shows a table with the chosen limits marked, and says what it wrote', async 
   const rows = ran.stdout.trimEnd().split('\n')
   expect(rows[0]).toMatch(/LIMITS +TINY-CHAT-FIRST1-Q8_0 \/ STARTER +QUALITY +95 % +KEPT +MS +OF ALONE +TOKENS$/)
   expect(rows.filter((row) => row.startsWith('*'))).toHaveLength(1)
-  expect(ran.stderr).toContain('* the fastest that keeps 100 % of what starter alone reaches (1.000).\n')
+  expect(ran.stderr).toContain('* the fastest that keeps 100 % of the quality of starter alone (1.000).\n')
   expect(ran.stderr).toContain(`Written to ${join(home, 'routing.json')}, which svc serve --auto-route reads.\n`)
 })
 

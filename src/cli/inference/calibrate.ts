@@ -113,11 +113,11 @@ const shownOf = (all: readonly Policy[], chosen: Policy): readonly Policy[] => {
 const caveatsOf = (count: number, graded: number, reference: string): string[] => [
   ...(graded < count
     ? [
-        `Quality is agreement with the answers of ${reference} in ${count - graded} of ${count} prompts: it cannot show where ${reference} is wrong.`,
+        `Quality is agreement with the replies of ${reference} for ${count - graded} of ${count} prompts: it cannot show where ${reference} is wrong.`,
       ]
     : []),
   ...(count < FEW_PROMPTS
-    ? [`${count} prompts are few: the intervals are wide and the limits uncertain. Use at least ${FEW_PROMPTS}.`]
+    ? [`${count} prompts are too few: the intervals are wide and the limits uncertain. Use at least ${FEW_PROMPTS}.`]
     : []),
 ]
 
@@ -157,7 +157,7 @@ export const calibrate = async (session: Session, options: CalibrateOptions): Pr
   const header = ['', 'LIMITS', names.join(' / ').toUpperCase(), 'QUALITY', '95 %', 'KEPT', 'MS', 'OF ALONE', 'TOKENS']
   out.table(header, shownOf(worthwhile([chosen, ...all]), chosen).map(rowOf(names, alone, chosen)))
   out.note(
-    `* the fastest that keeps ${percent(options.keep)} of what ${names.at(-1)} alone reaches (${alone.quality.toFixed(3)}).`,
+    `* the fastest that keeps ${percent(options.keep)} of the quality of ${names.at(-1)} alone (${alone.quality.toFixed(3)}).`,
   )
   if (unseen !== null) out.note(`On held-out prompts it kept ${percent(unseen.kept)}.`)
   for (const caveat of caveats) out.note(caveat)

@@ -50,7 +50,7 @@ it('run without a prompt is a chat that keeps the conversation, and saves it', a
     stdout: expect.stringContaining('The capital of France is Paris.'),
   })
   expect(ran.stderr).toMatch(
-    /System message: Be brief\.[\s\S]*Saved 2 messages[\s\S]*There is no \/nothing\.[\s\S]*A new conversation\./,
+    /System message: Be brief\.[\s\S]*Saved 2 messages[\s\S]*There is no \/nothing\.[\s\S]*Began a new conversation\./,
   )
   expect(JSON.parse(await readFile(join(cwd, 'chat.json'), 'utf8')).messages).toEqual([
     { role: 'system', content: 'Be brief.' },

@@ -25,7 +25,7 @@ const HELP = `/system [text]  show or set the system message
 /save <file>    write the conversation to a JSON file
 /help           show this
 /exit           quit (or Ctrl-D)
-Ctrl-C stops an answer.`
+Ctrl-C stops a reply.`
 
 const PROMPT = '> '
 
@@ -47,7 +47,7 @@ const obey = async (
       return false
     case 'clear':
       conversation.messages = []
-      out.note('A new conversation.')
+      out.note('Began a new conversation.')
       return true
     case 'system':
       if (rest !== '') conversation.system = rest
@@ -60,7 +60,7 @@ const obey = async (
         await writeFile(resolve(io.cwd, rest), text, { flag: 'wx' }).then(
           () => out.note(`Saved ${conversation.messages.length} messages to ${rest}.`),
           (error: NodeJS.ErrnoException) =>
-            out.note(error.code === 'EEXIST' ? `${rest} is there already.` : `It cannot be saved: ${error.message}`),
+            out.note(error.code === 'EEXIST' ? `${rest} already exists.` : `It cannot be saved: ${error.message}`),
         )
       }
       return true
@@ -107,7 +107,9 @@ const converse = async (
     else conversation.messages = conversation.messages.slice(0, -1)
     if (stopped.aborted) return
     if (!(error instanceof InferenceError)) throw error
-    out.note(error.code === 'context_length_exceeded' ? `${error.message} /clear begins anew.` : error.message)
+    out.note(
+      error.code === 'context_length_exceeded' ? `${error.message} /clear begins a new conversation.` : error.message,
+    )
   } finally {
     io.stdout.write('\n\n')
   }

@@ -12,7 +12,7 @@ interface EmbedOptions {
 }
 
 const ADVICE =
-  'Name a GGUF embedding model, or the folder of an ONNX one such as those of sentence-transformers with onnx/model.onnx.'
+  'Name a GGUF embedding model, or the folder of an ONNX one, such as a sentence-transformers model with onnx/model.onnx.'
 
 const presented = (engine: Engine, vector: Float32Array, tokens: number) => ({
   model: engine.model.name,

@@ -113,12 +113,12 @@ test('serve shows what it serves, routes between models, and told to stop ends w
     expect.stringMatching(/^Engine: {3}llama\.cpp: starter is a GGUF file, which llama\.cpp runs/),
     'Model:    starter (2.6 million parameters, 2048 tokens of context)',
     '          and on request: tiny-chat-q8_0',
-    "Routing:  the model 'auto' is chosen by complexity (even shares, not calibrated)",
+    "Routing:  requests for 'auto' are routed by complexity (equal ranges, not calibrated)",
     expect.stringMatching(/^Memory: {3}\d+ MB$/),
     'Queue:    8 parallel, 32 more queued',
   ])
 
-  await vi.waitUntil(() => output.includes('whole answer, ms'), { timeout: 120_000 })
+  await vi.waitUntil(() => output.includes('whole reply, ms'), { timeout: 120_000 })
   expect(output).toMatch(/\nllama\.cpp {2}tokens per second {2}[\d.]+ +[\d.]+ +[\d.]+\n/)
 
   const routed = await chat(address, { model: 'auto' })
@@ -133,5 +133,5 @@ test('serve shows what it serves, routes between models, and told to stop ends w
 
   child.kill('SIGTERM')
   expect((await once(child, 'exit'))[0]).toBe(0)
-  expect(output).toContain('Stopping: finishing the running requests.')
+  expect(output).toContain('Stopping after the running requests.')
 })

@@ -84,7 +84,7 @@ it('a model that cannot embed says which can', async () => {
     stdout: '',
     stderr:
       "svc: The model 'starter' does not compute embeddings.\n" +
-      'Name a GGUF embedding model, or the folder of an ONNX one such as those of sentence-transformers with onnx/model.onnx.\n',
+      'Name a GGUF embedding model, or the folder of an ONNX one, such as a sentence-transformers model with onnx/model.onnx.\n',
   })
 })
 

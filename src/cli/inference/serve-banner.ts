@@ -25,14 +25,14 @@ const everywhere = (): readonly string[] =>
 const isAny = (address: string): boolean => address === '0.0.0.0' || address === '::'
 
 const routingOf = ({ calibrated }: ComposedServer['models'], { routeStrategy }: ServeOptions): string => {
-  const limits = calibrated === null ? 'even shares, not calibrated' : `calibrated with ${calibrated} prompts`
-  return `the model 'auto' is chosen by ${routeStrategy} (${limits})`
+  const limits = calibrated === null ? 'equal ranges, not calibrated' : `calibrated with ${calibrated} prompts`
+  return `requests for 'auto' are routed by ${routeStrategy} (${limits})`
 }
 
 const openWords = (address: string): string =>
   isAny(address)
     ? 'No key is required: anyone who can reach this machine can use it. Use --host 127.0.0.1 for this machine only, or --api-key.'
-    : 'No key is required: anyone who can reach this address can use it. --api-key demands one.'
+    : 'No key is required: anyone who can reach this address can use it. Require one with --api-key.'
 
 /** What is served, where and by what, line by line. */
 export const bannerOf = (
@@ -60,5 +60,5 @@ export const bannerOf = (
     ['Queue', `${engine.slots} parallel, ${options.maxQueue} more queued`],
   ]
   const lines = rows.map(([label, value]) => `${label === '' ? '' : `${label}:`}`.padEnd(10) + value)
-  return [...lines, wantsKey ? 'Requests need the key.' : openWords(address)]
+  return [...lines, wantsKey ? 'Requests need the API key.' : openWords(address)]
 }

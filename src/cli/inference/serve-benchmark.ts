@@ -35,7 +35,7 @@ export const benchmarkServed = async (
       out.note(`${file.name} has no benchmark: it is not a chat model.`)
       return
     }
-    out.note(`Measuring ${ITERATIONS} answers of up to ${MAX_TOKENS} tokens, after a warm-up.`)
+    out.note(`Measuring ${ITERATIONS} replies of up to ${MAX_TOKENS} tokens, after a warm-up.`)
     const result = await benchmark(engine, { iterations: ITERATIONS, maxTokens: MAX_TOKENS, signal })
     out.table(['ENGINE', 'WHAT', 'P50', 'P90', 'P99', 'MEMORY'], rowsOf(result))
     if (to === null) return

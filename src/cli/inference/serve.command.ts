@@ -43,14 +43,14 @@ export const define = (command: Command, session: Session): void => {
       new Option('--route-strategy <strategy>', 'routing strategy').choices(ROUTE_STRATEGIES).default('complexity'),
     )
     .addOption(
-      new Option('--compress-over <tokens>', 'compress prompts that are longer').argParser(
+      new Option('--compress-over <tokens>', 'compress prompts longer than this').argParser(
         numberFrom({ min: 64, max: 10_000_000 }),
       ),
     )
     .addOption(
       new Option(
         '--threads <count>',
-        'threads that compute (default: all cores for models of 256 MiB and more, else one less)',
+        'number of compute threads (default: all cores for models of 256 MiB and more, else one less)',
       ).argParser(numberFrom({ min: 1, max: 1024 })),
     )
     .addOption(
@@ -66,7 +66,7 @@ export const define = (command: Command, session: Session): void => {
     )
     .option('--draft <what>', 'speculative decoding: prompt-lookup, first-layers, or the path of a small GGUF model')
     .addOption(loraOption())
-    .option('--api-key <key>', 'key that requests have to bring (default: SERVICE_SERVER_KEY, else none)')
+    .option('--api-key <key>', 'API key that requests must send (default: SERVICE_SERVER_KEY, else none)')
     .option('--no-announce', 'do not announce the server on the local network')
     .addOption(new Option('--log-level <level>', 'log level').choices(LOG_LEVELS).default('warn'))
     .action(async (given: string | undefined, options: ServeOptions) => {

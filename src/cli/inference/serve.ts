@@ -41,7 +41,10 @@ const keyOf = ({ apiKey }: ServeOptions, env: Io['env']): string | null => {
   const key = apiKey ?? (env.SERVICE_SERVER_KEY || null)
   if (key === null || KEY.test(key)) return key
   const where = apiKey === undefined ? 'SERVICE_SERVER_KEY' : '--api-key'
-  throw wrongUsage(`${where} is not a key.`, 'It must have 1 to 512 letters, digits and signs, without spaces.')
+  throw wrongUsage(
+    `${where} is not a key.`,
+    'It must have 1 to 512 letters, digits and punctuation marks, without spaces.',
+  )
 }
 
 const assertConsistent = (model: string, { share, benchmark, models = [], autoRoute }: ServeOptions): void => {
@@ -67,7 +70,7 @@ const startFailure = (error: unknown, { host, port }: ServeOptions): unknown => 
     })
   }
   if (code === 'EACCES')
-    return new Failure(`Port ${port} is not allowed to this user.`, { advice: other, cause: error })
+    return new Failure(`This user may not listen on port ${port}.`, { advice: other, cause: error })
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
     const advice = 'Use --host 127.0.0.1 for this machine only, or 0.0.0.0 for all networks.'
     return new Failure(`${host} is not an address of this machine.`, { advice, cause: error })
@@ -149,7 +152,7 @@ export const serve = async (session: Session, model: string, options: ServeOptio
     for (const line of bannerOf(server.models, options, server.address, settings.apiKey !== null)) out.line(line)
     if (options.benchmark) await benchmarkServed(session, server.models, shared).catch(unlessStopped(io.signal))
     await stopped(io.signal)
-    out.note('Stopping: finishing the running requests.')
+    out.note('Stopping after the running requests.')
   } finally {
     await server.close()
   }

@@ -21,7 +21,7 @@ interface TranscribeOptions {
 const ADVICE =
   'Get the default model with: svc add whisper-base hf:onnx-community/whisper-base\n' +
   'Or name the folder of an ONNX Whisper model with --model: config.json, generation_config.json, preprocessor_config.json ' +
-  'and tokenizer.json, and under onnx/ encoder_model.onnx and decoder_model_merged.onnx, as onnx-community/whisper-base has them.'
+  'and tokenizer.json, and, under onnx/, encoder_model.onnx and decoder_model_merged.onnx, as onnx-community/whisper-base has them.'
 
 /** A transcript in the form that the file's ending asks for; text for all others. */
 const FORMAT_OF_ENDING: Readonly<Record<string, TranscriptFormat>> = {
@@ -56,7 +56,7 @@ const read = async (path: string): Promise<Buffer> => {
   const { size } = await stat(path)
   if (size > MAX_FILE_BYTES) {
     const megabytes = Math.ceil(size / 1024 / 1024)
-    throw new Failure(`${path} has ${megabytes} MB; at most ${MAX_FILE_BYTES / 1024 / 1024} MB are read.`, {
+    throw new Failure(`${path} has ${megabytes} MB; at most ${MAX_FILE_BYTES / 1024 / 1024} MB can be read.`, {
       advice: 'Split the recording, or convert it to MP3.',
     })
   }
@@ -92,7 +92,7 @@ export const define = (command: Command, session: Session): void => {
     .addOption(
       new Option('--language <code>', 'spoken language, such as en')
         .argParser(parseLanguage)
-        .default(null, 'auto: detected by the model'),
+        .default(null, 'auto, detected by the model'),
     )
     .addOption(outputOption('output file: text, or .json, .srt or .vtt with timestamps'))
     .action((file: string, options: TranscribeOptions) => transcribe(session, file, options))

@@ -76,7 +76,7 @@ export const openCallback = async (state: string): Promise<Callback> => {
   const server = createServer((request, response) => {
     const url = addressOf(request.url ?? '/')
     if (request.method !== 'GET' || url?.pathname !== PATH) {
-      return void send(response, 404, 'Nothing here', 'This address only completes a login of svc.')
+      return void send(response, 404, 'Not found', 'This address only completes a login of svc.')
     }
     if (settle === null)
       return void send(response, 400, 'Too late', 'This login has ended. Start again with svc login.')

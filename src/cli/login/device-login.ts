@@ -13,7 +13,7 @@ const SLOW_DOWN_SECONDS = 5
 const clientName = (): string => `svc on ${hostname()}`.replace(/[^ -~]/g, '?').slice(0, 100)
 
 const ENDS: Readonly<Record<string, string>> = {
-  expired_token: 'Nobody approved the sign-in within its time.',
+  expired_token: 'Nobody approved the sign-in in time.',
   access_denied: 'The sign-in was denied.',
 }
 
@@ -27,7 +27,7 @@ export const loginWithCode = async (session: Session, apiBase: string): Promise<
   const { renderUnicodeCompact } = await import('uqr')
   out.note(`${renderUnicodeCompact(started.verification_uri_complete, { border: 2 })}\n`)
   out.note(`Open ${started.verification_uri} in any browser, and enter the code:\n\n  ${started.user_code}\n`)
-  out.note(`The code works once, for ${started.expires_in / 60} minutes. Give it to nobody.`)
+  out.note(`The code works once, for ${started.expires_in / 60} minutes. Do not share it.`)
 
   let interval = started.interval
   for (;;) {

@@ -134,7 +134,7 @@ it('answers only its callback, and fails when the code is none of the service or
   expect((await fetch(forged)).status).toBe(502)
   expect(await second.ran).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringContaining('svc: This login code is unknown, used or expired.'),
+    stderr: expect.stringContaining('svc: This sign-in code is unknown, used or expired.'),
   })
   expect(await exists(join(home, 'credentials.json'))).toBe(false)
 })

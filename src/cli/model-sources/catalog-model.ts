@@ -16,12 +16,9 @@ export const isOfCatalog = (source: string): boolean => SOURCE.test(source)
 const requireGguf = (fileName: string, name: string): void => {
   if (/\.gguf$/i.test(fileName)) return
   const ending = /\.[a-z0-9]+$/i.exec(fileName)?.[0] ?? 'unknown'
-  throw new Failure(
-    `${name} is a ${ending} file, which no engine of this machine runs: of the catalog, GGUF files run.`,
-    {
-      advice: `Fetch the file with: svc pull ${name}. Llama and Qwen folders become GGUF with: svc convert <folder> --formats gguf`,
-    },
-  )
+  throw new Failure(`${name} is a ${ending} file, which cannot be run from the catalog: only GGUF files can.`, {
+    advice: `Fetch the file with: svc pull ${name}. Llama and Qwen folders become GGUF with: svc convert <folder> --formats gguf`,
+  })
 }
 
 /**

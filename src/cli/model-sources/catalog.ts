@@ -33,7 +33,7 @@ export const referenced = async (
   const split = splitReference(text)
   if (split === null || (await orNull(modelNamed(connection, text))) !== null) return { name: text, version }
   if (version === 'latest' || version === split.version) return split
-  throw wrongUsage(`'${text}' names version ${split.version}, and --version ${version}.`, 'Name one of them.')
+  throw wrongUsage(`'${text}' names version ${split.version}, but --version is ${version}.`, 'Name one of them.')
 }
 
 /** The names that models of the newest hundred have. */
@@ -51,7 +51,7 @@ export const knownModel = async (connection: Connection, nameOrId: string): Prom
   const meant = meantBy(nameOrId, await namesOf(connection))
   throw new Failure(`The catalog has no model '${nameOrId}'${meant === null ? '.' : `; did you mean '${meant}'?`}`, {
     advice:
-      'svc models lists what there is, svc push adds one. To deploy a name that devices resolve themselves: --allow-unknown.',
+      'List models with svc models, or add one with svc push. To deploy a name that devices resolve themselves: --allow-unknown.',
   })
 }
 

@@ -77,7 +77,7 @@ it('run and serve take names of the catalog: pulled once, and anew when an alias
   await upload('b.gguf', await readFile(STARTER), '3.0.0')
   expect(await run('net')).toEqual({ ...pulled, stderr: 'net@3.0.0 is now here as net:3.0.0.\n' })
   const offline = await run('net', { SERVICE_API_BASE: 'http://127.0.0.1:1' })
-  expect(offline).toMatchObject({ stdout: PARIS, stderr: expect.stringContaining('This is net:3.0.0') })
+  expect(offline).toMatchObject({ stdout: PARIS, stderr: expect.stringContaining('Using net:3.0.0') })
   const signedOut = await run('net', { SERVICE_API_KEY: '' })
   expect(signedOut).toEqual(quiet)
 })

@@ -82,7 +82,7 @@ const fromCatalog = async (name: string, session: Session): Promise<string | nul
   } catch (error) {
     const last = error instanceof Unreachable ? await lastPulled(name, session) : null
     if (last === null) throw error
-    session.out.note(`${(error as Unreachable).message} This is ${last}, which was pulled before.`)
+    session.out.note(`${(error as Unreachable).message} Using ${last}, which was pulled before.`)
     return last
   }
 }

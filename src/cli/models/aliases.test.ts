@@ -22,14 +22,14 @@ it('promotes a version, and takes the alias in the place of a version from then 
   const svc = await start()
   expect(await svc('models promote net 1.3.0 production')).toEqual({
     exitCode: 0,
-    stdout: 'net@production is version 1.3.0 now.\n',
+    stdout: 'net@production is now version 1.3.0.\n',
     stderr: 'Deploy it with: svc deploy net@production\n',
   })
-  expect((await svc('models promote net 1.3.0 production')).stdout).toBe('net@production is version 1.3.0 already.\n')
+  expect((await svc('models promote net 1.3.0 production')).stdout).toBe('net@production is already version 1.3.0.\n')
   expect((await svc('pull net@production')).stdout).toContain('Version:  1.3.0')
   expect((await svc('pull net --version production -o again.h5')).stdout).toContain('Version:  1.3.0')
   expect((await svc('models promote net latest production')).stdout).toBe(
-    'net@production is version 1.4.0 now; it was 1.3.0.\n',
+    'net@production is now version 1.4.0; it was 1.3.0.\n',
   )
   expect((await svc('deploy net@production --dry-run')).stdout).toMatch(/Version: +1\.4\.0/)
   const rolledBack = await svc('rollback net --to-version production')
@@ -62,7 +62,7 @@ it('says which aliases there are where one is unknown, and that two versions con
   const twice = await svc('pull net@production --version 1.4.0')
   expect([twice.exitCode, twice.stderr]).toEqual([
     2,
-    "svc: 'net@production' names version production, and --version 1.4.0.\nName one of them.\n",
+    "svc: 'net@production' names version production, but --version is 1.4.0.\nName one of them.\n",
   ])
   expect((await svc('models --source registry')).stdout).toContain('net')
 })

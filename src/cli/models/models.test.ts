@@ -60,9 +60,7 @@ it('add copies a model in under its name, says what it is, and remove takes it o
     stderr: `svc: There is no model 'mine' in ${join(home, 'models')}.\n`,
     stdout: '',
   })
-  expect((await svc('add', 'starter', path)).stderr).toContain(
-    "The name 'starter' belongs to the model of the package.",
-  )
+  expect((await svc('add', 'starter', path)).stderr).toContain("The name 'starter' belongs to the bundled model.")
   expect((await svc('add', 'text', 'README.md')).stderr).toContain('README.md is not a model')
 })
 

@@ -27,14 +27,14 @@ export const define = (command: Command, session: Session): void => {
       )
       if (json) return out.json(moved)
       if ('title' in moved) {
-        out.line(`${moved.title}: waits for another admin.`)
+        out.line(`${moved.title}: waiting for another admin.`)
         return out.note(`They approve it with: svc approvals approve ${moved.id}`)
       }
       if (before?.version === moved.version) {
-        return out.line(`${name}@${alias} is version ${moved.version_label} already.`)
+        return out.line(`${name}@${alias} is already version ${moved.version_label}.`)
       }
       const since = before === null ? '' : `; it was ${before.version_label}`
-      out.line(`${name}@${alias} is version ${moved.version_label} now${since}.`)
+      out.line(`${name}@${alias} is now version ${moved.version_label}${since}.`)
       out.note(`Deploy it with: svc deploy ${name}@${alias}`)
     })
 }

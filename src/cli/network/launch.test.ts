@@ -176,7 +176,7 @@ describe('svc launch', () => {
       {
         exitCode: 1,
         stderr:
-          "svc: There is no model 'qwen3'. There is: starter. Name a GGUF file or a model folder by its path, or put one into " +
+          "svc: There is no model 'qwen3'. Models: starter. Name a GGUF file or a model folder by its path, or put one in " +
           `${join(home, 'models')}.\n`,
       },
       {

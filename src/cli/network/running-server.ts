@@ -47,7 +47,7 @@ export const serverAt = async (url: string, { io }: Pick<Session, 'io'>): Promis
   }
   if (response.status === 401) {
     throw new Failure(
-      `The inference server at ${url} ${key === null ? 'wants a key' : 'refuses the key in SERVICE_SERVER_KEY'}.`,
+      `The inference server at ${url} ${key === null ? 'requires a key' : 'rejected the key in SERVICE_SERVER_KEY'}.`,
       {
         advice: 'Set SERVICE_SERVER_KEY to the key that it was started with.',
       },

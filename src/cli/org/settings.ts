@@ -8,7 +8,7 @@ const TEXTS: readonly (readonly [name: string, text: (settings: OrgSettings) => 
   [
     'Second factor',
     ({ requireMfa }) =>
-      ({ off: 'not required', admins: 'required for admins', all: 'required for everybody' })[requireMfa],
+      ({ off: 'not required', admins: 'required for admins', all: 'required for everyone' })[requireMfa],
   ],
   ['Sessions', ({ sessionHours }) => `end after ${sessionHours} h`],
   [

@@ -30,7 +30,7 @@ export const approvals: Resource = {
     }),
     action('reject', 'reject a request', 'POST /api/v1/approvals/{approval_id}/reject', {
       args: [request],
-      options: [option('--reason <text>', 'for whoever requested it', 'reason', { required: true })],
+      options: [option('--reason <text>', 'reason shown to the requester', 'reason', { required: true })],
       done: 'Rejected: {title}.',
     }),
     action('cancel', 'withdraw a request', 'POST /api/v1/approvals/{approval_id}/cancel', {

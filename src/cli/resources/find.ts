@@ -122,7 +122,7 @@ const pick = async (
   const begun = START_OF_ID.test(text) ? rows.filter((row) => String(row[id]).startsWith(text.toLowerCase())) : []
   if (begun.length === 1) return begun[0]!
   if (begun.length > 1)
-    throw new Failure(`${begun.length} ids of ${kind}s begin with ${text}.`, { advice: 'Give more of it.' })
+    throw new Failure(`${begun.length} ids of ${kind}s begin with ${text}.`, { advice: 'Give more characters.' })
   throw await unknown(context, kind, text)
 }
 

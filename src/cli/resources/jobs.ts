@@ -23,7 +23,7 @@ export const jobActions: readonly Action[] = [
         field: 'status',
         choices: ['pending', 'running', 'completed', 'failed', 'stopped'],
       },
-      { flags: '--model <model>', help: 'only jobs that began from this model, by name or id', field: 'model' },
+      { flags: '--model <model>', help: 'only jobs that started from this model, by name or id', field: 'model' },
     ],
     none: 'No training jobs. Start one with: svc train start <model>',
   },

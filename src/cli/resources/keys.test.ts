@@ -109,8 +109,8 @@ it('says what is missing when the key may not do it, is not valid, or the id is 
       exitCode: 1,
       stdout: '',
       stderr:
-        "svc: This key lacks the scope 'admin'. Use a key that carries it, or create one.\n" +
-        'Use a key that may do this: svc login, or SERVICE_API_KEY.\n',
+        "svc: This key lacks the scope 'admin'. Use a key that has it, or create one.\n" +
+        'Use a key with the required scope: svc login, or SERVICE_API_KEY.\n',
     },
     {
       exitCode: 1,

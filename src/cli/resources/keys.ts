@@ -23,7 +23,7 @@ const parseHours = (text: string): number => {
 
 const addScope = (text: string, before: readonly Scope[] = []): readonly Scope[] => {
   const scope = SCOPES.find((known) => known === text)
-  if (scope === undefined) throw new InvalidArgumentError(`Scopes are ${SCOPES.join(', ')}.`)
+  if (scope === undefined) throw new InvalidArgumentError(`Available scopes: ${SCOPES.join(', ')}.`)
   return before.includes(scope) ? before : [...before, scope]
 }
 
@@ -97,7 +97,7 @@ export const keys: Resource = {
           .filter((key) => key.exceeds_lifetime && stateOf(key, session.now()) === 'active')
           .map(
             ({ name, id }) =>
-              `${name} lasts longer than the organization allows. Replace it with: svc keys rotate ${id}`,
+              `${name} has a longer lifetime than the organization allows. Replace it with: svc keys rotate ${id}`,
           ),
     }),
     action('revoke', 'revoke an API key', 'DELETE /api/v1/keys/{key_id}', {

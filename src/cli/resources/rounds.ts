@@ -40,7 +40,7 @@ const start = action('start', 'start one round; svc train start runs many', 'POS
     option('--secure-aggregation <key=value>', 'such as threshold=3; repeatable', 'secure_aggregation', {
       parse: 'pairs',
     }),
-    option('--raw-vector', 'model and updates are bare float32 vectors', 'raw_vector', { parse: 'flag' }),
+    option('--raw-vector', 'model and updates are raw float32 vectors', 'raw_vector', { parse: 'flag' }),
     option('--org <org_id>', 'its organization (default: that of the key)', 'org_id'),
   ],
   done: 'Started round {round_number} ({id}): {target_devices} devices, at least {min_devices} updates.',

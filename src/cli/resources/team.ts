@@ -29,7 +29,7 @@ export const team: Resource = {
         ['ID', 'id', 'id'],
       ],
       org: 'query',
-      none: 'Nobody yet. Invite somebody with: svc team add <email> --role admin',
+      none: 'Nobody yet. Invite someone with: svc team add <email> --role admin',
     }),
     action('remove', 'remove a member or revoke an invitation', `DELETE ${AT}`, {
       args: [member],
@@ -38,7 +38,7 @@ export const team: Resource = {
     }),
     action('set-role', 'change what a member may do', `PATCH ${AT}`, {
       args: [member, argument('role', ROLES.join(', '), { field: 'role' })],
-      done: '{email} is {role} now.',
+      done: '{email} is now {role}.',
     }),
     action('reset-factor', "remove a member's second factor", `DELETE ${AT}/second-factor`, {
       args: [member],

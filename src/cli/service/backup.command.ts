@@ -35,7 +35,7 @@ const verifiedWords = (database: Backup['database']): string =>
 const wordsOf = ({ name, target, files, copied_files, copied_bytes, verified_at, database }: Backup): string =>
   `Backup ${name} in ${target} is complete: ${files} files, of which ${copied_files} (${sizeWords(copied_bytes ?? 0)}) were new.` +
   `${verified_at === null ? '' : verifiedWords(database)}` +
-  `${database === 'none' ? ' The database is not in it: install pg_dump beside the service, or use pgBackRest.' : ''}`
+  `${database === 'none' ? ' The database is not in it: install pg_dump on the machine of the service, or use pgBackRest.' : ''}`
 
 const ofRunning = async (session: Session, target: string | undefined, options: BackupOptions): Promise<void> => {
   const { out } = session
@@ -52,7 +52,7 @@ const ofRunning = async (session: Session, target: string | undefined, options: 
   if (options.json) return out.json(backup)
   out.line(wordsOf(backup))
   if (backup.unreadable_files)
-    out.note(`${backup.unreadable_files} stored files are damaged, and not in it: svc doctor`)
+    out.note(`${backup.unreadable_files} stored files are damaged and not included: svc doctor`)
 }
 
 const backUp = async (session: Session, target: string | undefined, options: BackupOptions): Promise<void> => {

@@ -34,7 +34,11 @@ const node = (): Finding => {
   const least = engines.node.replace('>=', '')
   const { node: version } = process.versions
   if (isAtLeast(version, least)) return ok('Node', version)
-  return fail('Node', `${version}, and ${least} is the oldest that works`, 'Install a newer Node: https://nodejs.org')
+  return fail(
+    'Node',
+    `${version}; the oldest supported version is ${least}`,
+    'Install a newer Node: https://nodejs.org',
+  )
 }
 
 const packageFiles = (): Finding => {
@@ -64,10 +68,8 @@ const disk = async ({ home, io }: Session): Promise<Finding> => {
   const { bavail, bsize } = await statfs(folder)
   const free = bavail * bsize
   const found = `${sizeWords(free)} free at ${folder}`
-  if (free < NO_BYTES) return fail('Disk', found, 'Make room: databases and weight files need some.')
-  return free < LOW_BYTES
-    ? warn('Disk', found, 'Make room before models of several gigabytes come.')
-    : ok('Disk', found)
+  if (free < NO_BYTES) return fail('Disk', found, 'Free disk space for the database and weight files.')
+  return free < LOW_BYTES ? warn('Disk', found, 'Free disk space before you add large models.') : ok('Disk', found)
 }
 
 const START = 'Start it with: svc up. Another address: --api-base or SERVICE_API_BASE.'
@@ -77,7 +79,7 @@ const service = async ({ baseUrl, client }: Connection, now: () => Date): Promis
   const health = await client.GET('/api/v1/health').catch((error: Error) => error)
   if (health instanceof Error) return [fail('Service', health.message, START)]
   if (health.data === undefined) {
-    return [fail('Service', `${baseUrl} answered ${health.response.status}, and not as this service does`, START)]
+    return [fail('Service', `${baseUrl} answered ${health.response.status}; it is not this service`, START)]
   }
   const answered = now().getTime()
   const { version, timestamp } = health.data
@@ -85,12 +87,12 @@ const service = async ({ baseUrl, client }: Connection, now: () => Date): Promis
   const here =
     version === mine
       ? ok('Service', `${version} at ${baseUrl}`)
-      : warn('Service', `${version} at ${baseUrl}, and svc is ${mine}`, 'Use the same version of both.')
+      : warn('Service', `${version} at ${baseUrl}, but svc is ${mine}`, 'Use the same version of both.')
   const ready = await fetch(`${baseUrl}/ready`, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => null)
   const state =
     ready?.status === 200
       ? ok('Ready', 'yes')
-      : fail('Ready', `no (${ready?.status ?? 'no answer'})`, "The service's log says why.")
+      : fail('Ready', `no (${ready?.status ?? 'no answer'})`, "See the service's log for the reason.")
   const away = (Date.parse(timestamp) - (requested + answered) / 2) / 1000
   const clock = `${Math.abs(away).toFixed(1)} s ${away < 0 ? 'behind' : 'ahead of'} this machine`
   const isOff = Math.abs(away) > CLOCK_WARN_SECONDS + (answered - requested) / 2000
@@ -98,7 +100,7 @@ const service = async ({ baseUrl, client }: Connection, now: () => Date): Promis
     here,
     state,
     isOff
-      ? warn('Clock', `the service is ${clock}`, 'Set both clocks, by NTP.')
+      ? warn('Clock', `the service is ${clock}`, 'Synchronize both clocks with NTP.')
       : ok('Clock', `the service is ${clock}`),
   ]
 }
@@ -110,14 +112,14 @@ const key = async (session: Session, baseUrl: string): Promise<Finding> => {
   const answer = await client.GET('/api/v1/keys/self').catch(() => null)
   if (answer === null) return warn('Key', 'not checked: the service does not answer', START)
   if (answer.data === undefined)
-    return fail('Key', `the one in ${found.source} is not valid`, 'Sign in again: svc login')
+    return fail('Key', `the key in ${found.source} is not valid`, 'Sign in again: svc login')
   const { name, scopes, org_id, expires_at } = answer.data
   const words = `${name}: ${scopes.join(', ')}${org_id === null ? '' : `; organization ${org_id}`}`
   if (expires_at === null) return ok('Key', words)
   const left = Date.parse(expires_at) - session.now().getTime()
   const until = `${words}; until ${timeWords(expires_at)}`
   return left < EXPIRY_WARN_DAYS * DAY_MS
-    ? warn('Key', until, 'Make another before it ends: svc keys create')
+    ? warn('Key', until, 'Create another before it expires: svc keys create')
     : ok('Key', until)
 }
 

@@ -132,7 +132,7 @@ export const printJob = (out: Output, job: JobDetail): void => {
     ...(job.published.length === 0
       ? []
       : [['Versions', job.published.map(({ version_label }) => version_label).join(', ')] as const]),
-    ...(job.waiting_until === null ? [] : [['Waits for devices until', job.waiting_until] as const]),
+    ...(job.waiting_until === null ? [] : [['Waiting for devices until', job.waiting_until] as const]),
     ...(job.waiting_for === null ? [] : [['Waiting', job.waiting_for] as const]),
   ])
   if (job.history.length === 0) return

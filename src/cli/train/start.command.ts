@@ -93,7 +93,7 @@ export const define = (command: Command, session: Session): void => {
       'mask the updates; this many devices must complete the round (default: two thirds)',
       wholeAboveZero,
     )
-    .option('--raw-vector', 'model and updates are bare little-endian float32 vectors')
+    .option('--raw-vector', 'model and updates are raw little-endian float32 vectors')
     .option('--stop-below <improvement>', 'stop when the metric improves by less than this', numberFrom(0))
     .option(
       '--metric <name>',

@@ -26,7 +26,7 @@ export const define = (command: Command, session: Session): void => {
         ])
       }
       if (!replay.matches) {
-        throw new Failure(`Round ${roundId} does not reproduce the result that its receipt names.`, {
+        throw new Failure(`Round ${roundId} does not reproduce the result in its receipt.`, {
           advice: 'The updates, the aggregating service, or the receipt have changed since.',
         })
       }

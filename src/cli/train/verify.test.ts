@@ -50,7 +50,7 @@ it('replays a completed round: 0 while the bytes are equal, 1 once an update was
       replayed_sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
     },
     stderr:
-      `svc: Round ${roundId} does not reproduce the result that its receipt names.\n` +
+      `svc: Round ${roundId} does not reproduce the result in its receipt.\n` +
       'The updates, the aggregating service, or the receipt have changed since.\n',
   })
 })

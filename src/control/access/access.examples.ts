@@ -178,7 +178,7 @@ export const examples = {
         last_hash: hash,
         heads: 1,
         fault_seq: 42,
-        fault: 'Entry 42: its content is not what was hashed.',
+        fault: 'Entry 42: its content does not match its hash.',
       },
     ],
   },

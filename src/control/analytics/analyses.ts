@@ -45,7 +45,7 @@ export const testGroups = (a: Group | null, b: Group | null, level: number, warn
   const shown = [a, b].flatMap((group) => (group === null ? [] : [summaryOf(group)]))
   const test = a === null || b === null ? null : welchTest(a.sample.shifted, b.sample.shifted, level)
   if (test === null) {
-    if (a !== null && b !== null) warnings.push('No test was made: the values do not vary, or there are too few.')
+    if (a !== null && b !== null) warnings.push('No test was run: the values do not vary, or there are too few.')
     return { ...NO_T_TEST, groups: shown }
   }
   return {
@@ -99,14 +99,14 @@ export const compareGroups = async (
   if (anova === null) {
     warnings.push(
       groups.length < 2
-        ? 'No test was made: it takes two groups at least.'
-        : 'No test was made: the values within the groups do not vary.',
+        ? 'No test was run: it needs at least two groups.'
+        : 'No test was run: the values within the groups do not vary.',
     )
     return { ...NO_ANOVA, groups: shown }
   }
   const inPairs = postHoc && groups.length <= MAX_COMPARED_IN_PAIRS
   if (postHoc && !inPairs) {
-    warnings.push(`Pairs are compared of at most ${MAX_COMPARED_IN_PAIRS} groups: name fewer of them in group_ids.`)
+    warnings.push(`Pairs are compared for at most ${MAX_COMPARED_IN_PAIRS} groups: name fewer of them in group_ids.`)
   }
   return {
     f_statistic: anova.fStatistic,
@@ -137,12 +137,12 @@ export const testTable = (table: readonly (readonly number[])[] | null, level: n
   const size = { sample_size: (table ?? []).flat().reduce((sum, count) => sum + count, 0) }
   if (table === null) return { ...NO_CHI_SQUARE, sample_size: null }
   if (test === null) {
-    warnings.push('No test was made: each variable needs two different values at least.')
+    warnings.push('No test was run: each variable needs at least two different values.')
     return { ...NO_CHI_SQUARE, ...size }
   }
   if (test.smallestExpected < MIN_EXPECTED) {
     warnings.push(
-      `The smallest expected count is ${Number(test.smallestExpected.toPrecision(3))}: under ${MIN_EXPECTED} the p-value is an uncertain approximation.`,
+      `The smallest expected count is ${Number(test.smallestExpected.toPrecision(3))}: below ${MIN_EXPECTED} the p-value is unreliable.`,
     )
   }
   return {

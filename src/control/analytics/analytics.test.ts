@@ -172,7 +172,7 @@ describe('statistics over what devices report', () => {
       chi_square_statistic: null,
       p_value: null,
       sample_size: 50,
-      warnings: ['No test was made: each variable needs two different values at least.'],
+      warnings: ['No test was run: each variable needs at least two different values.'],
     })
     expect(
       (
@@ -270,7 +270,7 @@ describe('statistics over what devices report', () => {
     expect((await ask('anova', { variable: 'x', group_ids: [big, small] })).body).toMatchObject({
       f_statistic: null,
       post_hoc_pairs: [],
-      warnings: [withheld, 'No test was made: it takes two groups at least.'],
+      warnings: [withheld, 'No test was run: it needs at least two groups.'],
     })
     expect((await ask('chi-square', { variable_1: 'x', variable_2: 'nothing' })).body).toMatchObject({
       chi_square_statistic: null,
@@ -291,7 +291,10 @@ describe('statistics over what devices report', () => {
     expect((await ask('t-test', { variable: 'x', group_a: most, group_b: all })).body).toMatchObject({
       t_statistic: null,
       groups: [{ group_id: all }],
-      warnings: ['Some devices are in more than one of the groups; the test takes groups as independent.', withheld],
+      warnings: [
+        'Some devices are in more than one of the groups; the test assumes that groups are independent.',
+        withheld,
+      ],
     })
     expect((await ask('descriptive', { variable: 'x', group_ids: [most] })).body).toMatchObject({
       groups: [{ group_id: most, count: 7 }],
@@ -332,7 +335,7 @@ describe('statistics over what devices report', () => {
       t_statistic: null,
       warnings: [
         "Some devices report 'x' as something other than a number.",
-        'No test was made: the values do not vary, or there are too few.',
+        'No test was run: the values do not vary, or there are too few.',
       ],
     })
     const ids: string[] = []
@@ -340,7 +343,7 @@ describe('statistics over what devices report', () => {
     const [low, high] = [await group('low', 'acme', ids.slice(0, 5)), await group('high', 'acme', ids.slice(1))]
     const overlapping = await ask('t-test', { variable: 'y', group_a: low, group_b: high })
     expect(overlapping.body).toMatchObject({
-      warnings: ['Some devices are in more than one of the groups; the test takes groups as independent.'],
+      warnings: ['Some devices are in more than one of the groups; the test assumes that groups are independent.'],
     })
     expect(overlapping.body.p_value).toBeGreaterThan(0.05)
   })

@@ -95,7 +95,7 @@ export const createGroupSamples = (parts: {
     if (samples.skipped > 0)
       warnings.push(`Some devices report '${requested.variable}' as something other than a number.`)
     if (samples.overlap && !requested.keepValues) {
-      warnings.push('Some devices are in more than one of the groups; the test takes groups as independent.')
+      warnings.push('Some devices are in more than one of the groups; the test assumes that groups are independent.')
     }
     const large = groupIds.flatMap((id) => {
       const sample = samples.of(id)

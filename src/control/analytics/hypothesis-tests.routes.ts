@@ -23,7 +23,7 @@ export const hypothesisTestsRoutes = (app: App, analytics: AnalyticsService, con
     {
       schema: {
         operationId: 'compareTwoGroups',
-        summary: "Compare two groups by Welch's t-test",
+        summary: "Compare two groups with Welch's t-test",
         params: AnalyticsParams,
         body: TTestBody,
         response: { 200: TTestResult },
@@ -50,7 +50,7 @@ export const hypothesisTestsRoutes = (app: App, analytics: AnalyticsService, con
       schema: {
         operationId: 'compareGroups',
         summary: 'Compare groups by analysis of variance',
-        description: "One-way analysis of variance, with Tukey's test of the pairs.",
+        description: "One-way analysis of variance, with Tukey's test for each pair.",
         params: AnalyticsParams,
         body: AnovaBody,
         response: { 200: AnovaResult },

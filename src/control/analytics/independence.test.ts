@@ -67,6 +67,6 @@ it('a chi-square test warns where few devices are expected in a cell', async () 
     chi_square_statistic: near(2.0486772486772487),
     p_value: near(0.15233849385606554),
     sample_size: 16,
-    warnings: ['The smallest expected count is 2.63: under 5 the p-value is an uncertain approximation.'],
+    warnings: ['The smallest expected count is 2.63: below 5 the p-value is unreliable.'],
   })
 })

@@ -43,7 +43,7 @@ export const createQueryRecord = ({ database, queries, federations, changed, now
         await insert(query)
         return query
       } catch (error) {
-        const reason = error instanceof ServiceError ? error.message : 'An unexpected error of the service.'
+        const reason = error instanceof ServiceError ? error.message : 'An unexpected error in the service.'
         await insert({ ...base, status: 'failed', result: null, reason })
         throw error
       }

@@ -96,7 +96,7 @@ export const MemberList = Body('MemberList', 'A page of members', examples.membe
   members: Type.Array(Member),
   ...Envelope,
 })
-export const Left = Body('RemovedMember', 'A member that left', examples.removedMember, {
+export const Left = Body('RemovedMember', 'The organization that left or was removed', examples.removedMember, {
   federation_id: Uuid,
   org_id: Type.String(),
   message: Type.String(),

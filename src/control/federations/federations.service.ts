@@ -91,7 +91,8 @@ export const createFederationsService = (parts: {
   }
 }
 
-export const boundElsewhere = (orgId: string) => forbidden(`This key is bound to another organization than '${orgId}'.`)
+export const boundElsewhere = (orgId: string) =>
+  forbidden(`This key is bound to a different organization than '${orgId}'.`)
 
 const notYetActive = (orgId: string, { id, name }: StoredFederation) =>
   forbidden(

@@ -72,7 +72,7 @@ describe('a federation', () => {
   it('is founded for its own organization only by a bound key', async () => {
     const { send, keyOf } = await openLeague()
     expect(await send(await keyOf('beta'), 'POST', '/federations', { name: 'x', org_id: 'acme' })).toEqual(
-      refused("This key is bound to another organization than 'acme'."),
+      refused("This key is bound to a different organization than 'acme'."),
     )
   })
 
@@ -82,7 +82,7 @@ describe('a federation', () => {
     const reader = await keyOf('acme', ['training:read'])
     expect((await send(reader, 'GET', `/federations/${id}`)).status).toBe(200)
     expect(await send(reader, 'POST', `/federations/${id}/invite`, { org_ids: ['beta'] })).toEqual(
-      refused("This key lacks the scope 'training:write'. Use a key that carries it, or create one."),
+      refused("This key lacks the scope 'training:write'. Use a key that has it, or create one."),
     )
     expect((await send(await keyOf('acme', ['models:read']), 'GET', `/federations/${id}`)).status).toBe(403)
   })
@@ -173,7 +173,7 @@ describe('membership', () => {
     const beta = await keyOf('beta')
     await send(await keyOf('acme'), 'POST', `/federations/${id}/invite`, { org_ids: ['gamma'] })
     expect(await send(beta, 'POST', `/federations/${id}/join`, { org_id: 'gamma' })).toEqual(
-      refused("This key is bound to another organization than 'gamma'."),
+      refused("This key is bound to a different organization than 'gamma'."),
     )
   })
 

@@ -73,7 +73,7 @@ export const createLedger = (parts: {
     throw new BudgetRefused(
       'conflict',
       `The privacy budget does not allow this: epsilon ${show(before.epsilon)} of ${show(budget.epsilon)} is spent or ` +
-        `reserved, and with it would be ${show(after.epsilon)} (delta ${budget.delta}, by ${after.accountant.toUpperCase()} ` +
+        `reserved, and this would make it ${show(after.epsilon)} (delta ${budget.delta}, by ${after.accountant.toUpperCase()} ` +
         'accounting). Use more noise, sample fewer devices, run fewer rounds, or raise the budget.',
     )
   }

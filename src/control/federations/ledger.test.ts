@@ -61,7 +61,7 @@ eachDatabase('the privacy ledger', (open) => {
     await expect(reserve()).rejects.toMatchObject({
       code: 'conflict',
       message: expect.stringMatching(
-        /^The privacy budget does not allow this: epsilon 2\.350\d+ of 2\.36 is spent or reserved, and with it would be 2\.4\d+ \(delta 0\.00001, by PLD accounting\)\./,
+        /^The privacy budget does not allow this: epsilon 2\.350\d+ of 2\.36 is spent or reserved, and this would make it 2\.4\d+ \(delta 0\.00001, by PLD accounting\)\./,
       ),
     })
     expect(await statuses()).toEqual(Array(10).fill('reserved'))

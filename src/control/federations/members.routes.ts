@@ -68,7 +68,7 @@ export const membersRoutes = (app: App, members: MembersService, { visible, owne
       schema: {
         operationId: 'listFederationMembers',
         summary: 'List members with their contributions',
-        description: 'Members with what their devices contributed to completed rounds.',
+        description: "Members, with their devices' contributions to completed rounds.",
         params: FederationParams,
         querystring: PageQuery,
         response: { 200: MemberList },

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { callerOf } from '../../platform/http/access.ts'
 import type { App } from '../../platform/http/app.ts'
-import { hangUpOn } from '../../platform/http/hang-up.ts'
+import { abortOnDisconnect } from '../../platform/http/client-disconnect.ts'
 import type { RouteConfig } from '../../platform/http/route-config.ts'
 import { FederationParams } from './federations.schema.ts'
 import type { Checks } from './members.routes.ts'
@@ -78,7 +78,7 @@ export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owne
 /** The caller, until nobody waits for the answer any more. */
 export const askingCaller = (request: FastifyRequest, reply: FastifyReply) => ({
   ...callerOf(request),
-  signal: hangUpOn(reply.raw),
+  signal: abortOnDisconnect(reply.raw),
 })
 
 /** JSON has no infinity. */

@@ -100,34 +100,29 @@ export const Estimate = Body('PrivacyEstimate', 'What a private round would cost
 })
 
 export const HistoryQuery = Type.Object(Page({ max: 200, default: 100 }))
-export const PrivacyHistory = Body(
-  'PrivacyHistory',
-  'A page of the privacy that rounds spent',
-  examples.privacyHistory,
-  {
-    federation_id: Uuid,
-    history: Type.Array(
-      Part('PrivacySpending', 'What one private round spent', {
-        round_id: Uuid,
-        job_id: Nullable(Uuid),
-        status: OneOf(['reserved', 'settled']),
-        noise_multiplier: Type.Number(),
-        sample_rate: Type.Number(),
-        num_steps: Type.Integer(),
-        clip_norm: Nullable(Type.Number()),
-        epsilon_cost: Nullable(
-          Type.Number({ description: 'Epsilon that the round added; null while it is only reserved' }),
-        ),
-        cumulative_epsilon: Nullable(Epsilon),
-        accountant: Nullable(Accountant),
-        reserved_at: Timestamp,
-        settled_at: Nullable(Timestamp),
-      }),
-    ),
-    target_delta: Delta,
-    ...Envelope,
-  },
-)
+export const PrivacyHistory = Body('PrivacyHistory', 'A page of the privacy spent per round', examples.privacyHistory, {
+  federation_id: Uuid,
+  history: Type.Array(
+    Part('PrivacySpending', 'What one private round spent', {
+      round_id: Uuid,
+      job_id: Nullable(Uuid),
+      status: OneOf(['reserved', 'settled']),
+      noise_multiplier: Type.Number(),
+      sample_rate: Type.Number(),
+      num_steps: Type.Integer(),
+      clip_norm: Nullable(Type.Number()),
+      epsilon_cost: Nullable(
+        Type.Number({ description: 'Epsilon that the round added; null while it is only reserved' }),
+      ),
+      cumulative_epsilon: Nullable(Epsilon),
+      accountant: Nullable(Accountant),
+      reserved_at: Timestamp,
+      settled_at: Nullable(Timestamp),
+    }),
+  ),
+  target_delta: Delta,
+  ...Envelope,
+})
 
 export const NoiseQuery = Type.Object({
   sample_rate: round.sample_rate,
@@ -135,15 +130,20 @@ export const NoiseQuery = Type.Object({
   target_epsilon: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: "Default: the budget's" })),
   target_delta,
 })
-export const NoiseAnswer = Body('NoiseForEpsilon', 'The least noise that fits an epsilon', examples.noiseForEpsilon, {
-  federation_id: Uuid,
-  noise_multiplier: Nullable(Type.Number({ description: 'Null when no amount of noise is enough' })),
-  target_epsilon: Epsilon,
-  target_delta: Delta,
-  sample_rate: Type.Number(),
-  num_steps: Type.Integer(),
-  current_epsilon: Epsilon,
-})
+export const NoiseAnswer = Body(
+  'NoiseForEpsilon',
+  'The lowest noise multiplier for an epsilon',
+  examples.noiseForEpsilon,
+  {
+    federation_id: Uuid,
+    noise_multiplier: Nullable(Type.Number({ description: 'Null when no amount of noise is enough' })),
+    target_epsilon: Epsilon,
+    target_delta: Delta,
+    sample_rate: Type.Number(),
+    num_steps: Type.Integer(),
+    current_epsilon: Epsilon,
+  },
+)
 
 export const RoundsLeftQuery = Type.Object({ ...round, target_delta })
 export const RoundsLeft = Body(

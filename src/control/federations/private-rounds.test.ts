@@ -85,7 +85,7 @@ it('a private round reserves its cost, spends it when its result is out, and sho
   expect(models).toMatchObject([{ latest_version: 1 }])
   const again = await start(4)
   expect(again).toMatchObject({ status: 409, body: { error: 'conflict' } })
-  expect(again.body.message).toMatch(/epsilon 0\.\d+ of 1\.2 is spent or reserved, and with it would be 1\.\d+/)
+  expect(again.body.message).toMatch(/epsilon 0\.\d+ of 1\.2 is spent or reserved, and this would make it 1\.\d+/)
 })
 
 it('a private round that fails has spent what it reserved: that it failed may tell who took part', async () => {

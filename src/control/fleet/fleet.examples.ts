@@ -59,7 +59,7 @@ const receipt = {
   erased_at: times.later,
   by: { kind: 'key', id: ids.key },
   erased: { device: 1, groups: 1, rounds: 3, updates: 2, keys: 1, audit_names: 1 },
-  kept: [{ what: 'references in the audit log', why: 'Its chain of hashes must stay whole; the names are erased.' }],
+  kept: [{ what: 'references in the audit log', why: 'Its hash chain must stay intact; the names are erased.' }],
 }
 
 export const examples = {

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { callerOf } from '../../platform/http/access.ts'
 import type { App } from '../../platform/http/app.ts'
-import { hangUpOn } from '../../platform/http/hang-up.ts'
+import { abortOnDisconnect } from '../../platform/http/client-disconnect.ts'
 import type { RouteConfig } from '../../platform/http/route-config.ts'
 import { ChatBody, ChatCompletion, EmbeddingList, EmbeddingsBody, ServedModels } from './inference.schema.ts'
 import type { InferenceService, Relayed } from './inference.service.ts'
@@ -25,7 +25,8 @@ const send = (reply: FastifyReply, { type, headers, body }: Relayed): FastifyRep
     .type(`${type}; charset=utf-8`)
     .send(Readable.from(body, { objectMode: false }))
 
-const askedBy = (request: FastifyRequest, reply: FastifyReply) => [callerOf(request), hangUpOn(reply.raw)] as const
+const askedBy = (request: FastifyRequest, reply: FastifyReply) =>
+  [callerOf(request), abortOnDisconnect(reply.raw)] as const
 
 export const inferenceRoutes = (app: App, inference: InferenceService): void => {
   app.get(

@@ -19,7 +19,7 @@ export interface Relayed {
   readonly body: AsyncIterable<Buffer>
 }
 
-const NO_SERVER = 'What answers at SERVICE_INFERENCE_URL is not an OpenAI-style inference server.'
+const NO_SERVER = 'The server at SERVICE_INFERENCE_URL is not an OpenAI-compatible inference server.'
 const TYPES = ['application/json', 'text/event-stream'] as const
 const OWN_HEADER = /^x-service-[a-z-]{1,60}$/
 
@@ -42,7 +42,8 @@ async function* bytesOf(answer: IncomingMessage, streams: boolean): AsyncGenerat
   try {
     for await (const piece of answer as AsyncIterable<Buffer>) {
       size += piece.length
-      if (size > MAX_ANSWER_BYTES) throw new ServiceError('upstream_failed', 'The inference server does not stop.')
+      if (size > MAX_ANSWER_BYTES)
+        throw new ServiceError('upstream_failed', 'The response of the inference server is too large.')
       yield piece
     }
     const trailers = ownOf(answer.trailers)
@@ -91,8 +92,8 @@ export const createInferenceService = (settings: {
     if (own >= MAX_OF_CALLER || all >= MAX_OF_ALL) {
       const message =
         own >= MAX_OF_CALLER
-          ? `${MAX_OF_CALLER} requests of this key are at the inference server already. Wait until one of them is over.`
-          : 'The inference server has as many requests as this service sends it at a time. Try again soon.'
+          ? `${MAX_OF_CALLER} requests of this key are already running on the inference server. Wait until one of them ends.`
+          : 'This service has reached its limit of concurrent requests to the inference server. Try again soon.'
       throw new ServiceError('rate_limited', message, { retryAfterSeconds: 5 })
     }
     running.set(name, own + 1)
@@ -109,12 +110,12 @@ export const createInferenceService = (settings: {
   const relay = async (caller: Caller, question: Omit<Question, 'key'>): Promise<Relayed> => {
     if (enrollment === 'token' && caller.deviceId !== null) {
       throw forbidden(
-        "A device's own key does not reach the inference server. Use a key that was made for a person or a program.",
+        "A device's own key cannot use the inference server. Use a key that was created for a person or a program.",
       )
     }
     if (url === null) {
       throw conflict(
-        'This service knows no inference server. Start one with: svc serve <model>, and set SERVICE_INFERENCE_URL to its address.',
+        'No inference server is configured. Start one with: svc serve <model>, and set SERVICE_INFERENCE_URL to its address.',
       )
     }
     const leave = enter(caller)

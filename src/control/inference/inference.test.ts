@@ -155,7 +155,7 @@ describe('an inference server that cannot be used', () => {
     const { world, key, ask } = await start(url)
     expect(await ask()).toMatchObject({
       status: 502,
-      body: { error: 'upstream_failed', message: expect.stringContaining('not an OpenAI-style') },
+      body: { error: 'upstream_failed', message: expect.stringContaining('not an OpenAI-compatible') },
     })
     await new Promise((done) => other.close(done))
     const { status, body } = await world.request('GET', '/api/v1/inference/models', { key })
@@ -168,7 +168,7 @@ describe('an inference server that cannot be used', () => {
   })
 
   it.each([
-    [302, {}, '', 502, 'redirects'],
+    [302, {}, '', 502, 'redirect'],
     [401, {}, '{"error":{"message":"no key"}}', 502, 'Set SERVICE_SERVER_KEY'],
     [404, {}, '{"error":{"message":"no such model"}}', 404, 'no such model'],
     [400, {}, '{"error":{"message":"bad stop"}}', 400, 'bad stop'],

@@ -12,7 +12,7 @@ const failed = (message: string, cause?: unknown): ServiceError =>
 const tooSlow = (): ServiceError =>
   new ServiceError(
     'upstream_timeout',
-    `The inference server sent nothing for ${SILENCE_MS / 1000} s. Look at its log, or ask for less.`,
+    `The inference server sent nothing for ${SILENCE_MS / 1000} s. Check its log, or request less.`,
   )
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -33,7 +33,7 @@ const unreachable = (url: string, error: NodeJS.ErrnoException): ServiceError =>
 export const brokenOff = (error: unknown): ServiceError =>
   error instanceof ServiceError
     ? error
-    : failed('The inference server closed the connection before its answer was over.', error)
+    : failed('The inference server closed the connection before its response was complete.', error)
 
 export interface Question {
   readonly method: 'GET' | 'POST'
@@ -79,11 +79,13 @@ const refusalOf = async (answer: IncomingMessage): Promise<ServiceError> => {
   const status = answer.statusCode ?? 0
   if (status >= 300 && status < 400) {
     return failed(
-      'The inference server redirects elsewhere, which is not followed. Set SERVICE_INFERENCE_URL to its own address.',
+      'The inference server sends a redirect, which is not followed. Set SERVICE_INFERENCE_URL to its own address.',
     )
   }
   if (status === 401 || status === 403) {
-    return failed('The inference server refuses the key of the service. Set SERVICE_SERVER_KEY to the one it wants.')
+    return failed(
+      'The inference server rejects the key of the service. Set SERVICE_SERVER_KEY to the key that it expects.',
+    )
   }
   const told = messageIn((await readWhole(answer, MAX_REFUSAL_BYTES)).toString('utf8'))
   const message = told ?? `The inference server answers with status ${status}. Is SERVICE_INFERENCE_URL its address?`

@@ -61,6 +61,6 @@ export const listInTarget = async ({ config, text, result }: ProgramOptions): Pr
   result(
     { target: target.url, backups },
     backups.map(({ name, files, bytes }) => `${name}  ${files} files, ${bytes} bytes`).join('\n') ||
-      `There is no whole backup in ${target.url}.`,
+      `There is no complete backup in ${target.url}.`,
   )
 }

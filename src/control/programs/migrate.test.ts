@@ -97,7 +97,7 @@ it.skipIf(!hasPostgres())(
       await killedAt(words, argv, dataDir)
       if (words === 'Copying models') {
         await expect(start({ dataDir: await emptyFolder(), databaseUrl }, now)).rejects.toThrow(
-          'is being moved to, and that has not ended: run svc migrate again.',
+          'The move to the database in SERVICE_DATABASE_URL is not complete: run svc migrate again.',
         )
       }
     }

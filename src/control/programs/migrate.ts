@@ -82,7 +82,9 @@ export const migrate = async ({ config, text, result, progress }: ProgramOptions
   const folder = join(dataDir, 'database')
   const control = await readFile(join(folder, 'global', 'pg_control')).catch(() => null)
   if (control === null)
-    throw badRequest(`There is no embedded database in ${dataDir}. SERVICE_DATA_DIR or --data-dir names another.`)
+    throw badRequest(
+      `There is no embedded database in ${dataDir}. Set SERVICE_DATA_DIR or --data-dir to another folder.`,
+    )
   const lock = await lockFolder(dataDir)
   const scratch = `${dataDir}.migrating`
   try {
@@ -123,7 +125,7 @@ export const migrate = async ({ config, text, result, progress }: ProgramOptions
     if (error instanceof ServiceError || error instanceof StartError || !(error instanceof Error)) throw error
     throw new ServiceError(
       'internal_error',
-      `The move stopped: ${error.message}. Run it again: it goes on where it was.`,
+      `The move stopped: ${error.message}. Run it again: it continues where it stopped.`,
     )
   } finally {
     await rm(scratch, { recursive: true, force: true })

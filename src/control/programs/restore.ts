@@ -20,7 +20,7 @@ const assertFree = async (dataDir: string): Promise<void> => {
   // What a restore has left behind that did not end is not data yet.
   if (names.length === 0 || names.includes(RESTORING)) return
   throw conflict(
-    `The data folder ${dataDir} is not empty (${names.slice(0, 3).join(', ')}). Move it away, or name another by --data-dir.`,
+    `The data folder ${dataDir} is not empty (${names.slice(0, 3).join(', ')}). Move it away, or name another with --data-dir.`,
   )
 }
 
@@ -89,7 +89,7 @@ export const restore = async ({ config, text, result, progress }: ProgramOptions
     )
   } catch (error) {
     if (error instanceof ServiceError || !(error instanceof Error)) throw error
-    throw new ServiceError('internal_error', `The restore failed: ${error.message}. Run it again when that is mended.`)
+    throw new ServiceError('internal_error', `The restore failed: ${error.message}. Fix the cause and run it again.`)
   } finally {
     await lock.release()
   }

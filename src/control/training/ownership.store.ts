@@ -27,7 +27,7 @@ export const withdrawFromRounds =
     const fixed = rows.find((round) => round.is_fixed)
     if (fixed !== undefined) {
       throw conflict(
-        `The device takes part in round ${fixed.id}, which is being combined. Erase it when the round has ended; svc train cancel ends it now.`,
+        `The device takes part in round ${fixed.id}, which still needs it. Erase it after the round has ended, or end the round now with svc train cancel.`,
       )
     }
     await sql`

@@ -51,16 +51,16 @@ const inspect = (
   const detected = detectFormat(source)
   const from = sourceFormatOf(source, path)
   if ((isLite || from !== null) && source.size > MAX_GRAPH_BYTES)
-    throw badRequest(`'${path}' has ${source.size} bytes; models of up to ${MAX_GRAPH_BYTES} are read.`)
+    throw badRequest(`'${path}' has ${source.size} bytes; models of up to ${MAX_GRAPH_BYTES} bytes can be checked.`)
   if (isLite) return tfliteProfile(source.read(0, source.size))
   if (from !== null) {
     const { model, notes } = toOnnx(() => from.toOnnx(source, inputShape === undefined ? {} : { inputShape }), path)
-    const how = from.name === 'onnx' ? [] : ['Operators are those of the model as svc convert makes it an ONNX model.']
+    const how = from.name === 'onnx' ? [] : ['The operators are those of the ONNX model that svc convert produces.']
     return onnxProfile(from.title, model, inputShape, [...notes, ...how])
   }
   if (!isWeightFormat(detected))
     throw badRequest(
-      `'${path}' is ${titleOf(detected)}, of which nothing can be said. Checked are GGUF, ONNX, TensorFlow Lite and weight files.`,
+      `'${path}' is ${titleOf(detected)}, which cannot be checked. GGUF, ONNX, TensorFlow Lite and weight files can be.`,
     )
   const { tensors } = readWeights(source)
   return {
@@ -72,7 +72,7 @@ const inspect = (
     multiplications: null,
     languageModel: null,
     runtimes: [],
-    notes: ['The file holds weights alone, which no runtime runs: the verdict is about their memory.'],
+    notes: ['The file contains only weights, which no runtime runs: the verdict covers only their memory.'],
   }
 }
 

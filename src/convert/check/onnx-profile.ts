@@ -39,7 +39,7 @@ export const onnxProfile = (
       ? notes
       : [
           ...notes,
-          'The shapes of some values depend on data, or on operators that are not known: activations and multiplications are not known.',
+          'The shapes of some values depend on data, or on unknown operators: activations and multiplications are not known.',
         ],
   }
 }

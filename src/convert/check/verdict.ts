@@ -6,7 +6,7 @@ const REACHED_BANDWIDTH = 0.6
 const REACHED_FLOPS = 0.3
 /** Of each token or input, whatever the model's size: steps are started and results are fetched. */
 const OVERHEAD_SECONDS = 1e-4
-/** Above this share of what a program may have, little else may run. */
+/** Above this share of what a program may have, little else can run. */
 const TIGHT = 0.8
 
 export interface Memory {
@@ -52,7 +52,7 @@ export const judge = (model: ModelProfile, device: DeviceProfile, contextTokens:
     return not(refused === undefined ? `It has no ${wanted}.` : whyNot(refused))
   }
   if (memory.total > usableBytes)
-    return not(`It needs ${shown(memory.total)}; a program there may have ${shown(usableBytes)}.`)
+    return not(`It needs ${shown(memory.total)}; a program on this device can use ${shown(usableBytes)}.`)
   const bandwidth = device.bandwidth * REACHED_BANDWIDTH
   const arithmetic = ((model.multiplications ?? 0) * 2) / (device.flops * REACHED_FLOPS)
   const read = model.languageModel === null ? memory.weights : model.languageModel.bytesPerToken + memory.cache
@@ -62,7 +62,7 @@ export const judge = (model: ModelProfile, device: DeviceProfile, contextTokens:
   return {
     ...base,
     verdict: isTight ? 'tight' : 'runs',
-    reason: isTight ? `It needs ${shown(memory.total)} of ${shown(usableBytes)}: little else may run.` : null,
+    reason: isTight ? `It needs ${shown(memory.total)} of ${shown(usableBytes)}: little else can run.` : null,
     tokensPerSecond: model.languageModel === null ? null : speed,
     inputsPerSecond: model.languageModel === null ? speed : null,
   }

@@ -140,8 +140,7 @@ export const writeFlatbuffer = (
   value: Readonly<Record<string, unknown>>,
   expectedBytes = 1024,
 ): Uint8Array => {
-  if (expectedBytes >= 2 ** 31 - 2 ** 20)
-    throw badRequest('The file would be larger than 2 GB, the most that it may be.')
+  if (expectedBytes >= 2 ** 31 - 2 ** 20) throw badRequest('The file would be larger than the limit of 2 GB.')
   const builder = new Builder(expectedBytes)
   const writeItem = (kind: string, item: unknown): number => {
     if (kind === 'string') return builder.createString(item as string)

@@ -122,10 +122,9 @@ const requireKnown = (model: KerasModel): void => {
   if (unknown.length === 0) return
   const shown = unknown.slice(0, 5).join(', ') + (unknown.length > 5 ? ` and ${unknown.length - 5} more` : '')
   const instead = INSTEAD.filter(([names]) => unknown.some((name) => names.test(name))).map(([, what]) => what)
-  const absent =
-    'the code of layers of your own is not in the file: build the model of standard layers and operators of keras.ops'
+  const absent = 'the code of custom layers is not in the file: build the model from standard layers and keras.ops'
   throw badRequest(
-    `The model has layers without a conversion: ${shown}. What works: ${(instead.length > 0 ? instead : [absent]).join('; ')}.`,
+    `The model has layers without a conversion: ${shown}. Instead: ${(instead.length > 0 ? instead : [absent]).join('; ')}.`,
   )
 }
 
@@ -174,7 +173,7 @@ const runCall = (
     if (mask === undefined) return value
     if (!TAKE_MASKS.has(layer.className))
       throw badRequest(
-        `${layer.className} '${layer.name}' cannot be converted: it is called with a mask, which this layer takes in Keras only.`,
+        `${layer.className} '${layer.name}' cannot be converted: it is called with a mask, which cannot be converted for this layer.`,
       )
     return { ...value, mask: find(mask).name }
   })
@@ -213,7 +212,7 @@ const runFunctional = (scope: Scope, model: KerasModel, place: Place, inputs: re
       results.set(key, runCall(scope, next.layer, next.place, next.call, find))
     }
     const value = results.get(key)?.[reference.output]
-    if (value === undefined) throw damagedKeras(`a layer takes what '${reference.layer}' does not give`)
+    if (value === undefined) throw damagedKeras(`a layer takes an output that '${reference.layer}' does not have`)
     return value
   }
   const needed = new Set<string>()

@@ -125,7 +125,7 @@ export class LayerCall {
     return axes.map((axis) => {
       const at = axis < 0 ? axis + rank : axis
       if (!Number.isInteger(at) || at < 0 || at >= rank)
-        throw this.refuse(`its ${name} ${axis} is not of ${rank} axes.`)
+        throw this.refuse(`its ${name} ${axis} is not one of its ${rank} axes.`)
       return at
     })
   }
@@ -154,7 +154,7 @@ export class LayerCall {
 
   fixed(shape: readonly Size[], what: string): number[] {
     return shape.map((size) => {
-      if (typeof size !== 'number') throw this.refuse(`${what} is not fixed; name it with an input shape.`)
+      if (typeof size !== 'number') throw this.refuse(`${what} is not fixed; give a fixed input shape.`)
       return size
     })
   }

@@ -59,7 +59,7 @@ export const declaredInput = (scope: Scope, input: Input, at: number, given: rea
   const fixed = at === 0 ? given : undefined
   if (declared === undefined && fixed === undefined) {
     throw badRequest(
-      `The file does not say the shape of the input '${input.name}'. Name it with an input shape, such as 1,28,28,1.`,
+      `The file does not say the shape of the input '${input.name}'. Give an input shape, such as 1,28,28,1.`,
     )
   }
   const shape = (declared ?? fixed!).map((size, axis): Size => {

@@ -45,7 +45,7 @@ const joined = (graph: TableGraph, tables: readonly Table[]): Result => {
   const columns = tables.reduce((sum, table) => sum + table.columns, 0)
   const types = tables.map((table) => graph.typeOf(table))
   if (types.includes('string') && types.some((type) => type !== 'string'))
-    throw badRequest('A ColumnTransformer passes on texts beside numbers. Encode them, or drop them.')
+    throw badRequest('A ColumnTransformer outputs text columns together with numbers. Encode or drop the text columns.')
   const type = types.find((own) => own !== 'f32') ?? 'f32'
   const name = graph.concat(tables.map((table) => graph.as(table, type)))
   return { kind: 'table', table: graph.table(name, type, columns) }

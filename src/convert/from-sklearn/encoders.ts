@@ -96,7 +96,7 @@ export const oneHotEncoder: Converter = (estimator, x, graph) => {
     parts.push(kept.length === count ? all : graph.gather(all, kept))
     columns += kept.length
   }
-  if (columns === 0) estimator.refuse('it makes no columns.')
+  if (columns === 0) estimator.refuse('it outputs no columns.')
   return tableResult(graph, graph.concat(parts), columns)
 }
 

@@ -125,7 +125,8 @@ export const oneVersusRest: Converter = (estimator, x, graph, convert) => {
   const classes = classesOf(estimator)
   const members = estimator.estimators('estimators_')
   const results = members.map((member) => classResult(estimator, convert(member, x, graph, convert)))
-  if (labelCount(classes) !== Math.max(2, members.length)) estimator.refuse('several labels a row cannot be converted.')
+  if (labelCount(classes) !== Math.max(2, members.length))
+    estimator.refuse('several labels per row cannot be converted.')
   const columns = results.map(
     ({ scores, probabilities }) =>
       scores ?? graph.gather(probabilities ?? estimator.refuse('a member has no scores.'), [1]),
@@ -146,7 +147,8 @@ export const oneVersusOne: Converter = (estimator, x, graph, convert) => {
   const count = labelCount(classes)
   if (estimator.has('pairwise_indices_')) estimator.refuse('precomputed kernels cannot be converted.')
   const members = estimator.estimators('estimators_')
-  if (members.length !== pairsOf(count).length) estimator.refuse('it does not have a classifier for each two classes.')
+  if (members.length !== pairsOf(count).length)
+    estimator.refuse('it does not have a classifier for each pair of classes.')
   const results = members.map((member) => classResult(estimator, convert(member, x, graph, convert)))
   const decisions = results.map(({ scores, probabilities }) =>
     graph.node('Neg', [scores ?? graph.gather(probabilities ?? estimator.refuse('a member has no scores.'), [1])]),
@@ -232,12 +234,12 @@ const unscaled = (transformer: Estimator, values: string, columns: number, graph
 
 export const transformedTarget: Converter = (estimator, x, graph, convert) => {
   const result = convert(estimator.estimator('regressor_'), x, graph, convert)
-  if (result.kind !== 'values') return estimator.refuse('its regressor is not one.')
+  if (result.kind !== 'values') return estimator.refuse('its regressor_ is not a regressor.')
   const transformer = estimator.estimator('transformer_')
   const { values, columns } = result
   if (transformer.type === 'FunctionTransformer')
     return valuesResult(applied(transformer, 'inverse_func', values, graph), columns)
   if (!/^(Standard|MinMax|MaxAbs|Robust)Scaler$/.test(transformer.type))
-    transformer.refuse('its inverse cannot be converted; those of functions of numpy and of scalers can.')
+    transformer.refuse('its inverse cannot be converted; the inverses of numpy functions and scalers can.')
   return valuesResult(unscaled(transformer, values, columns, graph), columns)
 }

@@ -77,7 +77,7 @@ export class Estimator {
 
   text(name: string, absent?: string): string {
     const value = this.get(name) ?? absent
-    return typeof value === 'string' ? value : this.refuse(`the attribute ${name} is not a text. Is it fitted?`)
+    return typeof value === 'string' ? value : this.refuse(`the attribute ${name} is not a string. Is it fitted?`)
   }
 
   number(name: string, absent?: number): number {
@@ -170,7 +170,7 @@ export class Estimator {
     const isMissing = (item: PickleValue) => item === null || Number.isNaN(item)
     if (value.bytes === null && items.some((item) => typeof item === 'string')) {
       if (!items.every((item) => typeof item === 'string' || isMissing(item)))
-        this.refuse(`${name} holds texts and numbers together, which cannot be converted.`)
+        this.refuse(`${name} contains both text and numbers, which cannot be converted.`)
       return { texts: items.map((item) => (typeof item === 'string' ? item : '')) }
     }
     return { numbers: Array.from(this.asNumbers(value, name).data) }

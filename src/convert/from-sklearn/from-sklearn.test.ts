@@ -82,7 +82,7 @@ it('columns that nothing uses are no inputs beside texts', () => {
 it('columns of numbers and texts are inputs of their own, which a note names', () => {
   const { model, notes } = convert(fixture('1.9/columns-mixed.joblib'))
   expect(model.graph.inputs.map(({ name, type }) => `${name}: ${type}`)).toEqual(['X0: string', 'X1: f32', 'X2: f32'])
-  expect(notes).toEqual(['The columns are inputs of their own: X0, X1, X2.'])
+  expect(notes).toEqual(['Each column is a separate input: X0, X1, X2.'])
 })
 
 /** A pickle from text, of which each character is a byte. */
@@ -92,7 +92,7 @@ it.each<[string, string, RegExp]>([
   [
     'an estimator that is not known',
     '\x80\x02csklearn.x\nOther\n)\x81.',
-    /Other cannot be converted. Convertible are linear models/,
+    /Other cannot be converted. Supported are linear models/,
   ],
   ['what was not fitted', '\x80\x02csklearn.linear_model\nRidge\n)\x81.', /Ridge: it is not fitted/],
   [

@@ -149,6 +149,6 @@ export const mlpClassifier: Converter = (estimator, x, graph) => {
   const { name, outputs } = layers(estimator, x, graph)
   if (outputs === labelCount(classes) && estimator.text('out_activation_') === 'softmax')
     return byProbability(graph, classes, name)
-  if (outputs !== 1 || labelCount(classes) !== 2) estimator.refuse('several labels a row cannot be converted.')
+  if (outputs !== 1 || labelCount(classes) !== 2) estimator.refuse('several labels per row cannot be converted.')
   return byProbability(graph, classes, graph.twoClasses(name))
 }

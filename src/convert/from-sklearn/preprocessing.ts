@@ -122,7 +122,7 @@ export const missingIndicator: Converter = (estimator, x, graph) => ({
 const filledTexts = (estimator: Estimator, x: Table, graph: TableGraph): Result => {
   const fill = estimator.list('statistics_').map(String)
   if (fill.length !== x.columns || estimator.flag('add_indicator'))
-    return estimator.refuse('of texts, only an imputer without an indicator can be converted.')
+    return estimator.refuse('for text, only an imputer without an indicator can be converted.')
   const input = graph.as(x, 'string')
   const isEmpty = graph.node('Equal', [graph.numbered(input, ['']), graph.integers([0])])
   const statistics = graph.graph.constant('statistics', stringTensorOf([fill.length], fill))
@@ -160,7 +160,7 @@ export const polynomialFeatures: Converter = (estimator, x, graph) => {
   const lists: number[][] = estimator.flag('include_bias', true) ? [[]] : []
   for (let degree = lowest; degree <= highest; degree++)
     lists.push(...monomials(x.columns, degree, estimator.flag('interaction_only')))
-  if (lists.length === 0) estimator.refuse('it makes no columns.')
+  if (lists.length === 0) estimator.refuse('it outputs no columns.')
   // A column of ones stands for the factors that a monomial of a lower degree does not have.
   const pads = graph.graph.constant('pads', tensorOf('i64', [4], [0, 0, 0, 1]))
   const one = graph.graph.constant('one', scalarOf('f64', 1))
@@ -222,7 +222,7 @@ export const applied = (estimator: Estimator, attribute: string, x: string, grap
   const options = estimator.get(attribute === 'func' ? 'kw_args' : 'inv_kw_args')
   if (!Object.hasOwn(FUNCTIONS, name) || (options instanceof Map && options.size > 0))
     return estimator.refuse(
-      `its ${attribute} is not in the file. Of numpy, ${Object.keys(FUNCTIONS).join(', ')} can be converted, without options.`,
+      `the code of its ${attribute} is not in the file. These numpy functions can be converted, without options: ${Object.keys(FUNCTIONS).join(', ')}.`,
     )
   return FUNCTIONS[name]!(graph, x)
 }

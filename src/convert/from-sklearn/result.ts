@@ -62,10 +62,10 @@ export const classesOf = (estimator: Estimator): Labels => {
   const name = ['_label_binarizer', 'label_binarizer_'].find((own) => estimator.has(own))
   const binarizer = name === undefined ? estimator : estimator.estimator(name)
   if (binarizer.text('y_type_', '').startsWith('multilabel'))
-    estimator.refuse('several labels a row cannot be converted.')
+    estimator.refuse('several labels per row cannot be converted.')
   // Those of some classifiers, such as RidgeClassifier, are computed.
   const classes = (estimator.has('classes_') ? estimator : binarizer).labels('classes_')
-  return labelCount(classes) > 1 ? classes : estimator.refuse('it knows a single class only.')
+  return labelCount(classes) > 1 ? classes : estimator.refuse('it has only one class.')
 }
 
 const labelOf = (graph: TableGraph, { classes, index }: ClassesResult) => {
@@ -82,7 +82,7 @@ const labelOf = (graph: TableGraph, { classes, index }: ClassesResult) => {
 export const addOutputs = (graph: TableGraph, result: Result, notes: string[]): void => {
   const batch = 'batch'
   if (result.kind === 'table' && graph.typeOf(result.table) === 'string')
-    throw badRequest('The model gives texts only, and no numbers: there is nothing to convert.')
+    throw badRequest('The model outputs only text, no numbers: there is nothing to convert.')
   if (result.kind !== 'classes') {
     const [name, columns] =
       result.kind === 'values'
@@ -98,7 +98,7 @@ export const addOutputs = (graph: TableGraph, result: Result, notes: string[]): 
     graph.graph.output('probabilities', probabilities, 'f32', [batch, labelCount(result.classes)])
   } else if (result.scores !== null) {
     graph.graph.output('scores', graph.cast(result.scores, 'f32'), 'f32', [batch, result.scoreColumns])
-    notes.push('The model has no probabilities: beside the label, the scores of its decision function are given.')
+    notes.push('The model has no probabilities: its outputs are the label and the scores of its decision function.')
   }
 }
 

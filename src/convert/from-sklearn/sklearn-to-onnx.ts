@@ -119,7 +119,7 @@ const converterFor = (estimator: Estimator): Converter => {
   const converter = CONVERTERS.get(estimator.type)
   if (converter !== undefined) return converter
   throw badRequest(
-    `${estimator.type} cannot be converted. Convertible are linear models, support vector machines, MLPs, trees and ` +
+    `${estimator.type} cannot be converted. Supported are linear models, support vector machines, MLPs, trees and ` +
       'their ensembles, neighbors, naive Bayes, KMeans, PCA, scalers, encoders, imputers, and pipelines of these.',
   )
 }
@@ -172,7 +172,7 @@ const convertFile = (file: PickledFile): { model: OnnxModel; notes: string[] } =
   addOutputs(graph, convert(estimator, x, graph, convert), notes)
   const model = builder.build()
   const names = model.graph.inputs.map(({ name }) => name)
-  if (x.whole === null) notes.push(`The columns are inputs of their own: ${names.join(', ')}.`)
+  if (x.whole === null) notes.push(`Each column is a separate input: ${names.join(', ')}.`)
   return { model, notes }
 }
 

@@ -27,7 +27,7 @@ export const fittedTree = (estimator: Estimator): FittedTree => {
   const values = tree.numbers('values')
   const left = tree.field(nodes, 'left_child')
   const width = values.data.length / left.length
-  if (!Number.isInteger(width) || width === 0) tree.refuse('its values are not as many as its nodes.')
+  if (!Number.isInteger(width) || width === 0) tree.refuse('it does not have values for each of its nodes.')
   return {
     left,
     right: tree.field(nodes, 'right_child'),

@@ -3,7 +3,7 @@ import { ints } from '../onnx/model.ts'
 import type { Argument, TorchNode } from './exported-program.ts'
 import { Lowering } from './lowering.ts'
 import { labelOf, operatorOf, type Scope } from './node-arguments.ts'
-import { scatterSlice } from './operators/selection.ts'
+import { scatterSlice } from './operators/scattering.ts'
 
 /**
  * The value of what a view shows, in which the view's elements are these; null where they cannot be put back. `at` counts the

@@ -212,7 +212,7 @@ export class NodeArguments {
   /** The description of the node's result, or of one of them. */
   result(at = 0): TensorMeta {
     const name = this.resultNames()[at]
-    if (name === undefined) throw this.refuse('the program does not say what it results in.')
+    if (name === undefined) throw this.refuse('the program does not describe its result.')
     return this.metaOf(name)
   }
 

@@ -46,7 +46,7 @@ const fixSizes = (
   if (!fits) {
     throw badRequest(
       `The input shape [${given.join(', ')}] does not fit the input '${name}', which was exported as ${shown}. ` +
-        'Other sizes need another torch.export.export, with dynamic_shapes for what is to stay open.',
+        'Other sizes need another torch.export.export, with dynamic_shapes for sizes that stay dynamic.',
     )
   }
   shape.forEach((size, axis) => {
@@ -64,7 +64,9 @@ const replacements = (source: ByteSource, program: TorchProgram): Weights => {
   const known = new Set(program.inputs.map(({ path }) => path))
   const extra = [...tensors.keys()].find((name) => !known.has(name))
   if (extra !== undefined) {
-    throw badRequest(`The weights have '${extra}', which the program has not: they are of another architecture.`)
+    throw badRequest(
+      `The weights have '${extra}', which the program does not have: they belong to another architecture.`,
+    )
   }
   return (path, type) => {
     const tensor = tensors.get(path)
@@ -135,7 +137,7 @@ const declareOutputs = (program: TorchProgram, scope: Scope, names: ReadonlyMap<
   const tensors = results.filter(({ kind }) => kind === 'tensor')
   const others = results.filter(({ kind }) => kind !== 'tensor' && kind !== 'none').length
   if (others > 0)
-    scope.notes.add(`${others} of its outputs are numbers that do not depend on the input's elements, and left out.`)
+    scope.notes.add(`Left out ${others} of its outputs: numbers that do not depend on the input's elements.`)
   if (tensors.length === 0) throw badRequest('The program has no outputs.')
   const taken = new Set([...scope.values.values()])
   tensors.forEach((value, at) => {

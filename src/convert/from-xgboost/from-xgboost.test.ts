@@ -44,7 +44,7 @@ it.each(Object.entries(expected.cases))('%s predicts what XGBoost does', (name, 
 
 it('uses the best iteration of a wrapper that stopped early, and says so', () => {
   expect(convert(readFileSync(join(FOLDER, 'stopped.json'))).notes).toEqual([
-    expect.stringMatching(/^Of \d+ trees the first \d+ are used: the best iteration of early stopping\.$/),
+    expect.stringMatching(/^Only the first \d+ of \d+ trees are used, up to the best iteration of early stopping\.$/),
   ])
 })
 
@@ -60,7 +60,7 @@ const TREE = 'gradient_booster.model.trees.0'
 
 it.each([
   ['a custom objective', 'objective.name', 'mine', /The XGBoost objective 'mine' cannot be converted/],
-  ['another booster', 'gradient_booster.name', 'x', /booster 'x' cannot be converted; convertible are gbtree/],
+  ['another booster', 'gradient_booster.name', 'x', /booster 'x' cannot be converted; supported are gbtree/],
   ['a cycle', `${TREE}.left_children.1`, 0, /Tree 0 is damaged: a node has several parents/],
   ['a node that is not there', `${TREE}.left_children.0`, 99, /has no node 99/],
   ['a feature that is not there', `${TREE}.split_indices.0`, 9, /feature 9 of 5/],

@@ -74,7 +74,8 @@ const usedTrees = (
   if (!attributes.has('scikit_learn') || !attributes.has('best_iteration')) return trees
   const perIteration = groups * Math.max(1, model.part('gbtree_model_param').count('num_parallel_tree'))
   const used = Math.min(trees, (attributes.count('best_iteration') + 1) * perIteration)
-  if (used < trees) notes.push(`Of ${trees} trees the first ${used} are used: the best iteration of early stopping.`)
+  if (used < trees)
+    notes.push(`Only the first ${used} of ${trees} trees are used, up to the best iteration of early stopping.`)
   return used
 }
 
@@ -94,7 +95,7 @@ const addTrees = (
   const groups = model.numbers('tree_info')
   if (trees.length === 0) throw badRequest('The XGBoost model has no trees: it was not trained.')
   if (groups.length !== trees.length || (weights !== null && weights.length !== trees.length))
-    throw badRequest('The XGBoost model is damaged: it has not as many trees as it says.')
+    throw badRequest('The XGBoost model is damaged: it does not have as many trees as it declares.')
   const ensemble = new TreeEnsemble(shape.features, shape.groups)
   const used = usedTrees(learner, model, shape.groups, trees.length, notes)
   for (const [at, tree] of trees.slice(0, used).entries()) {
@@ -137,13 +138,14 @@ export const xgboostToOnnx = (source: ByteSource): { model: OnnxModel; notes: st
 
   const booster = learner.part('gradient_booster').text('name')
   if (!['gbtree', 'dart', 'gblinear'].includes(booster))
-    throw badRequest(`The XGBoost booster '${booster}' cannot be converted; convertible are gbtree, dart and gblinear.`)
+    throw badRequest(`The XGBoost booster '${booster}' cannot be converted; supported are gbtree, dart and gblinear.`)
   const graph = graphBuilder('xgboost', { objective: objectiveName })
   const x = graph.input('X', 'f32', ['batch', features])
   const shape = { features, groups }
   const margin =
     booster === 'gblinear' ? addLinear(graph, x, learner, shape, base) : addTrees(graph, x, learner, shape, base, notes)
   addOutputs(graph, objective, margin, groups)
-  if (objectiveName === 'multi:softmax') notes.push('Beside the label, the probabilities of multi:softprob are given.')
+  if (objectiveName === 'multi:softmax')
+    notes.push('The outputs are the label and the probabilities of multi:softprob.')
   return { model: graph.build(), notes }
 }

@@ -99,7 +99,7 @@ const planOf = (
     const shape = [...tensor.shape].reverse()
     const wanted = name === null ? undefined : (expected.get(name) ?? biasShape(name, expected))
     if (name === null || wanted === undefined)
-      throw badRequest(`Tensor '${tensor.name}' is none that a model of the type ${config.architecture} has.`)
+      throw badRequest(`Tensor '${tensor.name}' does not belong to a model of the type ${config.architecture}.`)
     if (shape.join() !== wanted.join())
       throw badRequest(
         `Tensor '${tensor.name}' has the shape ${tensor.shape.join(' x ')}; config.json asks for ${[...wanted].reverse().join(' x ')}.`,

@@ -74,7 +74,7 @@ const alphaOf = (config: Json | null, { alpha }: LoraOptions, rank: number): num
   const found = alpha ?? config?.lora_alpha
   if (typeof found !== 'number' || !Number.isFinite(found))
     throw badRequest(
-      "The adapter's alpha is not known: there is no 'lora_alpha' in an adapter_config.json beside it. Give alpha.",
+      "The adapter's alpha is not known: there is no 'lora_alpha' in an adapter_config.json next to it. Add it there.",
     )
   return config?.use_rslora === true ? found * Math.sqrt(rank) : found
 }
@@ -112,7 +112,7 @@ const planOf = (tensors: readonly FileTensor[], base: BaseModel): { planned: Pla
     const name = module === undefined ? null : ggufName(`${module}.weight`)
     if (name === null)
       throw badRequest(
-        `Tensor '${tensor.name}' is none that a GGUF adapter can have: only lora_A and lora_B of the projections are.`,
+        `Tensor '${tensor.name}' cannot be part of a GGUF adapter: only lora_A and lora_B of the projections can.`,
       )
     pairs.set(name, { ...pairs.get(name), [side!]: tensor })
   }
@@ -120,7 +120,7 @@ const planOf = (tensors: readonly FileTensor[], base: BaseModel): { planned: Pla
   const planned = [...pairs].flatMap(([name, { A, B }]) => {
     const shape = base.shapeOf(name)
     if (A === undefined || B === undefined)
-      throw badRequest(`The adapter has only one half of what it adds to '${name}'.`)
+      throw badRequest(`The adapter has only one of lora_A and lora_B for '${name}'.`)
     if (shape === undefined) throw badRequest(`The adapter changes '${name}', which its base model does not have.`)
     rank = A.shape[0] ?? 0
     const fits = A.shape.length === 2 && B.shape.length === 2 && A.shape[1] === shape[0] && B.shape[0] === shape[1]

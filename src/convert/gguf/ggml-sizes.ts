@@ -9,7 +9,7 @@ const BY_NAME = new Map(
 export const ggmlType = (name: string) => {
   const type = BY_NAME.get(name)
   if (type === undefined)
-    throw badRequest(`'${name}' is not a type of ggml. Known are ${[...BY_NAME.keys()].join(', ')}.`)
+    throw badRequest(`'${name}' is not a ggml type. Known types: ${[...BY_NAME.keys()].join(', ')}.`)
   return type
 }
 

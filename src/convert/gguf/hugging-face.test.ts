@@ -166,7 +166,7 @@ describe('a folder is refused', () => {
     [
       'with fewer layers than weights',
       edit('config.json', { num_hidden_layers: 1 }),
-      /^Tensor 'model\.layers\.1\.\S+' is none/,
+      /^Tensor 'model\.layers\.1\.\S+' does not belong to a model/,
     ],
     ['with more', edit('config.json', { num_hidden_layers: 3 }), /^The model lacks .* 'blk\.2\./],
     ['of other sizes', edit('config.json', { intermediate_size: 64 }), /has the shape .*; config\.json asks for/],

@@ -99,7 +99,7 @@ export const takeAlong = (constant: Constant, axis: number, positions: ArrayLike
     for (let at = 0; at < positions.length; at++) {
       const position = positions[at]! < 0 ? positions[at]! + along : positions[at]!
       if (!(position >= 0 && position < along)) {
-        throw badRequest(`The index ${positions[at]} is outside of a dimension of ${along}.`)
+        throw badRequest(`The index ${positions[at]} is outside a dimension of ${along}.`)
       }
       const from = (block * along + position) * after
       for (let i = 0; i < after; i++) result[to++] = constant.values[from + i]!

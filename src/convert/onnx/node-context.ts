@@ -49,7 +49,7 @@ export const nodeContext = (
   const constant = (at: number): Constant | undefined => (has(at) ? constantNamed(node.inputs[at]!) : undefined)
   const numbers = (at: number): number[] => {
     const found = constant(at)
-    if (found === undefined) throw new DataDependent(`'${node.inputs[at] ?? ''}' is no constant.`)
+    if (found === undefined) throw new DataDependent(`'${node.inputs[at] ?? ''}' is not a constant.`)
     return Array.from(found.values)
   }
   const ints = (name: string): readonly number[] | undefined => attributeOf(node, name, 'ints', undefined)

@@ -45,7 +45,7 @@ const typedData = (proto: TensorProto, type: ElementType): Uint8Array => {
 const readTensor = (proto: TensorProto): OnnxTensor => {
   const where = `The tensor '${proto.name ?? ''}'`
   if (proto.dataLocation === 1 || proto.externalData.length > 0) {
-    throw badRequest(`${where} is kept in another file (external data). Save the model as one file.`)
+    throw badRequest(`${where} is stored in another file (external data). Save the model as one file.`)
   }
   const type = elementType(proto.dataType, where)
   const shape = proto.dims
@@ -144,7 +144,7 @@ export const readOnnx = (bytes: Uint8Array): OnnxModel => {
   }
   if (proto.functions.length > 0) {
     throw badRequest(
-      `The model defines functions of its own ('${proto.functions[0]!.name ?? ''}'). Inline them before the export.`,
+      `The model defines its own functions ('${proto.functions[0]!.name ?? ''}'). Inline them before the export.`,
     )
   }
   return {

@@ -126,7 +126,7 @@ export const permutationOf = (context: NodeContext): readonly number[] => {
     new Set(permutation).size !== rank ||
     permutation.some((at) => at < 0 || at >= rank)
   ) {
-    throw badRequest(`perm [${permutation.join(', ')}] is no permutation of ${rank} dimensions.`)
+    throw badRequest(`perm [${permutation.join(', ')}] is not a permutation of ${rank} dimensions.`)
   }
   return permutation
 }

@@ -5,7 +5,7 @@ import { elementCount, type OnnxTensor } from './model.ts'
 
 /** The tensor's elements, row-major. 64-bit integers beyond 2^53 are rounded. Throws bad_request for strings. */
 export const numbersOf = (tensor: OnnxTensor): Float32Array | Float64Array => {
-  if (tensor.type === 'string') throw badRequest('A tensor of strings is where numbers are expected.')
+  if (tensor.type === 'string') throw badRequest('A tensor of strings was found where numbers are expected.')
   if (tensor.type !== 'u4' && tensor.type !== 'i4') return decodeElements(tensor.data, tensor.type)
   const sign = tensor.type === 'i4' ? 8 : 0
   // The first of two elements is in the lower half of the byte.

@@ -14,7 +14,8 @@ export interface Window {
 
 const listOr = (list: readonly number[] | undefined, length: number, fill: number): readonly number[] => {
   const found = list ?? Array.from({ length }, () => fill)
-  if (found.length !== length) throw badRequest(`A list of ${found.length} where ${length} numbers are expected.`)
+  if (found.length !== length)
+    throw badRequest(`A list of ${found.length} numbers was found where ${length} are expected.`)
   return found
 }
 
@@ -57,7 +58,7 @@ export const windowOf = (context: NodeContext, spatial: readonly number[], kerne
 }
 
 const sameRank = (data: StaticValue, least: number): readonly number[] => {
-  if (data.shape.length < least) throw badRequest(`An input of ${data.shape.length} dimensions; ${least} are needed.`)
+  if (data.shape.length < least) throw badRequest(`The input has ${data.shape.length} dimensions; ${least} are needed.`)
   return data.shape.slice(2)
 }
 

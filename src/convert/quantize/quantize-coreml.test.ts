@@ -71,10 +71,10 @@ it('a model of small weights stays as it is: refused', async () => {
 })
 
 it('what is no such model, or no such method, is refused', async () => {
-  expect(() => quantizeCoreml(new Uint8Array([8, 1]), 'int8')).toThrow('older than specification version 3')
+  expect(() => quantizeCoreml(new Uint8Array([8, 1]), 'int8')).toThrow('not a Core ML model of specification version 3')
   expect(() => quantizeCoreml(new Uint8Array([255]), 'int8')).toThrow(ServiceError)
   expect(() => quantizeCoreml(new Uint8Array(0), 'dynamic' as CoremlMethod)).toThrow(
-    'Core ML models have no dynamic; use int8, int4',
+    'Core ML models do not support dynamic; use int8, int4',
   )
 })
 

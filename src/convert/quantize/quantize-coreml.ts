@@ -2,7 +2,8 @@ import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { badRequest, ServiceError } from '../../domain/errors.ts'
 import { decodeElements, encodeElements } from '../../tensors/elements.ts'
 import { decodeMessage, encodeMessage, type Field, type MessageType } from '../protobuf/message.ts'
-import { coremlModel, type Message, weightParams } from '../to-coreml/schema.ts'
+import { type Message, weightParams } from '../to-coreml/layer-schema.ts'
+import { coremlModel } from '../to-coreml/schema.ts'
 
 export const COREML_METHODS = ['int8', 'int4', 'float16'] as const
 export type CoremlMethod = (typeof COREML_METHODS)[number]
@@ -98,7 +99,7 @@ export const quantizeCoreml = (
   method: CoremlMethod,
 ): { readonly bytes: Uint8Array; readonly notes: readonly string[] } => {
   if (!COREML_METHODS.includes(method)) {
-    throw badRequest(`Core ML models have no ${String(method)}; use ${COREML_METHODS.join(', ')}.`)
+    throw badRequest(`Core ML models do not support ${String(method)}; use ${COREML_METHODS.join(', ')}.`)
   }
   let quantized = 0
   const inLayer = (name: string, content: Uint8Array, type: MessageType<Message>): Uint8Array => {
@@ -123,7 +124,7 @@ export const quantizeCoreml = (
     const { specificationVersion } = decodeMessage(coremlModel, plain) as { specificationVersion?: number }
     if (!((specificationVersion ?? 0) >= 3)) {
       throw badRequest(
-        'The Core ML model is older than specification version 3, or none. Save it anew with a newer version.',
+        'The file is not a Core ML model of specification version 3 or newer. Save it again with a newer version.',
       )
     }
     const result = copyMessage(plain, coremlModel, inModel)

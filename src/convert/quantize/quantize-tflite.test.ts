@@ -54,7 +54,7 @@ it('trees keep their thresholds, so a forest has nothing that could be made smal
 it('other methods and other files are refused', async () => {
   const { bytes } = await tflite('text')
   expect(() => quantizeTflite(bytes, 'int4' as TfliteMethod)).toThrow(
-    'TFLite models have no int4; use int8, dynamic, float16. For int4, quantize the ONNX model.',
+    'TFLite models do not support int4; use int8, dynamic, float16. For int4, quantize the ONNX model.',
   )
   expect(() => quantizeTflite(quantizeTflite(bytes, 'int8').bytes, 'float16')).toThrow('it has no float32 weights')
   expect(() => quantizeTflite(bytes.subarray(0, 900), 'int8')).toThrow('The file is')

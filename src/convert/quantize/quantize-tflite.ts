@@ -187,7 +187,7 @@ export const quantizeTflite = (
   guarded('The TFLite model', () => {
     if (!TFLITE_METHODS.includes(method)) {
       throw badRequest(
-        `TFLite models have no ${String(method)}; use ${TFLITE_METHODS.join(', ')}. For int4, quantize the ONNX model.`,
+        `TFLite models do not support ${String(method)}; use ${TFLITE_METHODS.join(', ')}. For int4, quantize the ONNX model.`,
       )
     }
     const model = readTflite(bytes)

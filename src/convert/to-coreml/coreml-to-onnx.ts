@@ -7,11 +7,12 @@ import { tensorOf } from '../onnx/tensors.ts'
 import { decodeMessage } from '../protobuf/message.ts'
 import { type Layer, list, num, part } from './documented-layer.ts'
 import { DOCUMENTED } from './documented-layers.ts'
-import { coremlModel, type Message } from './schema.ts'
+import type { Message } from './layer-schema.ts'
+import { coremlModel } from './schema.ts'
 
 /** What outputs of the ONNX model are, for users. */
 export const COREML_COMPUTED =
-  "computed by onnxruntime from the layers as Apple documents them; Apple's runtime not involved"
+  "computed by onnxruntime from Apple's documentation of the layers, not by Apple's runtime"
 
 const addLayer = (layer: Message, values: Map<string, string>, graph: GraphBuilder): void => {
   const [given, made] = [layer.input, layer.output].map((names) => (names ?? []) as readonly string[])
@@ -66,7 +67,8 @@ const featuresOf = (features: unknown): Feature[] =>
 export const coremlToOnnx = (bytes: Uint8Array): OnnxModel => {
   const { description, neuralNetwork, neuralNetworkClassifier } = decodeMessage(coremlModel, bytes) as Message
   const network = (neuralNetwork ?? neuralNetworkClassifier) as Message | undefined
-  if (network === undefined) throw badRequest('The Core ML model has no neural network, which alone is computed here.')
+  if (network === undefined)
+    throw badRequest('The Core ML model has no neural network; only neural networks can be computed here.')
   if (num(network.arrayInputShapeMapping) !== EXACT_ARRAY_MAPPING) {
     throw badRequest('The Core ML network has the five dimensions of older versions, which are not computed here.')
   }
@@ -75,7 +77,7 @@ export const coremlToOnnx = (bytes: Uint8Array): OnnxModel => {
   const values = new Map<string, string>()
   const inputs = featuresOf(input)
   if (inputs.length !== ((input ?? []) as unknown[]).length) {
-    throw badRequest('The Core ML network has inputs that are no arrays, which are not computed here.')
+    throw badRequest('The Core ML network has inputs that are not arrays, which are not computed here.')
   }
   for (const { name, isInteger, shape } of inputs) {
     const value = graph.input(name, isInteger ? 'i32' : 'f32', shape)

@@ -2,7 +2,7 @@
 import { badRequest } from '../../domain/errors.ts'
 import { decodeElements } from '../../tensors/elements.ts'
 import { type Attribute, elementCount, int, numberOfElementType } from '../onnx/model.ts'
-import type { Message } from './schema.ts'
+import type { Message } from './layer-schema.ts'
 
 export type Attributes = Readonly<Record<string, Attribute>>
 
@@ -40,7 +40,7 @@ export const numbersOf = (value: unknown, count: number): Float32Array => {
   const { floatValue, float16Value, rawValue, quantization } = part(value)
   const fitting = (numbers: Float32Array): Float32Array => {
     if (numbers.length === count) return numbers
-    throw badRequest(`it has ${numbers.length} weights, and its sizes take ${count}`)
+    throw badRequest(`it has ${numbers.length} weights, but its sizes need ${count}`)
   }
   if (floatValue !== undefined) return fitting(decodeElements(floatValue as Uint8Array, 'f32') as Float32Array)
   if (float16Value !== undefined) return fitting(decodeElements(float16Value as Uint8Array, 'f16') as Float32Array)
@@ -48,7 +48,7 @@ export const numbersOf = (value: unknown, count: number): Float32Array => {
   const bits = num(numberOfBits)
   const raw = rawValue as Uint8Array | undefined
   if (raw === undefined || bits < 1 || bits > 8 || raw.length !== Math.ceil((count * bits) / 8)) {
-    throw badRequest('its weights are of a kind that is not read here')
+    throw badRequest('its weights are of a kind that is not supported here')
   }
   const numbers = unpack(raw, bits, count)
   const table = list(part(lookupTableQuantization).floatValue)

@@ -13,7 +13,7 @@ import {
   scalar,
   weight,
 } from './documented-layer.ts'
-import type { Message } from './schema.ts'
+import type { Message } from './layer-schema.ts'
 
 /** [[before, after], …] of the last dimensions. */
 const bordersOf = (amounts: unknown): number[][] => {
@@ -170,7 +170,9 @@ export const lstm: Rule = (layer) => {
   const { sequenceOutput, hasBiasVectors, forgetBias, hasPeepholeVectors, coupledInputAndForgetGate } = part(p.params)
   const names = ((p.activations ?? []) as readonly Message[]).map((each) => Object.keys(each).join())
   if (hasPeepholeVectors || coupledInputAndForgetGate || forgetBias || names.join() !== 'sigmoid,tanh,tanh') {
-    throw badRequest('LSTM with peepholes, coupled gates, or others than sigmoid, tanh, tanh is not computed here')
+    throw badRequest(
+      'an LSTM with peepholes, coupled gates, or activations other than sigmoid, tanh, tanh is not computed here',
+    )
   }
   const matrices = part(p.weightParams)
   const joined = (ending: string, shape: readonly number[]): Float32Array => {

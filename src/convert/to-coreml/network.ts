@@ -2,7 +2,7 @@
 import { badRequest } from '../../domain/errors.ts'
 import type { Constant } from '../onnx/constants.ts'
 import { type ElementType, elementCount } from '../onnx/model.ts'
-import type { Message } from './schema.ts'
+import type { Message } from './layer-schema.ts'
 
 /** Core ML's layers take up to five dimensions. */
 const MAX_RANK = 5
@@ -94,3 +94,5 @@ export const requireConstant = (constant: Constant | undefined, what: string): C
   if (constant === undefined) throw badRequest(`${what} must be constant in Core ML.`)
   return constant
 }
+
+export const finiteNumbers = ({ values }: Constant): Float32Array => Float32Array.from(values, Number)

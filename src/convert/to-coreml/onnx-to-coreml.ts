@@ -6,12 +6,13 @@ import { DataDependent } from '../onnx/node-context.ts'
 import { numbersOf } from '../onnx/tensors.ts'
 import { encodeMessage } from '../protobuf/message.ts'
 import { CLASSICAL } from './classical.ts'
+import type { Message } from './layer-schema.ts'
 import { LAYERS } from './layers.ts'
 import { coremlShape, createNetwork, isFloat, type Network, type Shape } from './network.ts'
 import { POINTWISE } from './pointwise.ts'
 import { REARRANGING } from './rearranging.ts'
 import { RECURRENT } from './recurrent.ts'
-import { coremlModel, type Message } from './schema.ts'
+import { coremlModel } from './schema.ts'
 import type { Rule, Step } from './step.ts'
 
 const RULES: Readonly<Record<string, Rule>> = { ...POINTWISE, ...REARRANGING, ...LAYERS, ...RECURRENT }
@@ -95,7 +96,7 @@ const arrayFeature = (name: string, shape: Shape, isInteger: boolean): Message =
 /** Labels that are text are left out: a network's outputs are numbers. */
 const numericOutputs = (graph: OnnxGraph, notes: string[]): OnnxGraph => {
   const outputs = graph.outputs.filter(({ type }) => type !== 'string')
-  if (outputs.length === 0) throw badRequest('All outputs of the model are texts; Core ML networks give numbers.')
+  if (outputs.length === 0) throw badRequest('All outputs of the model are text; Core ML networks output numbers.')
   for (const { name, type } of graph.outputs) {
     if (type === 'string')
       notes.push(`The output '${name}' (labels as text) is left out: take the class with the highest score.`)
@@ -131,7 +132,7 @@ export const onnxToCoreml = (
   const inputs = graph.inputs.map(({ name, type }) => {
     const shape = values.values.get(name)?.shape
     if (shape === undefined || type === 'string')
-      throw badRequest(`The input '${name}' has no shape, or is a text. Give --input-shape.`)
+      throw badRequest(`The input '${name}' has no shape, or is text. Give --input-shape.`)
     if (elementCount(shape) === 0) throw badRequest(`The input '${name}' is empty: [${shape.join(', ')}].`)
     if (shape.length > 5) throw badRequest(`The input '${name}' has ${shape.length} dimensions; Core ML takes up to 5.`)
     network.shapes.set(name, coremlShape(shape))

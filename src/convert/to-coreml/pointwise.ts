@@ -1,8 +1,8 @@
 // Operators that compute each element by itself.
 import { badRequest } from '../../domain/errors.ts'
 import { ELEMENT_TYPES } from '../onnx/model.ts'
+import type { Message } from './layer-schema.ts'
 import { isFloat } from './network.ts'
-import type { Message } from './schema.ts'
 import type { Rule, Step } from './step.ts'
 
 const simple =
@@ -71,7 +71,7 @@ const cast: Rule = (step) => {
   const to = ELEMENT_TYPES[step.context.int('to')]
   const from = step.context.input(0).type
   const x = step.value(0)
-  if (to === undefined || to === 'string' || from === 'string') throw badRequest('Texts have no layer in Core ML.')
+  if (to === undefined || to === 'string' || from === 'string') throw badRequest('Text has no layer in Core ML.')
   if (to === 'bool' && from !== 'bool') {
     return step.emit('logicalNot', {}, [step.add('equal', {}, [x, step.net.constant([0], [1])])])
   }
@@ -112,7 +112,7 @@ export const POINTWISE: Readonly<Record<string, Rule>> = {
   })),
   Identity: activation(() => linear(1)),
   Dropout: (step) => {
-    if (step.context.has(2)) throw badRequest('Dropout that trains is not supported; export for inference.')
+    if (step.context.has(2)) throw badRequest('Dropout in training mode is not supported; export for inference.')
     step.emit('activation', linear(1), [step.value(0)])
   },
   Neg: activation(() => linear(-1)),

@@ -12,7 +12,7 @@ const slice: Rule = (step) => {
   const ranges = sliceRanges(step.context)
   // A step back from the first element ends before it, which is what the mask stands for.
   const ends = ranges.map(({ start, step: by, count }) => start + by * count)
-  if (ranges.some(({ count }) => count === 0)) throw badRequest('It takes nothing: an empty result.')
+  if (ranges.some(({ count }) => count === 0)) throw badRequest('Its result is empty.')
   step.emit(
     'sliceStatic',
     {
@@ -92,7 +92,7 @@ const pad: Rule = (step) => {
     mode === 'wrap'
   ) {
     throw badRequest(
-      `The mode '${mode}' is supported for the last two of at least three dimensions, reflect and edge alone.`,
+      `The mode '${mode}' is not supported here: only reflect and edge are, for the last two of at least three dimensions.`,
     )
   }
   const borderAmounts = pads.slice(-2).map(([startEdgeSize, endEdgeSize]) => ({ startEdgeSize, endEdgeSize }))
@@ -144,7 +144,7 @@ const cumSum: Rule = (step) => {
 const depthToSpace =
   (mode: (step: Step) => number): Rule =>
   (step) => {
-    if (step.shape(0).length !== 4) throw badRequest('It takes four dimensions.')
+    if (step.shape(0).length !== 4) throw badRequest('It needs four dimensions.')
     step.emit('reorganizeData', { mode: mode(step), blockSize: step.context.int('blocksize') }, [step.value(0)])
   }
 

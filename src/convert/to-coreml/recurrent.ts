@@ -1,8 +1,8 @@
 // LSTM as Core ML's layer; GRU step by step, because its layer has the reset gate elsewhere than PyTorch and Keras.
 import { badRequest } from '../../domain/errors.ts'
 import type { Constant } from '../onnx/constants.ts'
+import type { Message } from './layer-schema.ts'
 import { requireConstant, weightsOf } from './network.ts'
-import type { Message } from './schema.ts'
 import { type Rule, reshaped, type Step } from './step.ts'
 
 interface Direction {

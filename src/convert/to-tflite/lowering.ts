@@ -24,7 +24,7 @@ const TYPES: Readonly<Partial<Record<ElementType, TfliteType>>> = {
 /** Numbers of all precisions are float32 in TFLite, as its kernels compute with nothing else. */
 export const tfliteType = (type: ElementType, where: string): TfliteType => {
   const found = TYPES[type]
-  if (found === undefined) throw badRequest(`${where} is of type ${type}, which TFLite's operators do not take.`)
+  if (found === undefined) throw badRequest(`${where} is of type ${type}, which TFLite's operators do not accept.`)
   return found
 }
 

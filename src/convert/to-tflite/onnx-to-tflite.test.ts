@@ -119,7 +119,7 @@ it('what is written is read again, and written to the same bytes', async () => {
   const { bytes, notes } = await converted('forest')
   expect(isTflite(bytes)).toBe(true)
   expect(notes).toEqual([
-    'TFLite models have fixed shapes: dimensions without a size are those of the input shape, or 1.',
+    'TFLite models have fixed shapes: dynamic dimensions take their sizes from the input shape, or are 1.',
   ])
   expect(Buffer.compare(writeTflite(readTflite(bytes)), bytes)).toBe(0)
 })
@@ -139,7 +139,9 @@ it('an operator that TFLite lacks is named with its node', () => {
   const size = pad.input('size', 'i64', [2])
   const data = pad.constant('data', tensorOf('f32', [1], [1]))
   pad.output('y', pad.node('Pad', [data, size]), 'f32', null)
-  expect(() => onnxToTflite(pad.build())).toThrow("'size' is no constant. TFLite needs it when the model is converted.")
+  expect(() => onnxToTflite(pad.build())).toThrow(
+    "'size' is not a constant. TFLite needs it when the model is converted.",
+  )
 })
 
 it('labels that are texts are numbers of classes, which a note names', () => {

@@ -96,7 +96,7 @@ const notesOf = (model: OnnxModel, folded: OnnxModel): string[] => {
   const classes = classNames(folded).map((list) => list.map((name, at) => `${at} ${name}`).join(', '))
   return [
     ...(named.length > 0
-      ? ['TFLite models have fixed shapes: dimensions without a size are those of the input shape, or 1.']
+      ? ['TFLite models have fixed shapes: dynamic dimensions take their sizes from the input shape, or are 1.']
       : []),
     ...(others.length > 0 ? [`${others.map(({ name }) => name).join(', ')}: float32 in TFLite.`] : []),
     ...(texts.length > 0 ? [`${texts.join(', ')}: the number of the class, not its name: ${classes.join('; ')}.`] : []),
@@ -117,7 +117,7 @@ export const onnxToTflite = (model: OnnxModel, options: { readonly inputShape?: 
     const values = graphValues(graph, shapes, constants)
     for (const input of folded.graph.inputs) {
       const known = shapes.get(input.name)
-      if (known === undefined) throw badRequest(`the input '${input.name}' is no tensor of known rank.`)
+      if (known === undefined) throw badRequest(`the input '${input.name}' is not a tensor of known rank.`)
       values.set(input.name, graph.input(input.name, tfliteType(known.type, `The input '${input.name}'`), known.shape))
     }
     for (const node of folded.graph.nodes) {

@@ -23,7 +23,7 @@ export const readTflite = (bytes: Uint8Array): TfliteModel => {
   if (model.version !== 3)
     throw badRequest(`TFLite schema version ${model.version ?? 0} is not supported; it must be 3.`)
   if (model.buffers?.some(({ offset }) => (offset ?? 0) > 1)) {
-    throw badRequest('A TFLite model whose weights lie behind it (over 2 GB) is not supported.')
+    throw badRequest('A TFLite model whose weights are stored after it (over 2 GB) is not supported.')
   }
   return model
 }

@@ -18,7 +18,7 @@ export const requireKey = (app: App, apiKey: string): void => {
     if (!request.routeOptions.url?.startsWith('/v1/')) return done()
     const keys = keysIn(request.headers)
     if (keys.some((key) => timingSafeEqual(digest(key), expected))) return done()
-    const what = keys.length === 0 ? 'This server wants its API key' : 'That is not the API key of this server'
+    const what = keys.length === 0 ? 'This server requires an API key' : 'That is not the API key of this server'
     const how = 'Send the key that svc serve was started with, as Authorization: Bearer <key> or x-api-key: <key>.'
     done(new InferenceError('invalid_api_key', `${what}. ${how}`))
   })

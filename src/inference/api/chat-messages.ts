@@ -89,10 +89,7 @@ const readMessage = (message: Given, index: number): ChatMessage => {
     return { role, content: readTexts(content, `${at}.content`), ...(toolCalls.length > 0 && { toolCalls }) }
   const { tool_call_id: toolCallId } = message
   if (typeof toolCallId !== 'string')
-    throw invalid(
-      `${at}.tool_call_id is required: the id of the call that this is the result of.`,
-      `${at}.tool_call_id`,
-    )
+    throw invalid(`${at}.tool_call_id is required: the id of the call that produced this result.`, `${at}.tool_call_id`)
   return { role, content: readTexts(content, `${at}.content`), toolCallId }
 }
 
@@ -103,7 +100,7 @@ export const checkResults = (messages: readonly ChatMessage[], fieldOf: (index: 
     for (const { id } of toolCalls) called.add(id)
     if (toolCallId === undefined || called.has(toolCallId)) continue
     throw invalid(
-      `${fieldOf(index)} '${toolCallId.slice(0, 100)}' is of no call in an earlier message.`,
+      `${fieldOf(index)} '${toolCallId.slice(0, 100)}' matches no call in an earlier message.`,
       fieldOf(index),
     )
   }

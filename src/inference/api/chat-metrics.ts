@@ -29,14 +29,14 @@ export const createChatMetrics = (registry: Registry): ChatMetrics => {
   const seconds = (name: string, help: string, buckets: readonly number[]): Histogram<'model'> =>
     new Histogram({ name: `inference_${name}_seconds`, help, labelNames: ['model'], buckets: [...buckets], registers })
 
-  const chats = counter('chats_total', 'Chats by model and how they ended', ['model', 'outcome'])
-  const promptTokens = counter('prompt_tokens_total', 'Tokens of prompts', ['model'])
-  const cachedTokens = counter('cached_prompt_tokens_total', 'Tokens of prompts that were cached', ['model'])
-  const completionTokens = counter('completion_tokens_total', 'Tokens that were made', ['model'])
-  const drafted = counter('drafted_tokens_total', 'Tokens that speculation proposed', ['model'])
-  const confirmed = counter('confirmed_tokens_total', 'Proposed tokens that the model confirmed', ['model'])
-  const firstToken = seconds('first_token', 'From the request to its first text', FIRST_TOKEN_SECONDS)
-  const total = seconds('chat', 'From the request to the end of its answer', TOTAL_SECONDS)
+  const chats = counter('chats_total', 'Chat requests by model and outcome', ['model', 'outcome'])
+  const promptTokens = counter('prompt_tokens_total', 'Prompt tokens', ['model'])
+  const cachedTokens = counter('cached_prompt_tokens_total', 'Prompt tokens found in the cache', ['model'])
+  const completionTokens = counter('completion_tokens_total', 'Generated tokens', ['model'])
+  const drafted = counter('drafted_tokens_total', 'Tokens proposed by speculative decoding', ['model'])
+  const confirmed = counter('confirmed_tokens_total', 'Proposed tokens that the model accepted', ['model'])
+  const firstToken = seconds('first_token', 'Time from the request to the first text', FIRST_TOKEN_SECONDS)
+  const total = seconds('chat', 'Time from the request to the end of the reply', TOTAL_SECONDS)
 
   return {
     start(model) {
@@ -84,10 +84,10 @@ export const measureQueues = (registry: Registry, source: ModelSource, admission
       },
     })
   }
-  gauge('queue_length', 'Requests that wait for a place', (engine) => admissions.of(engine).waiting())
-  gauge('places_busy', 'Choices that are running', (engine) => admissions.of(engine).busy())
-  gauge('places', 'Choices that can run at the same time', ({ slots }) => slots)
-  gauge('model_memory_bytes', 'Weights and context', ({ model }) => model.memoryBytes)
+  gauge('queue_length', 'Requests waiting in the queue', (engine) => admissions.of(engine).waiting())
+  gauge('places_busy', 'Choices being generated', (engine) => admissions.of(engine).busy())
+  gauge('places', 'Choices that can be generated at the same time', ({ slots }) => slots)
+  gauge('model_memory_bytes', 'Memory used by the weights and the context', ({ model }) => model.memoryBytes)
 }
 
 const label = (text: string): string => text.replace(/[\\"\n]/g, (mark) => (mark === '\n' ? '\\n' : `\\${mark}`))
@@ -105,7 +105,7 @@ export const engineFigures = (engines: readonly Engine[]): string => {
   return [...lines]
     .map(([name, values]) => {
       const type = name.endsWith('_total') ? 'counter' : 'gauge'
-      return `# HELP inference_engine_${name} As the engine counts it\n# TYPE inference_engine_${name} ${type}\n${values.join('\n')}\n`
+      return `# HELP inference_engine_${name} As reported by the engine\n# TYPE inference_engine_${name} ${type}\n${values.join('\n')}\n`
     })
     .join('\n')
 }
@@ -115,7 +115,7 @@ export const measureSchemas = (registry: Registry, { counts }: SchemaCompiler): 
   for (const outcome of ['compiled', 'cached'] as const) {
     new Counter({
       name: `inference_schemas_${outcome}_total`,
-      help: `JSON schemas that were ${outcome === 'compiled' ? 'compiled' : 'known already'}`,
+      help: `JSON schemas that were ${outcome === 'compiled' ? 'compiled' : 'found in the cache'}`,
       registers: [registry],
       collect() {
         this.reset()

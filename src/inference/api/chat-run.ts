@@ -118,13 +118,13 @@ const requestsOf = (
 const assertAble = (engine: Engine, { toolUse, messages }: ChatOrder): void => {
   const { name } = engine.model
   if (engine.chat === undefined)
-    throw new InferenceError('unsupported', `The model '${name}' does not chat.`, { param: 'model' })
+    throw new InferenceError('unsupported', `The model '${name}' is not a chat model.`, { param: 'model' })
   if (engine.tools !== undefined) return
   const calls = messages.some(({ role, toolCalls }) => role === 'tool' || toolCalls !== undefined)
   if (toolUse === null && !calls) return
   throw new InferenceError(
     'unsupported',
-    `The model '${name}' calls no functions: ${engine.name} cannot hold it to their parameters. The same model as GGUF can: llama.cpp runs it.`,
+    `The model '${name}' cannot call functions: ${engine.name} cannot enforce their parameters. Use a GGUF model, which llama.cpp runs.`,
     { param: toolUse === null ? 'messages' : 'tools' },
   )
 }

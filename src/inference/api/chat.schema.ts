@@ -88,7 +88,10 @@ export const formatBeside = (
 ): RequestedFormat => {
   if (toolUse === null || format.type === 'text') return format
   if (requested === undefined) return { type: 'text' }
-  throw unsupported(`${field} beside tools is not supported. Send one of them, or tool_choice none.`, field)
+  throw unsupported(
+    `${field} together with tools is not supported. Send only one of them, or set tool_choice to none.`,
+    field,
+  )
 }
 
 /**
@@ -145,16 +148,11 @@ export const readResponseFormat = (
   if (format === undefined) return fallback
   const { type } = format
   if (type === 'text' || type === 'json_object') {
-    assertOnly(
-      format,
-      'response_format',
-      ['type'],
-      "A schema goes with the type 'json_schema', in its json_schema.schema.",
-    )
+    assertOnly(format, 'response_format', ['type'], "Send a schema with the type 'json_schema', in json_schema.schema.")
     return { type }
   }
   if (type === 'json_schema') {
-    assertOnly(format, 'response_format', ['type', 'json_schema'], 'The schema goes into json_schema.schema.')
+    assertOnly(format, 'response_format', ['type', 'json_schema'], 'Send the schema in json_schema.schema.')
     const members = withoutNull(format)
     const inner = members.json_schema
     assertOnly(inner, 'response_format.json_schema', ['name', 'description', 'schema', 'strict'])

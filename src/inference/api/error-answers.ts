@@ -11,15 +11,15 @@ const inOurWords = (error: FastifyError, request: FastifyRequest): InferenceErro
       return invalid(
         type === undefined
           ? 'The request has a body but no Content-Type. Send it as application/json.'
-          : `This endpoint does not take Content-Type '${type.slice(0, 100)}'. Send application/json.`,
+          : `This endpoint does not accept Content-Type '${type.slice(0, 100)}'. Send application/json.`,
       )
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new InferenceError(
         'request_too_large',
-        `The body is larger than the ${request.routeOptions.bodyLimit} bytes that are taken here.`,
+        `The body is larger than the limit of ${request.routeOptions.bodyLimit} bytes.`,
       )
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return invalid('The body does not have the length that Content-Length announced.')
+      return invalid('The length of the body differs from Content-Length.')
     case 'FST_ERR_BAD_URL':
       return invalid('The path is not valid percent-encoded UTF-8.')
     case 'FST_ERR_MAX_PARAM_LENGTH':
@@ -38,11 +38,9 @@ export const toldAs = (error: unknown, request: FastifyRequest): InferenceError 
   const known = error instanceof Error ? inOurWords(error as FastifyError, request) : undefined
   return (
     known ??
-    new InferenceError(
-      'engine_failed',
-      `Something went wrong in the server. Its log tells more under request id ${request.id}.`,
-      { cause: error },
-    )
+    new InferenceError('engine_failed', `Internal server error. See the server's log for request id ${request.id}.`, {
+      cause: error,
+    })
   )
 }
 
@@ -106,7 +104,7 @@ export const answerErrors = (app: App): void => {
     const methods = [...(methodsOf.get(path) ?? [])].sort()
     if (methods.length > 0) {
       reply.header('allow', methods.join(', '))
-      const message = `${shown} does not take ${request.method}; it takes ${methods.join(', ')}.`
+      const message = `${shown} does not accept ${request.method}; it accepts ${methods.join(', ')}.`
       return send(new InferenceError('method_not_allowed', message), request, reply as FastifyReply)
     }
     const paths = [...methodsOf.keys()].filter((known) => !known.includes('*')).sort()

@@ -47,7 +47,7 @@ const parsed = (given: string): unknown => {
   try {
     return JSON.parse(given)
   } catch (cause) {
-    throw new InferenceError('upstream_failed', 'The server that has the model sent arguments that are not JSON.', {
+    throw new InferenceError('upstream_failed', 'The server that runs the model sent arguments that are not JSON.', {
       cause,
     })
   }
@@ -130,7 +130,7 @@ export const messagesRoutes = (app: App, deps: Omit<ChatRoutes, 'defaultFormat'>
     try {
       const { engine } = lease
       if (engine.countTokens === undefined)
-        throw new InferenceError('unsupported', `${engine.name} counts no tokens.`, { param: 'model' })
+        throw new InferenceError('unsupported', `${engine.name} cannot count tokens.`, { param: 'model' })
       return reply.send({ input_tokens: await engine.countTokens(order.messages, order.toolUse?.tools) })
     } finally {
       lease.release()

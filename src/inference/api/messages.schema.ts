@@ -132,7 +132,7 @@ const readToolUse = ({ tools = [], tool_choice: choice }: CountBody): ToolUse | 
       if (schema === null) throw invalid(`${at}.input_schema is required: a JSON schema.`, `${at}.input_schema`)
       return read
     }
-    throw unsupported(`${at}: tools of type '${String(type).slice(0, 100)}' do not run here.`, `${at}.type`)
+    throw unsupported(`${at}: tools of type '${String(type).slice(0, 100)}' are not supported.`, `${at}.type`)
   })
   checkNames(read)
   assertOnly(choice, 'tool_choice', ['type', 'name', 'disable_parallel_tool_use'])

@@ -13,8 +13,8 @@ export interface ModelDeps {
 type Ability = 'embed' | 'transcribe'
 
 const LACKS: Readonly<Record<Ability, string>> = {
-  embed: 'makes no embeddings',
-  transcribe: 'transcribes no speech',
+  embed: 'does not compute embeddings',
+  transcribe: 'does not transcribe speech',
 }
 
 /**

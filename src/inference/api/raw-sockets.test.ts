@@ -64,10 +64,10 @@ test('what is not HTTP, not JSON, not UTF-8, not here or not with this method is
   expect(await errorOf(await send(binary))).toEqual(fault(400, 'invalid_request', 'The body is not valid UTF-8.'))
   const plain = post('hi').replace('application/json', 'text/plain')
   expect(await errorOf(await send(plain))).toEqual(
-    fault(400, 'invalid_request', "This endpoint does not take Content-Type 'text/plain'. Send application/json."),
+    fault(400, 'invalid_request', "This endpoint does not accept Content-Type 'text/plain'. Send application/json."),
   )
   expect(await errorOf(await send('GET /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n\r\n'))).toEqual(
-    fault(405, 'method_not_allowed', '/v1/chat/completions does not take GET; it takes POST.'),
+    fault(405, 'method_not_allowed', '/v1/chat/completions does not accept GET; it accepts POST.'),
   )
   expect(await errorOf(await send('GET /v2/nothing HTTP/1.1\r\nHost: localhost\r\n\r\n'))).toEqual(
     fault(404, 'not_found', expect.stringContaining('There is no GET /v2/nothing here. There are /health,')),
@@ -78,7 +78,7 @@ test('what is not HTTP, not JSON, not UTF-8, not here or not with this method is
 })
 
 test('a body of 100 MB is refused when it is announced, and one that is not announced when it has become too long', async () => {
-  const tooLarge = fault(413, 'request_too_large', 'The body is larger than the 2097152 bytes that are taken here.')
+  const tooLarge = fault(413, 'request_too_large', 'The body is larger than the limit of 2097152 bytes.')
   const announced = 'POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'
   expect(await errorOf(await send(`${announced}Content-Length: 104857600\r\n\r\n{`))).toEqual(tooLarge)
 

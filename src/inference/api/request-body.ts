@@ -97,7 +97,10 @@ export const assertOnly = (value: unknown, at: string, known: readonly string[],
   for (const [name, field] of Object.entries(isObject(value) ? value : {})) {
     if (known.includes(name) || field === null || (Array.isArray(field) && field.length === 0)) continue
     const where = `${at}.${name.slice(0, 100)}`
-    throw unsupported(`${where} is not supported. ${hint ?? `It may have ${known.join(', ')}. Leave it out.`}`, where)
+    throw unsupported(
+      `${where} is not supported. ${hint ?? `Supported here: ${known.join(', ')}. Leave it out.`}`,
+      where,
+    )
   }
 }
 

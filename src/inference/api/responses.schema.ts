@@ -150,7 +150,7 @@ const readTools = (given: readonly unknown[] = []): ReadTools => {
     const { type, name, ...given } = isObject(tool) ? tool : {}
     if (type !== 'function') {
       const shown = String(type).slice(0, 100)
-      throw unsupported(`${at}: tools of type '${shown}' do not run here, only functions.`, `${at}.type`)
+      throw unsupported(`${at}: tools of type '${shown}' are not supported, only functions.`, `${at}.type`)
     }
     if (namespace === null) return readTool({ name, ...given }, at, 'parameters', HINTS)
     const whole = { namespace, name: textOf(name, `${at}.name`) }

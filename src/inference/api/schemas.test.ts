@@ -55,13 +55,13 @@ const nested = (levels: number, schema: Schema): Schema =>
   levels === 0 ? schema : array(0, nested(levels - 1, schema))
 
 const OPEN = 'more than 100 alternatives are open at once'
-const SMALLEST = 'and at most 65536 are supported'
+const SMALLEST = 'at most 65536 are supported'
 
 const REFUSED: readonly (readonly [what: string, schema: Schema, message: string])[] = [
   [
     'nested long arrays',
     array(1900, array(1900, { type: 'string', minLength: 50 })),
-    `191333801 characters, ${SMALLEST}`,
+    `191333801 characters; ${SMALLEST}`,
   ],
   ['arrays four deep', array(100, array(100, array(100, array(100, {})))), SMALLEST],
   ['5000 constants', { oneOf: many(5000, (i) => ({ const: `c${i}` })) }, "5000 values of 'enum' and 'const' in total"],
@@ -72,16 +72,16 @@ const REFUSED: readonly (readonly [what: string, schema: Schema, message: string
   ['eleven levels', nested(11, {}), '11 levels of nesting, and at most 10'],
   ['a doubling reference', chain(40, (next) => object({ a: next, b: next })), SMALLEST],
   ['a doubling oneOf', chain(40, (next) => ({ oneOf: [next, next] })), 'two alternatives may hold at once'],
-  ['a doubling allOf', chain(40, (next) => ({ allOf: [next, next] })), 'made of more than 200 others'],
+  ['a doubling allOf', chain(40, (next) => ({ allOf: [next, next] })), 'combines more than 200 schemas'],
   ['doubling objects', chain(40, (next) => ({ anyOf: [object({ a: next }), object({ a: next })] })), OPEN],
   ['doubling arrays', chain(40, (next) => ({ anyOf: [nested(1, next), array(1, next)] })), OPEN],
   ['101 objects alike', { anyOf: many(101, (i) => object({ a: { minimum: i } })) }, OPEN],
-  ['many optional properties', { properties: named(101, () => ({})) }, 'more than 100 follow each other'],
+  ['many optional properties', { properties: named(101, () => ({})) }, 'more than 100 optional properties in a row'],
   ['an automaton too large', { type: 'string', pattern: '.*a.{12}' }, 'needs too large an automaton'],
   ['classes without end', { type: 'string', pattern: many(300, (i) => `[\\p{L}${i}]`).join('') }, 'JSON schema'],
   ['many long strings', { properties: named(20, (i) => ({ type: 'string', maxLength: 1900 + i })) }, 'repetitions'],
   ['many multiples', { properties: named(99, (i) => ({ type: 'integer', multipleOf: 101 + i })) }, 'JSON schema'],
-  ['what it needs itself for', { anyOf: [{ $ref: '#' }] }, 'needs itself without end'],
+  ['what it needs itself for', { anyOf: [{ $ref: '#' }] }, 'requires itself endlessly'],
 ]
 
 test.each(REFUSED)('a schema with %s is refused with the reason', async (_, schema, message) => {
@@ -125,7 +125,7 @@ test('a schema with 5000 required properties is compiled, and refused where max_
   const { body, status } = await ask(object(named(5000, () => ({ type: 'integer' }))))
   expect([status, body.error.param]).toEqual([400, 'max_tokens'])
   expect(body.error.message).toMatch(
-    /^The shortest answer that fits the JSON schema takes \d+ tokens, and this one may have 24\. /,
+    /^The shortest reply that fits the JSON schema takes \d+ tokens, but the limit is 24\. /,
   )
 })
 

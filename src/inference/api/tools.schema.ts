@@ -41,7 +41,10 @@ export const readTool = (
     throw invalid(`${at}.strict must be true or false.`, `${at}.strict`)
   const type = isObject(parameters) ? parameters.type : 'object'
   if (type !== undefined && type !== 'object')
-    throw invalid(`${at}.${schemaField}.type must be 'object': arguments are one.`, `${at}.${schemaField}.type`)
+    throw invalid(
+      `${at}.${schemaField}.type must be 'object', because arguments are an object.`,
+      `${at}.${schemaField}.type`,
+    )
   return {
     name,
     description: (description as string | null | undefined) ?? null,
@@ -54,15 +57,14 @@ export const readTool = (
 /** @throws InferenceError invalid_request where two have one name */
 export const checkNames = (tools: readonly Tool[]): void => {
   const twice = tools.find(({ name }, index) => tools.findIndex((other) => other.name === name) !== index)
-  if (twice !== undefined)
-    throw invalid(`tools has two functions '${twice.name}'. Give each a name of its own.`, 'tools')
+  if (twice !== undefined) throw invalid(`tools has two functions '${twice.name}'. Give each a unique name.`, 'tools')
 }
 
 const readFunction = (given: unknown, index: number): Tool => {
   const at = `tools[${index}]`
   const { type, function: told } = isObject(given) ? given : {}
   if (type !== 'function') {
-    throw unsupported(`${at}.type must be 'function': tools of other types do not run here.`, `${at}.type`)
+    throw unsupported(`${at}.type must be 'function': tools of other types are not supported.`, `${at}.type`)
   }
   if (!isObject(told)) throw invalid(`${at}.function is required: an object with a name.`, `${at}.function`)
   assertOnly(given, at, ['type', 'function', ...HINTS])
@@ -79,10 +81,13 @@ export const toolUseOf = (
   if (choice === 'none') return null
   if (tools.length === 0) {
     if (choice === 'auto') return null
-    throw invalid('tool_choice demands a call, and tools has no functions. Send them, or leave it out.', 'tool_choice')
+    throw invalid(
+      'tool_choice requires a call, but tools has no functions. Send functions, or leave tool_choice out.',
+      'tool_choice',
+    )
   }
   if (typeof choice === 'object' && !tools.some(({ name }) => name === choice.name))
-    throw invalid(`tool_choice names '${choice.name.slice(0, 128)}', which is not among tools.`, 'tool_choice')
+    throw invalid(`tool_choice names '${choice.name.slice(0, 128)}', which is not in tools.`, 'tool_choice')
   return { tools, choice, parallel }
 }
 

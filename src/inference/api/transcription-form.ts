@@ -19,13 +19,9 @@ export interface TranscriptionOrder {
 }
 
 const tooLarge = (): InferenceError =>
-  new InferenceError(
-    'request_too_large',
-    `The file is larger than the ${MAX_FILE_BYTES / MIB} MiB that are taken here.`,
-    {
-      param: 'file',
-    },
-  )
+  new InferenceError('request_too_large', `The file is larger than the limit of ${MAX_FILE_BYTES / MIB} MiB.`, {
+    param: 'file',
+  })
 
 const unsupported = (name: string): InferenceError =>
   new InferenceError('unsupported', `'${name}' is not supported by this server with that value. Leave it out.`, {
@@ -61,7 +57,7 @@ const formatOf = (name: string): TranscriptFormat => {
 const languageOf = (text: string | undefined): string | null => {
   if (text === undefined || text === '' || text === 'auto') return null
   if (/^[a-z]{2,3}$/i.test(text)) return text.toLowerCase()
-  throw invalid(`language must be a code of ISO 639-1 such as en, got '${text.slice(0, 100)}'.`, 'language')
+  throw invalid(`language must be an ISO 639-1 code such as en, got '${text.slice(0, 100)}'.`, 'language')
 }
 
 /** Faults of the form itself: the parser throws plain errors for some, and codes of its own for others. */

@@ -49,7 +49,7 @@ test('without ffmpeg other recordings are refused with what would read them', as
     await expect(decodeAudio(bytes, { env: { PATH: '' } })).rejects.toMatchObject({
       code: 'invalid_request',
       message:
-        'Unsupported audio format: expected WAV or MP3. FLAC and other formats are read where ffmpeg is installed: install it, or convert the file.',
+        'Unsupported audio format: expected WAV or MP3. Other formats, such as FLAC, need ffmpeg: install it, or convert the file.',
     })
 })
 

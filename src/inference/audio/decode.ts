@@ -42,6 +42,6 @@ export const decodeAudio = async (bytes: Uint8Array, options: DecodeOptions = {}
   const program = await findProgram('ffmpeg', env)
   if (program !== null) return decodeWithFfmpeg(program, bytes, signal)
   throw invalidAudio(
-    'Unsupported audio format: expected WAV or MP3. FLAC and other formats are read where ffmpeg is installed: install it, or convert the file.',
+    'Unsupported audio format: expected WAV or MP3. Other formats, such as FLAC, need ffmpeg: install it, or convert the file.',
   )
 }

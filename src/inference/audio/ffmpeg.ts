@@ -38,7 +38,9 @@ const runFfmpeg = (program: string, file: string, signal: AbortSignal): Promise<
     })
     child.once('error', (error) => {
       const aborted = signal.aborted ? (signal.reason as Error) : null
-      reject(aborted ?? (ending.aborted ? invalidAudio('ffmpeg did not decode the recording in ten minutes.') : error))
+      reject(
+        aborted ?? (ending.aborted ? invalidAudio('ffmpeg did not decode the recording within ten minutes.') : error),
+      )
     })
     child.once('close', (code) => {
       if (code === 0) return resolve(Buffer.concat(pieces))

@@ -16,7 +16,7 @@ export const invalidAudio = (message: string): InferenceError =>
   new InferenceError('invalid_request', message, { param: 'file' })
 
 export const tooLong = (): InferenceError =>
-  invalidAudio(`The recording is longer than the ${MAX_SECONDS / 60} minutes that are taken. Cut it into parts.`)
+  invalidAudio(`The recording is longer than the limit of ${MAX_SECONDS / 60} minutes. Split it.`)
 
 /** The mean of all channels. */
 export const mixDown = (channels: readonly Float32Array[]): Float32Array => {

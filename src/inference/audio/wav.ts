@@ -34,12 +34,12 @@ const readFormat = (chunk: DataView): Format => {
   const isKnown = (kind === PCM && [8, 16, 24, 32].includes(bits)) || (kind === FLOAT && [32, 64].includes(bits))
   if (!isKnown) {
     throw invalidAudio(
-      `The WAV file holds ${bits}-bit samples of format ${kind}; 8, 16, 24 and 32-bit PCM and 32 and 64-bit float are read.`,
+      `The WAV file holds ${bits}-bit samples of format ${kind}; 8, 16, 24 and 32-bit PCM and 32 and 64-bit float are supported.`,
     )
   }
   if (channels < 1 || channels > MAX_CHANNELS) throw invalidAudio(`The WAV file claims ${channels} channels.`)
   if (sampleRate < LOWEST_RATE || sampleRate > HIGHEST_RATE) {
-    throw invalidAudio(`The WAV file claims ${sampleRate} samples a second.`)
+    throw invalidAudio(`The WAV file claims ${sampleRate} samples per second.`)
   }
   if (frameBytes !== (channels * bits) / 8) {
     throw invalidAudio(`The WAV file is damaged: ${channels} channels of ${bits} bits do not take ${frameBytes} bytes.`)

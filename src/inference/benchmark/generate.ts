@@ -20,7 +20,7 @@ export const generate = async (
   signal: AbortSignal,
 ): Promise<Generated> => {
   if (engine.chat === undefined) {
-    throw new InferenceError('unsupported', `The model '${engine.model.name}' does not chat.`, { param: 'model' })
+    throw new InferenceError('unsupported', `The model '${engine.model.name}' is not a chat model.`, { param: 'model' })
   }
   const started = performance.now()
   let text = ''
@@ -53,5 +53,5 @@ export const generate = async (
       }
     }
   }
-  throw new InferenceError('engine_failed', 'The engine ended without an answer.')
+  throw new InferenceError('engine_failed', 'The engine ended without a reply.')
 }

@@ -44,21 +44,21 @@ it('auto takes the engine that reads such a file, and says why', async () => {
     await ask('gguf', 'llama.cpp', ''),
   ]).toEqual([
     { name: 'llama.cpp', reason: 'm is a GGUF file, which llama.cpp runs' },
-    { name: 'mlx-lm', reason: 'm is a folder of safetensors as MLX reads it, which mlx-lm runs' },
-    { name: 'mlx-lm', reason: 'm is a folder of safetensors as MLX reads it, which mlx-lm runs' },
-    { name: 'mlc-llm', reason: 'm is a folder that MLC compiled, which mlc-llm runs' },
-    { name: 'mnn', reason: 'it was asked for' },
-    { name: 'llama.cpp', reason: 'it was asked for' },
+    { name: 'mlx-lm', reason: 'm is a folder of safetensors for MLX, which mlx-lm runs' },
+    { name: 'mlx-lm', reason: 'm is a folder of safetensors for MLX, which mlx-lm runs' },
+    { name: 'mlc-llm', reason: 'm is a folder compiled by MLC, which mlc-llm runs' },
+    { name: 'mnn', reason: 'requested' },
+    { name: 'llama.cpp', reason: 'requested' },
   ])
 })
 
 it('an engine that is missing is told with the line that installs it', async () => {
-  const what = '/models/m is a folder of safetensors as MLX reads it, which mlx-lm runs, and mlx-lm is not installed.'
+  const what = '/models/m is a folder of safetensors for MLX, which mlx-lm runs, and mlx-lm is not installed.'
   expect([await ask('mlx', 'auto', '', MAC), await ask('mlx', 'mlx-lm', '')]).toEqual([
     ['engine_missing', `${what} Install it: pip install mlx-lm`],
     [
       'engine_missing',
-      `${what} Install it: pip install mlx-lm. It is made for Apple silicon, and this is linux on x64: the same model as GGUF runs here too.`,
+      `${what} Install it: pip install mlx-lm. It is made for Apple silicon, and this machine is linux on x64: a GGUF model would run here.`,
     ],
   ])
 })
@@ -67,7 +67,7 @@ it('an engine that cannot run the file, or does not exist, is refused', async ()
   expect([await ask('gguf', 'mlx-lm', ''), await ask('gguf', 'tensorrt', '')]).toEqual([
     [
       'unsupported',
-      'mlx-lm cannot run /models/m: it is a GGUF file, which llama.cpp runs. Use --engine llama.cpp, or leave it to auto.',
+      'mlx-lm cannot run /models/m: it is a GGUF file, which llama.cpp runs. Use --engine llama.cpp, or auto.',
     ],
     [
       'unsupported',

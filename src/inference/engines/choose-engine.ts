@@ -70,18 +70,18 @@ export const chooseEngine = async ({
   if (requested !== null && requested !== name) {
     throw new InferenceError(
       'unsupported',
-      `${requested} cannot run ${model.path}: it is ${what}, which ${name} runs. Use --engine ${name}, or leave it to auto.`,
+      `${requested} cannot run ${model.path}: it is ${what}, which ${name} runs. Use --engine ${name}, or auto.`,
       { param: 'engine' },
     )
   }
   const { installed, install } = await engineStatus(name, env)
   if (installed) {
-    return { name, reason: requested === null ? `${model.name} is ${what}, which ${name} runs` : 'it was asked for' }
+    return { name, reason: requested === null ? `${model.name} is ${what}, which ${name} runs` : 'requested' }
   }
   // MLX has builds for other machines too, so one that is installed is used anywhere.
   const onlyThere =
     name === 'mlx-lm' && !isAppleSilicon(platform)
-      ? ` It is made for Apple silicon, and this is ${platform.os} on ${platform.arch}: the same model as GGUF runs here too.`
+      ? ` It is made for Apple silicon, and this machine is ${platform.os} on ${platform.arch}: a GGUF model would run here.`
       : ''
   throw new InferenceError(
     'engine_missing',

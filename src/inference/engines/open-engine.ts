@@ -23,7 +23,10 @@ export const openEngine = async ({ model, engine, env, ...settings }: OpenOption
     return openLlamaEngine({ name: model.name, path: model.path, ...settings, gpuModule })
   }
   if (settings.lora !== undefined && settings.lora.length > 0)
-    throw new InferenceError('unsupported', `${engine} takes no LoRA adapters; llama.cpp does, with a GGUF model.`)
+    throw new InferenceError(
+      'unsupported',
+      `${engine} does not support LoRA adapters; llama.cpp does, with a GGUF model.`,
+    )
   if (engine === 'onnxruntime') {
     const { openOnnxEngine } = await import('./onnx/open-engine.ts')
     const { threads, log } = settings

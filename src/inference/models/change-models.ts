@@ -23,7 +23,7 @@ export interface ModelToAdd {
 }
 
 const reserved = (): InferenceError =>
-  new InferenceError('invalid_request', `The name '${STARTER}' belongs to the model of the package. Choose another.`)
+  new InferenceError('invalid_request', `The name '${STARTER}' belongs to the bundled model. Choose another.`)
 
 /**
  * Copies a model into the models folder under a name, hashing it on the way. It appears there whole or not at all, and

@@ -7,10 +7,10 @@ export type ModelFormat = (typeof MODEL_FORMATS)[number]
 export const FORMAT_WORDS: Readonly<Record<ModelFormat, string>> = {
   gguf: 'a GGUF file',
   onnx: 'an ONNX model',
-  mlx: 'a folder of safetensors as MLX reads it',
-  mlc: 'a folder that MLC compiled',
-  mnn: 'a folder of an MNN model',
-  remote: 'a model of another server',
+  mlx: 'a folder of safetensors for MLX',
+  mlc: 'a folder compiled by MLC',
+  mnn: 'an MNN model folder',
+  remote: 'a model on another server',
 }
 
 /** A model that is there to be opened. */

@@ -43,7 +43,7 @@ it('the starter model is always there, also as starter:4bit', async () => {
   expect(await findModel('starter:4bit', home)).toEqual({ name: 'starter:4bit', ...starter })
   expect(await messageOf(findModel('starter:8bit', home))).toEqual([
     'model_not_found',
-    "The model 'starter' has no variant '8bit'. There is: starter:q4_0.",
+    "The model 'starter' has no variant '8bit'. Variants: starter:q4_0.",
   ])
   expect(await names(home)).toEqual(['starter'])
 })
@@ -100,7 +100,7 @@ it('adding again takes the place of the same variant, and removing takes one or 
   expect((await findModel('m', home)).bytes).toBe(20)
   expect(await messageOf(findModel('m:f16', home))).toEqual([
     'model_not_found',
-    "The model 'm' has no variant 'f16'. There is: m:q4_0, m:q8_0.",
+    "The model 'm' has no variant 'f16'. Variants: m:q4_0, m:q8_0.",
   ])
   await removeModel(home, 'm:q4_0')
   expect(await names(home)).toEqual(['starter', 'm:q8_0', 'n:default'])
@@ -176,7 +176,7 @@ it('nothing is left of a model that could not be added', async () => {
   expect(await readdir(join(home, 'models'))).toEqual([])
   expect(await messageOf(addModel(home, { name: 'starter', path }))).toEqual([
     'invalid_request',
-    "The name 'starter' belongs to the model of the package. Choose another.",
+    "The name 'starter' belongs to the bundled model. Choose another.",
   ])
 })
 
@@ -196,7 +196,7 @@ it('a name that stands for nothing is answered with what there is', async () => 
   const ask = (text: string) => messageOf(findModel(text, home, home))
   expect(await ask('qwen3')).toEqual([
     'model_not_found',
-    "There is no model 'qwen3'. There is: starter, mine:default. Name a GGUF file or a model folder by its path, or put one into " +
+    "There is no model 'qwen3'. Models: starter, mine:default. Name a GGUF file or a model folder by its path, or put one in " +
       `${join(home, 'models')}.`,
   ])
   expect(await ask('./x.gguf')).toEqual(['model_not_found', `There is no file or folder ${join(home, 'x.gguf')}.`])
@@ -214,7 +214,7 @@ it('what lies at a path is known by its content, or refused', async () => {
       (error: Error) => error.message.replaceAll(folder, 'F'),
     )
   }
-  const advice = 'Models are GGUF files, and folders as ONNX, MLX, MLC and MNN use them.'
+  const advice = 'Models are GGUF files and ONNX, MLX, MLC or MNN folders.'
   expect([
     await ask({ 'config.json': '{}', 'model.safetensors': '' }),
     await ask({ 'mlc-chat-config.json': '{}', 'params_shard_0.bin': '' }),
@@ -232,8 +232,8 @@ it('what lies at a path is known by its content, or refused', async () => {
     'onnx',
     'gguf',
     `F is not a model: it holds several (a.gguf, b.gguf, ...); name one of them. ${advice}`,
-    `F is not a model: there is no config.json beside its safetensors. ${advice}`,
+    `F is not a model: there is no config.json next to its safetensors. ${advice}`,
     `F is not a model: the folder is empty. ${advice}`,
-    `F is not a model: it holds no file that is known. ${advice}`,
+    `F is not a model: it contains no known file. ${advice}`,
   ])
 })

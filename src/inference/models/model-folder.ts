@@ -82,7 +82,7 @@ export const readyModels = async (home: string): Promise<readonly ModelFile[]> =
 const notFound = (message: string): InferenceError => new InferenceError('model_not_found', message, { param: 'model' })
 
 const howToGet = (home: string): string =>
-  `Name a GGUF file or a model folder by its path, or put one into ${modelsFolder(home)}.`
+  `Name a GGUF file or a model folder by its path, or put one in ${modelsFolder(home)}.`
 
 const atPath = async (text: string, cwd: string): Promise<ModelFile | null> => {
   const given = resolve(cwd, text.replace(/^~(?=$|[/\\])/, homedir()))
@@ -129,7 +129,7 @@ export const findModel = async (text: string, home: string, cwd = process.cwd())
   if (chosen !== null) return { ...chosen.model, name: text }
   if (ready.length > 0) {
     const names = ready.map((model) => (model.name === STARTER ? `${STARTER}:${model.variant}` : model.name))
-    throw notFound(`The model '${name}' has no variant '${variant}'. There is: ${names.join(', ')}.`)
+    throw notFound(`The model '${name}' has no variant '${variant}'. Variants: ${names.join(', ')}.`)
   }
   const [damaged] = same
   if (damaged?.state === 'damaged') {
@@ -143,5 +143,5 @@ export const findModel = async (text: string, home: string, cwd = process.cwd())
   }
   const here = await atPath(text, cwd).catch(() => null)
   if (here !== null) return here
-  throw notFound(`There is no model '${text}'. There is: ${without(listed)}. ${howToGet(home)}`)
+  throw notFound(`There is no model '${text}'. Models: ${without(listed)}. ${howToGet(home)}`)
 }

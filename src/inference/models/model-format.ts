@@ -12,7 +12,7 @@ export interface FoundFormat {
 const notAModel = (path: string, fault: string): InferenceError =>
   new InferenceError(
     'invalid_model',
-    `${path} is not a model: ${fault}. Models are GGUF files, and folders as ONNX, MLX, MLC and MNN use them.`,
+    `${path} is not a model: ${fault}. Models are GGUF files and ONNX, MLX, MLC or MNN folders.`,
     { param: 'model' },
   )
 
@@ -52,9 +52,9 @@ const formatOfFolder = async (folder: string): Promise<FoundFormat> => {
   if (first !== undefined) return { format: 'gguf', path: join(folder, first) }
   if (endsWith('.safetensors').length > 0) {
     if (names.includes('config.json')) return whole('mlx')
-    throw notAModel(folder, 'there is no config.json beside its safetensors')
+    throw notAModel(folder, 'there is no config.json next to its safetensors')
   }
-  throw notAModel(folder, names.length === 0 ? 'the folder is empty' : 'it holds no file that is known')
+  throw notAModel(folder, names.length === 0 ? 'the folder is empty' : 'it contains no known file')
 }
 
 /**
@@ -66,5 +66,5 @@ export const formatOf = async (path: string): Promise<FoundFormat> => {
   // A broken file of that name is the engine's to refuse: it says what is wrong with it.
   if ((await beginsWith(path, 'GGUF')) || path.toLowerCase().endsWith('.gguf')) return { format: 'gguf', path }
   if (path.toLowerCase().endsWith('.onnx')) return { format: 'onnx', path }
-  throw notAModel(path, 'it neither begins with GGUF nor is it called .onnx')
+  throw notAModel(path, 'it does not begin with GGUF, and its name does not end in .onnx')
 }

@@ -15,8 +15,8 @@ it('GGUF goes before all others, and of its quantizations Q4_K_M, then the neare
     chosen(['tiny-Q4_K_M.gguf', 'tiny-Q8_0-00001-of-00002.gguf', 'tiny-Q8_0-00002-of-00002.gguf']),
   ]).toEqual([
     ['tiny.gguf', null],
-    ['tiny-Q4_K_M.gguf', 'Of 3 GGUF files, tiny-Q4_K_M.gguf is taken.'],
-    ['tiny-Q3_K_S.gguf', 'Of 3 GGUF files, tiny-Q3_K_S.gguf is taken.'],
+    ['tiny-Q4_K_M.gguf', 'Chose tiny-Q4_K_M.gguf of 3 GGUF files.'],
+    ['tiny-Q3_K_S.gguf', 'Chose tiny-Q3_K_S.gguf of 3 GGUF files.'],
     ['tiny-Q4_K_M.gguf', null],
   ])
 })
@@ -26,7 +26,7 @@ it('without GGUF it is safetensors, ONNX, PyTorch, Keras, TFLite or a pickle, in
   expect(kinds.map((_, from) => chosen(['config.json', 'vocab.bin', ...kinds.slice(from)])[0])).toEqual(kinds)
   expect(chosen(['onnx/model_int8.onnx', 'onnx/model.onnx'])).toEqual([
     'onnx/model.onnx',
-    'Of 2 ONNX files, onnx/model.onnx is taken.',
+    'Chose onnx/model.onnx of 2 ONNX files.',
   ])
 })
 
@@ -48,7 +48,7 @@ it('several that could be meant are listed instead of guessed', () => {
 
 it('a model in pieces, and a repository without a model, are told as such', () => {
   expect(() => chosen(['model-00001-of-00002.safetensors', 'model-00002-of-00002.safetensors'])).toThrow(
-    'org/tiny has its model in 2 pieces, and a version is one file.',
+    'org/tiny has its model in 2 pieces, but a version is one file.',
   )
-  expect(() => chosen(['README.md'])).toThrow('org/tiny holds no model file that is known.')
+  expect(() => chosen(['README.md'])).toThrow('org/tiny contains no known model file.')
 })

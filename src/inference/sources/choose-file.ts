@@ -104,23 +104,23 @@ export const chooseFile = (
   if (whole.length > 0) {
     const file = chooseGguf(repo, whole)
     const others = whole.filter((other) => other !== file)
-    return { file, note: others.length === 0 ? null : `Of ${whole.length} GGUF files, ${file.path} is taken.` }
+    return { file, note: others.length === 0 ? null : `Chose ${file.path} of ${whole.length} GGUF files.` }
   }
   for (const { name, ending, usual } of KINDS) {
     const all = files.filter(({ path }) => ending.test(path))
     const fitting = all.filter((file) => !isPiece(file))
     const file = fitting.length === 1 ? fitting[0] : fitting.find(({ path }) => usual.test(path))
     if (file !== undefined)
-      return { file, note: fitting.length > 1 ? `Of ${fitting.length} ${name} files, ${file.path} is taken.` : null }
+      return { file, note: fitting.length > 1 ? `Chose ${file.path} of ${fitting.length} ${name} files.` : null }
     if (fitting.length > 1) throw oneOfSeveral(repo, name, fitting)
   }
   const pieces = files.filter(isPiece)
   if (pieces.length > 0) {
-    throw new TransferError(`${repo} has its model in ${pieces.length} pieces, and a version is one file.`, {
-      advice: 'Take a repository that has it in one piece, such as a smaller quantization.',
+    throw new TransferError(`${repo} has its model in ${pieces.length} pieces, but a version is one file.`, {
+      advice: 'Use a repository that has it in one piece, such as a smaller quantization.',
     })
   }
-  throw new TransferError(`${repo} holds no model file that is known.`, {
+  throw new TransferError(`${repo} contains no known model file.`, {
     advice: files.length === 0 ? 'It is empty.' : `It holds ${named(files)}.`,
   })
 }

@@ -71,7 +71,7 @@ const asking = async <T>(source: ModelSource, signal: AbortSignal, find: () => P
       if (!(error instanceof Interruption)) throw error
       if (looks === LOOKS) {
         const from = source.kind === 'hf' ? 'Hugging Face' : "Ollama's registry"
-        throw new TransferError(`${from} cannot be asked: ${error.message}.`, {
+        throw new TransferError(`${from} cannot be reached: ${error.message}.`, {
           cause: error,
           advice: 'Try again later.',
         })

@@ -165,18 +165,18 @@ it('refusals are told in words: gated, private, unknown, a wrong key, and what i
     await refused(200, null),
   ]).toEqual([
     [
-      'org/tiny is gated: its owners decide who may have it.',
-      `Ask for access at ${hub.endpoint}/org/tiny, then set HF_TOKEN to a key of yours.`,
+      'org/tiny is gated: its owners decide who may download it.',
+      `Ask for access at ${hub.endpoint}/org/tiny, then set HF_TOKEN to your token.`,
     ],
     [
-      'org/tiny is gated: its owners decide who may have it.',
+      'org/tiny is gated: its owners decide who may download it.',
       `Ask for access at ${hub.endpoint}/org/tiny, with the account that HF_TOKEN belongs to.`,
     ],
     [
-      `org/tiny does not exist at ${host}, or is not for everybody.`,
-      'Check its name. If it is private or gated, set HF_TOKEN to a key that may read it.',
+      `org/tiny does not exist at ${host}, or is not public.`,
+      'Check its name. If it is private or gated, set HF_TOKEN to a token that may read it.',
     ],
-    [`${host} does not let the key in HF_TOKEN read org/tiny.`, 'Check the name of the model, and the key.'],
+    [`${host} does not let the token in HF_TOKEN read org/tiny.`, 'Check the name of the model and the token.'],
     [`${host} has no model org/tiny.`, `See ${hub.endpoint}/org/tiny`],
     ["org/tiny has no revision 'v9'.", `See ${hub.endpoint}/org/tiny`],
     [`What answers at ${hub.endpoint}/ is not a Hugging Face hub.`, undefined],
@@ -199,7 +199,7 @@ it('a hub that is busy is asked again after as long as it says, and told in the 
   expect([(await readFile(path)).equals(weights), waits]).toEqual([true, [0, 0]])
   busy.push(500, 500, 500)
   await expect(find(hub, 'hf:org/tiny')).rejects.toThrow(
-    `Hugging Face cannot be asked: ${new URL(hub.endpoint).host} answered 500.`,
+    `Hugging Face cannot be reached: ${new URL(hub.endpoint).host} answered 500.`,
   )
 })
 

@@ -47,18 +47,18 @@ const refusalOf = (source: HuggingFaceSource, { endpoint, token }: HuggingFaceSe
     const page = new URL(repo, endpoint).href
     const { status } = response
     if (code === 'GatedRepo' || (status === 403 && code === null)) {
-      const then = token === null ? 'then set HF_TOKEN to a key of yours' : 'with the account that HF_TOKEN belongs to'
-      return new TransferError(`${repo} is gated: its owners decide who may have it.`, {
+      const then = token === null ? 'then set HF_TOKEN to your token' : 'with the account that HF_TOKEN belongs to'
+      return new TransferError(`${repo} is gated: its owners decide who may download it.`, {
         advice: `Ask for access at ${page}, ${then}.`,
       })
     }
     if (status === 401 || status === 403) {
       return token === null
-        ? new TransferError(`${repo} does not exist at ${endpoint.host}, or is not for everybody.`, {
-            advice: 'Check its name. If it is private or gated, set HF_TOKEN to a key that may read it.',
+        ? new TransferError(`${repo} does not exist at ${endpoint.host}, or is not public.`, {
+            advice: 'Check its name. If it is private or gated, set HF_TOKEN to a token that may read it.',
           })
-        : new TransferError(`${endpoint.host} does not let the key in HF_TOKEN read ${repo}.`, {
-            advice: 'Check the name of the model, and the key.',
+        : new TransferError(`${endpoint.host} does not let the token in HF_TOKEN read ${repo}.`, {
+            advice: 'Check the name of the model and the token.',
           })
     }
     if (status === 404) {
@@ -91,7 +91,7 @@ const listFiles = async (
   const files: TreeFile[] = []
   let page: URL | null = tree
   for (let pages = 0; page !== null && page.origin === endpoint.origin; pages++) {
-    if (pages === MAX_PAGES) throw new TransferError(`${repo} holds more files than are read.`)
+    if (pages === MAX_PAGES) throw new TransferError(`${repo} contains too many files.`)
     const { response } = await follow(page, { ownHeaders, signal, leaveHost: false })
     if (!response.ok) throw await refusal(response)
     const next = nextPage(response)
@@ -153,9 +153,7 @@ export const findOnHuggingFace = async (
       ? { algorithm: 'git-blob', hex: etag }
       : listed
   if (digest === null) {
-    throw new TransferError(
-      `${endpoint.host} does not say what the bytes of ${file.path} are, so they cannot be checked.`,
-    )
+    throw new TransferError(`${endpoint.host} gives no checksum for ${file.path}, so it cannot be verified.`)
   }
   return {
     label: `hf:${repo}:${file.path}`,

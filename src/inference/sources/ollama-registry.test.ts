@@ -53,9 +53,9 @@ it('bytes that are not those of the digest are refused, and not kept', async () 
 
 it('an unknown model, and one without weights of one file, are told as such; what is left out is noted', async () => {
   const registry = await startRegistry(weights, { mediaTypes: ['model', 'projector', 'params'] })
-  expect((await find(registry)).notes).toEqual(['Only the weights are taken, not the projector.'])
+  expect((await find(registry)).notes).toEqual(['Only the weights are used, not the projector.'])
   await expect(find(registry, 'ollama:other:7b')).rejects.toThrow('has no model ollama:other:7b.')
   await expect(find(await startRegistry(weights, { mediaTypes: ['adapter'] }))).rejects.toThrow(
-    'ollama:tiny:latest has its weights in 0 files; one is what can be taken.',
+    'ollama:tiny:latest has its weights in 0 files; only one file is supported.',
   )
 })

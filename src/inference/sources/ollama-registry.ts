@@ -97,8 +97,8 @@ export const findInOllamaRegistry = async (source: OllamaSource, settings: Ollam
       return new TransferError(`${registry.host} has no model ${label}.`, { advice: 'Check its name and its tag.' })
     }
     if (response.status === 401 || response.status === 403) {
-      return new TransferError(`${registry.host} does not give ${label} to everybody.`, {
-        advice: 'Fetch it with Ollama where you are signed in, then push the file.',
+      return new TransferError(`${label} at ${registry.host} is not public.`, {
+        advice: 'Pull it with Ollama where you are signed in, then push the file.',
       })
     }
     return new TransferError(`${registry.host} answered ${response.status} about ${label}.`, {
@@ -126,10 +126,10 @@ export const findInOllamaRegistry = async (source: OllamaSource, settings: Ollam
   const models = layers.filter(isLayer).filter(({ mediaType }) => mediaType === MODEL_LAYER)
   const [model] = models
   if (model === undefined || models.length > 1) {
-    throw new TransferError(`${label} has its weights in ${models.length} files; one is what can be taken.`)
+    throw new TransferError(`${label} has its weights in ${models.length} files; only one file is supported.`)
   }
   const hex = /^sha256:([0-9a-f]{64})$/.exec(model.digest)?.[1]
-  if (hex === undefined) throw new TransferError(`The manifest of ${label} names no sha256 of its weights.`)
+  if (hex === undefined) throw new TransferError(`The manifest of ${label} has no sha256 of its weights.`)
   const others = layers
     .filter(isLayer)
     .filter((layer) => layer !== model)
@@ -144,6 +144,6 @@ export const findInOllamaRegistry = async (source: OllamaSource, settings: Ollam
     digest: { algorithm: 'sha256', hex },
     refusal,
     fileName: safeFileName(`${name}-${tag}.gguf`),
-    notes: besides.length === 0 ? [] : [`Only the weights are taken, not the ${besides.join(' and the ')}.`],
+    notes: besides.length === 0 ? [] : [`Only the weights are used, not the ${besides.join(' and the ')}.`],
   }
 }

@@ -49,14 +49,15 @@ const compileGrammar = ({ root, rules, places }: SchemaGrammar, key: string): Co
 }
 
 const tooLarge = (what: string, limit: number) =>
-  schemaFault('', `it makes ${what}, and at most ${limit} are supported. Make it simpler, or its lengths smaller.`)
+  schemaFault('', `it requires ${what}; at most ${limit} are supported. Simplify it, or reduce its lengths.`)
 
 const checkSmallest = (cost: number, place: string): void => {
-  if (cost === Number.POSITIVE_INFINITY) throw schemaFault(place, 'nothing can be valid: it needs itself without end.')
+  if (cost === Number.POSITIVE_INFINITY)
+    throw schemaFault(place, 'no value can be valid: the schema requires itself endlessly.')
   if (cost > MAX_ENDING)
     throw schemaFault(
       place,
-      `the shortest valid value has ${cost} characters, and at most ${MAX_ENDING} are supported. Ask for less: see 'minItems', 'minLength' and 'required'.`,
+      `the shortest valid value has ${cost} characters; at most ${MAX_ENDING} are supported. Reduce 'minItems', 'minLength' and 'required'.`,
     )
 }
 

@@ -7,7 +7,10 @@ import { typeOf, typesOf } from './schema-types.ts'
 export const constantsOf = (schema: Schema, place: string): readonly string[] => {
   const beside = constraintsOf(schema).find((keyword) => !['type', 'enum', 'const'].includes(keyword))
   if (beside !== undefined)
-    throw schemaFault(place, `'${beside}' beside 'enum' or 'const' is not supported: leave out those it forbids.`)
+    throw schemaFault(
+      place,
+      `'${beside}' together with 'enum' or 'const' is not supported: remove the values it forbids instead.`,
+    )
   const listed = schema.enum ?? [schema.const]
   if (!Array.isArray(listed) || listed.length === 0)
     throw schemaFault(below(place, 'enum'), 'expected a list of values.')
@@ -16,7 +19,7 @@ export const constantsOf = (schema: Schema, place: string): readonly string[] =>
     const type = typeOf(value)
     return types === null || types.includes(type) || (type === 'integer' && types.includes('number'))
   })
-  if (ofType.length === 0) throw schemaFault(place, `no value is of the 'type' beside it.`)
+  if (ofType.length === 0) throw schemaFault(place, `no value has the given 'type'.`)
   const values = new Set(ofType.map((value) => JSON.stringify(value)))
   if (schema.const === undefined) return [...values]
   const constant = JSON.stringify(schema.const)

@@ -76,7 +76,7 @@ const checkOptional = (members: readonly Member[], place: string): void => {
     if (run > MAX_OPTIONAL)
       throw schemaFault(
         below(place, 'properties'),
-        `more than ${MAX_OPTIONAL} follow each other that are not required. Name them in 'required'; a value may be null.`,
+        `more than ${MAX_OPTIONAL} optional properties in a row. List them in 'required'; a value may be null.`,
       )
   }
 }
@@ -126,7 +126,7 @@ const tupleNode = (
   if (!Array.isArray(first) || first.length === 0)
     throw schemaFault(below(place, 'prefixItems'), 'expected a list of schemas.')
   if (min > first.length || (max !== null && max < first.length))
-    throw schemaFault(place, `'minItems' and 'maxItems' leave out items of 'prefixItems' or ask for more.`)
+    throw schemaFault(place, `'minItems' must be at most the number of 'prefixItems', and 'maxItems' at least that.`)
   const items = first.map((item, i) => value(item, below(below(place, 'prefixItems'), i)))
   const rest = items.slice(1).flatMap((item) => [text(','), space, item])
   return bracketed('[', arrayItems(sequence(items[0]!, ...rest), false), ']')

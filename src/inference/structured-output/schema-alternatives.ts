@@ -79,7 +79,7 @@ export const checkApart = (schema: Schema, place: string, { at }: Alternatives):
   if (apart && branches.every(({ length }) => length > 0)) return
   throw schemaFault(
     oneOf,
-    `two alternatives may hold at once, which 'oneOf' forbids: tell them apart by 'type' or by a 'const' in a property that both require, or say 'anyOf'.`,
+    `two alternatives may hold at once, which 'oneOf' forbids: tell them apart by 'type' or by a 'const' in a property that both require, or use 'anyOf'.`,
   )
 }
 

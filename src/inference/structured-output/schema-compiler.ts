@@ -78,7 +78,7 @@ export const createSchemaCompiler = (options: SchemaCompilerOptions = {}): Schem
     if (compiling.size >= maxWaiting)
       throw new InferenceError(
         'queue_full',
-        `${compiling.size} JSON schemas wait to be compiled already. Try again later.`,
+        `${compiling.size} JSON schemas are already waiting to be compiled. Try again later.`,
         { retryAfterSeconds: 1 },
       )
     const answer = last.then(() => run(order))

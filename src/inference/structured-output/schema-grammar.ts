@@ -136,7 +136,8 @@ class SchemaCompiler {
   }
 
   #choice(alternatives: readonly Alternative[], place: string): GrammarNode {
-    if (alternatives.length === 0) throw schemaFault(place, 'nothing can be valid: it needs itself without end.')
+    if (alternatives.length === 0)
+      throw schemaFault(place, 'no value can be valid: the schema requires itself endlessly.')
     if (alternatives.some(({ type }) => type === null)) return anyValue
     const constants = alternatives.filter(({ type }) => type === 'constant')
     const others = alternatives.filter(({ type }) => type !== 'constant')

@@ -19,14 +19,14 @@ const WITHOUT_EFFECT: Readonly<Record<string, unknown>> = {
   minProperties: 0,
 }
 const HINTS: Readonly<Record<string, string>> = {
-  nullable: "Say 'type': ['...', 'null'] instead.",
-  not: "Say what is allowed, with 'anyOf' or 'enum'.",
-  unevaluatedProperties: "Say 'additionalProperties' instead.",
-  patternProperties: "Name the 'properties', or say what all values are with 'additionalProperties'.",
-  propertyNames: "Name the 'properties'.",
-  minProperties: "Name the properties that are 'required'.",
-  if: "Say the cases with 'anyOf'.",
-  dependentRequired: "Say the cases with 'anyOf'.",
+  nullable: "Use 'type': ['...', 'null'] instead.",
+  not: "Describe what is allowed with 'anyOf' or 'enum'.",
+  unevaluatedProperties: "Use 'additionalProperties' instead.",
+  patternProperties: "List the 'properties', or describe all values with 'additionalProperties'.",
+  propertyNames: "List the 'properties'.",
+  minProperties: "List the properties in 'required'.",
+  if: "List the cases with 'anyOf'.",
+  dependentRequired: "List the cases with 'anyOf'.",
 }
 
 /** Refuses every keyword that no grammar of ours keeps. */
@@ -39,7 +39,7 @@ export const checkKeywords = (schema: Schema, place: string): void => {
     // Beside named properties no others are written.
     if (keyword === 'unevaluatedProperties' && value === false && schema.properties !== undefined) continue
     const hint =
-      (Object.hasOwn(HINTS, keyword) ? HINTS[keyword] : undefined) ?? 'Leave it out, and check the answer yourself.'
+      (Object.hasOwn(HINTS, keyword) ? HINTS[keyword] : undefined) ?? 'Leave it out, and check the reply yourself.'
     throw schemaFault(below(place, keyword), `the keyword '${keyword}' is not supported. ${hint}`)
   }
 }

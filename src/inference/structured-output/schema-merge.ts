@@ -17,7 +17,7 @@ export const merged = (schema: Schema, place: string, references: References): u
 
 export const standsBeside = (schema: Schema, place: string) => {
   const keyword = schema.anyOf === undefined ? 'oneOf' : 'anyOf'
-  return schemaFault(place, `keywords beside '${keyword}' are not supported: write them into each of its alternatives.`)
+  return schemaFault(place, `keywords next to '${keyword}' are not supported: move them into each of its alternatives.`)
 }
 
 /** The schemas of such a keyword. */
@@ -32,7 +32,7 @@ const partsOf = (root: Schema, place: string, references: References): Schema[] 
   const parts: Schema[] = []
   const waiting: unknown[] = [root]
   for (let seen = 0; waiting.length > 0; seen++) {
-    if (seen === MAX_PARTS) throw schemaFault(place, `it is made of more than ${MAX_PARTS} others, or needs itself.`)
+    if (seen === MAX_PARTS) throw schemaFault(place, `it combines more than ${MAX_PARTS} schemas, or refers to itself.`)
     const schema = waiting.shift()
     if (schema === true) continue
     if (!isSchema(schema)) throw schemaFault(place, `got ${shown(schema)}; a schema is an object or true.`)
@@ -57,7 +57,7 @@ const both = (one: Schema, other: Schema, place: string): Schema => {
       if ((mine[keyword] ?? true) !== true && its[named] !== undefined && !covers(mine[named], its[named]))
         throw schemaFault(
           below(place, keyword),
-          `it would hold for '${named}' of another schema, too. Write both as one.`,
+          `it would also apply to '${named}' of another schema. Merge the two schemas.`,
         )
   const result: Record<string, unknown> = { ...one, ...other }
   for (const keyword of constraintsOf(one)) {
@@ -79,5 +79,5 @@ const covers = (mine: unknown, its: unknown): boolean =>
 
 const checkSame = (mine: unknown, its: unknown, place: string): void => {
   if (JSON.stringify(mine) !== JSON.stringify(its))
-    throw schemaFault(place, 'two schemas that hold at once say different things. Write both as one.')
+    throw schemaFault(place, 'two schemas that apply together contradict each other. Merge them.')
 }

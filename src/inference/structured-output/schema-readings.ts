@@ -32,7 +32,7 @@ export class Readings {
         if (count > MAX_READINGS)
           throw schemaFault(
             place,
-            `more than ${MAX_READINGS} alternatives are open at once. Let each begin with a required property that has a 'const' of its own.`,
+            `more than ${MAX_READINGS} alternatives are open at once. Let each begin with a required property that has its own 'const'.`,
           )
         if (count === counts.get(rule)) continue
         counts.set(rule, count)

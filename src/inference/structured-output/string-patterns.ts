@@ -83,7 +83,7 @@ const automatonOf = (pattern: string, { min, max }: Lengths, { nfa, dfa }: Budge
     const automata = parts.map((part) => NFA.fromRegex(withClasses(part, lettersOf), { maxCharacter: last }, {}, nfa))
     const states = DFA.fromFA(NFA.fromIntersection(...(automata as [NFA, NFA]), nfa), dfa)
     states.minimize()
-    if (states.isEmpty) throw new PatternFault('is found in no string of such a length.')
+    if (states.isEmpty) throw new PatternFault('matches no string of the allowed length.')
     return {
       states,
       charactersOf: (some) => CharSet.empty(maxCharacter).union(...some.map((one) => letters.sets[one]!)),
@@ -93,7 +93,7 @@ const automatonOf = (pattern: string, { min, max }: Lengths, { nfa, dfa }: Budge
     if (!(error instanceof TooManyNodesError))
       throw new PatternFault(`is not a regular expression: ${(error as Error).message}.`)
     throw new PatternFault(
-      'needs too large an automaton, alone or with the others of this schema; say something simpler.',
+      'needs too large an automaton, alone or with the other patterns of this schema; simplify it.',
     )
   }
 }
@@ -142,10 +142,11 @@ const isEdge = (element: NoParent<Element> | undefined, kind: 'behind' | 'ahead'
 }
 
 const checkSupported = (element: NoParent<Element>): void => {
-  if (element.type === 'Unknown') throw new PatternFault(`refers back with '${element.id}', which no grammar can.`)
+  if (element.type === 'Unknown')
+    throw new PatternFault(`has the backreference '${element.id}', which is not supported.`)
   if (element.type === 'Assertion')
     throw new PatternFault(
-      'looks ahead or behind (or has a \\b, or ^ or $ in its middle), which is not supported. Say it without, or check the answer yourself.',
+      'has a lookahead or lookbehind (or \\b, or ^ or $ in its middle), which is not supported. Leave it out, or check the reply yourself.',
     )
   if ('alternatives' in element) for (const { elements } of element.alternatives) elements.forEach(checkSupported)
 }

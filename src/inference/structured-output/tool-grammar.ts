@@ -79,7 +79,7 @@ const asObject = (schema: Schema, place: string): Schema => {
     return { ...schema, [alternatives]: each }
   }
   const { type = 'object' } = schema
-  if (type !== 'object') throw schemaFault(below(place, 'type'), `must be 'object': arguments are one.`)
+  if (type !== 'object') throw schemaFault(below(place, 'type'), `must be 'object', because arguments are an object.`)
   return { ...schema, type }
 }
 

@@ -1,14 +1,14 @@
 import type { Readable } from 'node:stream'
 import { ServiceError } from '../../domain/errors.ts'
 
-/** A file that has arrived whole and is hashed, but is not yet kept. `keep` or `discard` ends it; what is kept can no more be discarded. */
+/** A complete, hashed file that is not stored yet. Call `keep` or `discard`; a kept file can no longer be discarded. */
 export interface StagedBlob {
   /** 64 lower-case hex digits. */
   readonly sha256: string
   readonly size: number
   /** The temporary file, for readers that must look inside before deciding. */
   readonly path: string
-  /** Renames into place (atomic, durable). Keeping bytes that are kept already is harmless. */
+  /** Renames into place (atomic, durable). Keeping bytes that are already stored is harmless. */
   keep(): Promise<void>
   discard(): Promise<void>
 }
@@ -27,7 +27,7 @@ export type Chunks = 'kept' | 'passing'
 export interface BlobStore {
   /** Streams `source` to a temporary file, hashing on the way. More than `maxBytes` is refused with bad_request. */
   stage(source: AsyncIterable<Uint8Array>, limits: { readonly maxBytes: number }): Promise<StagedBlob>
-  /** A path in the staging area for a file that our own worker will write; pass it to `adopt` when written. */
+  /** A path in the staging area for a file that a worker will write; pass it to `adopt` when written. */
   scratchPath(): Promise<string>
   /** Hashes a finished scratch file, fsyncs it and stages it. */
   adopt(scratchPath: string): Promise<StagedBlob>
@@ -37,13 +37,13 @@ export interface BlobStore {
    * written; they may come from a local copy. Default: `kept`, from where the file is stored.
    */
   read(sha256: string, range?: BlobRange, chunks?: Chunks): Promise<Readable>
-  /** Runs work that needs files with paths, for random access. What `pathOf` has named stays there until the work has ended. */
+  /** Runs work that needs files with paths, for random access. Files from `pathOf` stay until the work has ended. */
   withPaths<Result>(work: (pathOf: PathOf) => Promise<Result>): Promise<Result>
   has(sha256: string): Promise<boolean>
   remove(sha256: string): Promise<void>
   /** An address under which anyone can fetch the file for an hour, without this service; absent where there is none. */
   presign?(sha256: string, fileName: string): Promise<string>
-  /** Deletes staging files that no living process can still be writing. */
+  /** Deletes staging files older than `olderThan`, except those that this process is using. */
   sweep(olderThan: Date): Promise<number>
 }
 

@@ -9,7 +9,7 @@ export interface FetchOrder {
 }
 
 export interface FetchedFile {
-  /** Of the bytes that arrived, 64 hex digits. */
+  /** SHA-256 of the received bytes, 64 hex digits. */
   readonly sha256: string
   readonly size: number
 }
@@ -21,9 +21,9 @@ export type FetchReply =
   | { readonly ok: false; readonly fault: 'disk'; readonly message: string; readonly code: string | undefined }
 
 /**
- * Brings files from addresses to the local disk, hashed on the way, in a thread that is started by the first. There a
- * chunk is hashed and written at once, while the processor still has it in its cache: half the processor time of streams,
- * and none of it on the event loop.
+ * Downloads files to the local disk and hashes them on the way, in a thread that the first download starts. There, a
+ * chunk is hashed and written while it is still in the CPU cache: half the CPU time of streams, and none of it on the
+ * event loop.
  */
 export const createFileFetcher = (): ((url: string, path: string) => Promise<FetchReply>) => {
   let thread: Worker | null = null

@@ -5,7 +5,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { FetchedFile } from './fetch-file.ts'
 
 const FETCHED_AT_ONCE = 8
-/** So much of the disk stays free: a tenth, and of a large one so many bytes. */
+/** Disk space that stays free: a tenth of the disk, at most this many bytes. */
 const FREE_SHARE = 0.1
 const FREE_BYTES = 2 * 1024 ** 3
 const LOOK_MS = 5000
@@ -14,19 +14,19 @@ const TRIES = 2
 interface Entry {
   /** null until it is here. */
   size: number | null
-  /** Pieces of work that need it to stay. */
+  /** Number of users that have pinned it. */
   pins: number
   readonly here: Promise<unknown>
 }
 
-/** Copies of stored files on the local disk, the least recently used given up first. */
+/** Copies of stored files on the local disk; the least recently used are evicted first. */
 export interface FileCache {
-  /** The path of a copy, which is fetched where there is none; it stays until `release`. */
+  /** The path of a copy, which is fetched if there is none; it stays until `release`. */
   pin(sha256: string): Promise<string>
   release(sha256: string): void
-  /** As `pin`, and null where there is no copy. */
+  /** Like `pin`, but null if there is no copy. */
   pinCopy(sha256: string): Promise<string | null>
-  /** Takes a file that is stored by now; it moves here. */
+  /** Moves a file that is already stored into the cache. */
   adopt(sha256: string, path: string, size: number): Promise<void>
   remove(sha256: string): Promise<void>
   /** Deletes the copies of processes that have died. */
@@ -93,7 +93,7 @@ export const openFileCache = async (
       if (mayGo(sha256, entry)) await drop(sha256, entry)
     }
   }
-  /** What goes wrong is the concern of whoever writes to the disk next. */
+  /** Ignores errors: whatever writes to the disk next will report them. */
   const makeRoomAside = (): void => void makeRoom().catch(() => undefined)
   // What fills the disk need not be a copy, and copies must not keep a service from being ready.
   setInterval(makeRoomAside, LOOK_MS).unref()

@@ -8,29 +8,29 @@ export interface ListedObject {
   readonly modifiedAt: Date
 }
 
-/** Objects by their keys, in a bucket below a prefix. Whatever cannot be reached is `unavailable`, with Retry-After. */
+/** Objects by key, below a prefix of a bucket. Throws `unavailable`, with Retry-After, if the store is unreachable. */
 export interface ObjectStore {
-  /** @throws Error saying what an operator has to mend; nothing where the store is merely away */
+  /** @throws Error with what an operator must fix; no error if the store is only temporarily unreachable */
   check(): Promise<void>
   put(key: string, bytes: Uint8Array): Promise<void>
-  /** In parts where it is large. When it has returned, the object is there whole. */
+  /** Uploads a large object in parts. When it returns, the object is complete. */
   putFile(key: string, file: { readonly path: string; readonly size: number }): Promise<void>
-  /** In parts, while it is read; when the source throws, there is no such object, or the one that was there before. */
+  /** Uploads in parts while the source is read; when the source throws, the previous object, if any, is unchanged. */
   putStream(key: string, source: Readable): Promise<void>
-  /** All objects whose keys begin so. For backups: no request of a client lists. */
+  /** All objects whose keys have this prefix. For backups only: client requests never list. */
   list(beginning: string): Promise<readonly ListedObject[]>
   /**
    * The bytes of an object, or a part of them; a connection that breaks is continued where it broke. Nothing is asked for
    * before the first byte is. Throws not_found.
    */
   read(key: string, range?: BlobRange): AsyncGenerator<Uint8Array, void>
-  /** The whole object in a new file; whoever needs it checks the hash. Throws not_found, and the disk's errors. */
+  /** The whole object in a new file; the caller checks the hash. Throws not_found, and the disk's errors. */
   fetchFile(key: string, path: string): Promise<FetchedFile>
   has(key: string): Promise<boolean>
-  /** Harmless where there is none. */
+  /** Does nothing if there is no such object. */
   remove(key: string): Promise<void>
   /** An address under which anyone can fetch the object for a while, under this name. */
   presign(key: string, fileName: string): Promise<string>
-  /** Ends uploads in parts that a process which died has left. */
+  /** Aborts multipart uploads that dead processes left. */
   abandonUploads(olderThan: Date): Promise<number>
 }

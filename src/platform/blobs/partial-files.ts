@@ -4,20 +4,20 @@ import { mkdir, open, readdir, readFile, rm, stat, utimes, writeFile } from 'nod
 import { join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 
-/** A mark that was not renewed for so long was left by a process that died. Stalled clients are cut off far earlier. */
+/** A lock not renewed for this long belongs to a dead process. Stalled clients are disconnected far earlier. */
 const DEAD_AFTER_MS = 120_000
 const RENEWED_EVERY_MS = 10_000
 const NAME = /^[0-9a-f]{64}$/
 
-/** What became of bytes that were to be appended; `size` is what is there now. */
+/** The result of appending bytes; `size` is the size of the file now. */
 export interface Appended {
   readonly outcome: 'appended' | 'busy' | 'elsewhere' | 'too-much'
   readonly size: number
 }
 
-/** Files that arrive piece by piece. Whoever reads a whole one must check what it is: nothing here knows. */
+/** Files that are received in pieces. The reader must verify a complete file: nothing here checks its content. */
 export interface PartialFiles {
-  /** Bytes that are there; 0 of a file that is not. */
+  /** Bytes received so far; 0 if there is no file. */
   size(name: string): Promise<number>
   /**
    * Writes the source behind the first `offset` bytes, which must be all there are. What came before a source fails
@@ -26,9 +26,9 @@ export interface PartialFiles {
   append(name: string, place: { offset: number; total: number }, source: AsyncIterable<Uint8Array>): Promise<Appended>
   read(name: string): Readable
   remove(name: string): Promise<void>
-  /** Removes what has not changed since and is not being written; returns how many. */
+  /** Removes files that have not changed since then and are not being written; returns how many. */
   expire(olderThan: Date): Promise<number>
-  /** Lets go of every mark of a writer. Only for a process that has the folder to itself. */
+  /** Releases every lock. Only for a process that has the folder to itself. */
   forgetWriters(): Promise<void>
 }
 

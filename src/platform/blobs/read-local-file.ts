@@ -19,7 +19,7 @@ export const inOneChunk = (bytes: Buffer, range: BlobRange | undefined): Readabl
     },
   })
 
-/** A stream of the file at `path`, or of a part of it. `whole` is given what was read of one that is at most one chunk. */
+/** A stream of the file at `path`, or of a part of it. `whole` gets the content if the file fits into one chunk. */
 export const readLocalFile = async (
   path: string,
   range: BlobRange | undefined,

@@ -42,7 +42,7 @@ const orAway = <Answer>(sending: Promise<Answer>): Promise<Answer> =>
     throw away(error)
   })
 
-/** Loaded when it is needed: it takes longer than all the rest of a start. */
+/** Loaded on first use, because loading it takes longer than the rest of the start. */
 const load = async () => {
   // It says so of Node 20 on every start, which is no news to who runs it.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'
@@ -85,7 +85,7 @@ const faultOf = (error: unknown, bucket: string): string | null => {
   return null
 }
 
-/** Each chunk within a time; who reads slowly has as long as he likes. */
+/** Times out when no chunk arrives; a slow reader does not count. */
 const chunksOf = async function* (body: Readable): AsyncGenerator<Uint8Array, void> {
   const chunks = body[Symbol.asyncIterator]()
   let waiting = true

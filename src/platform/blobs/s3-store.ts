@@ -11,7 +11,7 @@ import { createStagingArea } from './staging-area.ts'
 
 const isNotFound = (error: unknown): boolean => error instanceof ServiceError && error.code === 'not_found'
 
-/** Passes the chunks on, but the last only when all of them have this hash: what is damaged never arrives whole. */
+/** Passes the chunks on, but the last one only if the hash matches: a damaged file never arrives complete. */
 const checked = async function* (
   source: AsyncGenerator<Uint8Array, void>,
   sha256: string,
@@ -53,7 +53,7 @@ export const openS3Store = async (
     await cache.adopt(sha256, path, size)
   })
 
-  /** As a stream whose first bytes are here: what is gone, or cannot be reached, is said before an answer begins. */
+  /** A stream whose first bytes have arrived, so that errors of the storage are reported before the response begins. */
   const begun = async (source: AsyncGenerator<Uint8Array, void>, sha256: string): Promise<Readable> => {
     const first = await source.next().catch((error: unknown) => {
       throw isNotFound(error) ? gone(sha256, error) : error

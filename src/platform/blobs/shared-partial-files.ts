@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { ObjectStore } from './object-store.ts'
 import type { PartialFiles } from './partial-files.ts'
 
-/** Beyond so many bytes a part is stored, and what comes next goes into another. */
+/** A part is stored once it has this many bytes, and the next one begins. */
 const PART_BYTES = 8 * 1024 * 1024
 const RENEWED_EVERY_MS = 10_000
 
@@ -12,7 +12,7 @@ export interface UploadPart {
   readonly size: number
 }
 
-/** Which parts of which files are there: rows that all processes see. Whose `writer` is silent for two minutes has lost its mark. */
+/** The parts of each file, as rows that all processes see. A `writer` inactive for two minutes loses its lock. */
 export interface UploadParts {
   size(name: string): Promise<number>
   /** False while another writes. */
@@ -24,14 +24,14 @@ export interface UploadParts {
   announce(name: string, start: number): Promise<void>
   /** When it is stored. False when another has taken over. */
   record(name: string, writer: string, part: UploadPart): Promise<boolean>
-  /** In their order; also those that were only announced, with size 0. */
+  /** In order, including announced ones, which have size 0. */
   of(name: string): Promise<readonly UploadPart[]>
   forget(name: string): Promise<void>
   untouchedSince(before: Date): Promise<readonly string[]>
   unlockAll(): Promise<void>
 }
 
-/** Files that arrive piece by piece, as objects `partial/<name>/<start>`: any process can go on with any. */
+/** Files that are received in pieces, as objects `partial/<name>/<start>`: any process can continue any file. */
 export const createSharedPartialFiles = (objects: ObjectStore, parts: UploadParts): PartialFiles => {
   const keyOf = (name: string, start: number): string => `partial/${name}/${start}`
 

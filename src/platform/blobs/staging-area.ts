@@ -17,7 +17,7 @@ const tooLarge = (maxBytes: number): ServiceError =>
       'Send a smaller file, or start the server with a higher SERVICE_MAX_UPLOAD_BYTES.',
   )
 
-/** Files that arrive in the folder `staging`, until `store` has taken them away from there. */
+/** Files that are received in the folder `staging`, until `store` moves them away. */
 export const createStagingArea = (
   staging: string,
   store: (path: string, sha256: string, size: number) => Promise<void>,

@@ -3,8 +3,8 @@ import { writeFile } from 'node:fs/promises'
 import { finished, pipeline } from 'node:stream/promises'
 
 /**
- * Writes the source to a new file and syncs it; `chunkBytes` are held in memory. When it throws, a part of the file may be
- * there, and nobody is writing to it any more.
+ * Writes the source to a new file and syncs it; `chunkBytes` are held in memory. When it throws, a partial file may
+ * exist, but nothing writes to it anymore.
  */
 export const writeSynced = async (
   path: string,

@@ -1,13 +1,13 @@
 import type { ColumnType, Generated } from 'kysely'
 
-/** What somebody's machine measured. Neither who sent it nor from where is a column. */
+/** An anonymous benchmark result: no column says who sent it or from where. */
 export interface BenchmarkRow {
   id: string
   ordinal: Generated<number>
   engine: string
-  /** As it came, its fields by their names on the wire. */
+  /** As received, with the field names of the API. */
   report: ColumnType<object, string, never>
-  /** The day is all that is kept of the time. */
+  /** Only the day is stored. */
   reported_on: ColumnType<Date, string, never>
 }
 

@@ -12,7 +12,7 @@ type Handler = (ids: readonly string[]) => void
 
 /**
  * Tells every process that works on this database that something changed. A hint says only "look again", several may become
- * one, and some are lost while a connection is broken: whoever waits for one also looks from time to time without.
+ * one, and some are lost while a connection is broken: listeners must also check from time to time.
  */
 export interface Hints {
   /** Wakes those who listen in this process at once, and in others right after. `ids` have no spaces and at most 64 characters. */
@@ -54,7 +54,7 @@ export const createLocalHints = (): Hints => {
   return { send: wake, listen: add, close: async () => undefined }
 }
 
-/** What is to be sent, as the payloads of notifications: a topic, and ids behind it. */
+/** The pending hints as notification payloads: a topic followed by ids. */
 const createOutgoing = () => {
   const topics = new Map<HintTopic, Set<string>>()
   return {

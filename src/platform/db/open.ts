@@ -17,7 +17,7 @@ export interface DatabaseLoad {
   waitSeconds: number
 }
 
-/** What a store runs its statements on: the pool, or the transaction it was called in. Stores always take one. */
+/** What a store runs its statements on: the pool, or the current transaction. Every store method takes one. */
 export type Executor = Kysely<Tables>
 
 export interface Database {

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-// The embedded database has one connection. Whoever holds it in a transaction and asks the pool for another waits for
-// himself, for ever; on a server the same mistake hangs once ten requests make it together. So it is refused at once.
+// The embedded database has one connection. Code that holds it in a transaction and asks the pool for another deadlocks;
+// on a server the same mistake hangs once ten requests make it together. So it is rejected at once.
 const current = new AsyncLocalStorage<Scope>()
 
 type Work = () => Promise<void>
@@ -12,7 +12,7 @@ interface Scope {
   readonly afterwards: Work[]
 }
 
-/** Follows the transactions of what it was given to: those of one request, for the audit log. */
+/** Observes the transactions of one request, for the audit log. */
 export interface TransactionWitness<Tx> {
   /** A transaction begins, perhaps again after a deadlock. */
   begun(): void
@@ -23,7 +23,7 @@ export interface TransactionWitness<Tx> {
 
 const witnesses = new AsyncLocalStorage<TransactionWitness<never> | null>()
 
-/** Works under way that see one of the storages. */
+/** Number of running calls that use one of the storages. */
 let followed = 0
 
 /**
@@ -44,11 +44,11 @@ const follow = async <Value, T>(
   }
 }
 
-/** Calls `work`; `witness` (null: nobody) follows the transactions of all that it starts, until it settles. */
+/** Calls `work`; until it settles, `witness` (null: none) observes all transactions that it starts. */
 export const witnessed = <Tx, T>(witness: TransactionWitness<Tx> | null, work: () => Promise<T>): Promise<T> =>
   witness === null && witnessHere() === null ? work() : follow(witnesses, witness, work)
 
-/** Whoever follows the transactions that are begun here. */
+/** The witness of the transactions that are begun here. */
 export const witnessHere = <Tx>(): TransactionWitness<Tx> | null =>
   (witnesses.getStore() ?? null) as TransactionWitness<Tx> | null
 
@@ -83,8 +83,8 @@ const openScope = (caller: string): Scope => {
   return scope
 }
 
-/** Inside a transaction's body: has `work` run at its end, as the last that the transaction does. Throwing rolls it back. */
+/** Inside a transaction's body: runs `work` as the transaction's last step. Throwing rolls it back. */
 export const beforeCommit = (work: Work): void => void openScope('beforeCommit').beforehand.push(work)
 
-/** Inside a transaction's body: has `work` run once the transaction has committed, before its caller goes on. */
+/** Inside a transaction's body: runs `work` once the transaction has committed, before its caller continues. */
 export const onCommit = (work: Work): void => void openScope('onCommit').afterwards.push(work)

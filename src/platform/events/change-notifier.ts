@@ -1,10 +1,10 @@
-/** Wakes long polls and other waiters when something that they may be waiting for has changed, known by its topic. */
+/** Wakes long polls and other waiters when something of their topic has changed. */
 export interface ChangeNotifier<Topic extends string> {
   notify(topic: Topic): void
-  /** Take it before looking; `changedSince` then returns at once for whatever changed after the look. */
+  /** Call it before reading; `changedSince` then returns at once if something changed after the read. */
   version(): number
   versionOf(topic: Topic): number
-  /** The service is stopping: all waiters are released, and nobody waits any more. */
+  /** The service is stopping: all current and later waiters are released. */
   close(): void
   isClosed(): boolean
   isAwaited(): boolean

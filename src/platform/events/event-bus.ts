@@ -8,13 +8,13 @@ type AfterCommit<Event> = (event: Event) => Promise<unknown> | unknown
  * `Events` maps each type to its payload.
  */
 export interface EventBus<Tx, Events> {
-  /** Runs in the transaction that publishes: SQL only, since nothing computed is awaited inside a transaction. Throwing rolls it back. */
+  /** Runs in the publishing transaction: SQL only, since it must not wait for computations. Throwing rolls it back. */
   inTransaction<Type extends keyof Events>(type: Type, handler: InTransaction<Tx, Events[Type]>): void
   /** Runs once the publishing transaction has committed, which waits for it; what it throws is logged. */
   afterCommit<Type extends keyof Events>(type: Type, handler: AfterCommit<Events[Type]>): void
   /** Inside a transaction: runs its handlers now, and the others after the commit. */
   publish<Type extends keyof Events>(tx: Tx, type: Type, event: Events[Type]): Promise<void>
-  /** Outside a transaction, of what is committed already: runs the handlers for after the commit. */
+  /** Outside a transaction, for what is already committed: runs the handlers for after the commit. */
   announce<Type extends keyof Events>(type: Type, event: Events[Type]): Promise<void>
 }
 

@@ -63,20 +63,14 @@ test.each([
   ['writer', 'PUT', '/beat', 200, null],
   ['device', 'PUT', '/beat', 200, null],
   ['device', 'PUT', '/self', 200, null],
-  [
-    'reader',
-    'PUT',
-    '/beat',
-    403,
-    "This key lacks the scope 'devices:write'. Use a key that carries it, or create one.",
-  ],
-  ['device', 'GET', '/read', 403, "This key lacks the scope 'devices:read'. Use a key that carries it, or create one."],
+  ['reader', 'PUT', '/beat', 403, "This key lacks the scope 'devices:write'. Use a key that has it, or create one."],
+  ['device', 'GET', '/read', 403, "This key lacks the scope 'devices:read'. Use a key that has it, or create one."],
   [
     'writer',
     'PUT',
     '/two',
     403,
-    "This key lacks the scope 'training:write' or 'admin'. Use a key that carries it, or create one.",
+    "This key lacks the scope 'training:write' or 'admin'. Use a key that has it, or create one.",
   ],
   [
     'writer',

@@ -6,15 +6,15 @@ import { type Access, type RouteConfig, routeConfigOf } from './route-config.ts'
 import { isSameOrigin, sessionTokenIn } from './session-cookie.ts'
 
 /**
- * Finds out who a key belongs to; null when it is unknown, expired or revoked. May throw a more telling 401. Calls
- * `unfamiliar` before it looks up a key that it has not seen valid before; what that throws is the answer.
+ * Looks up who a key belongs to; null when it is unknown, expired or revoked. May throw a more specific 401. Calls
+ * `unfamiliar` before it looks up a key that it has not seen valid before; what that throws is the response.
  */
 export type Authenticate = (bearerToken: string, unfamiliar: () => void) => Promise<Caller | null>
 
 /** Counts a request against its caller's (or, on public routes, its address's) share; throws rate_limited. */
 export type Admit = (caller: Caller | null, request: FastifyRequest, reply: FastifyReply) => void
 
-/** Keeps keys from being guessed by volume. Keys that were valid before pass it by, so a guesser locks out nobody. */
+/** Limits guessing of keys. Keys that were valid before bypass it, so an attacker cannot lock anybody out. */
 export interface GuessLimit {
   /** Throws rate_limited when this address has sent too many keys that are not valid. */
   assertLeft(address: string): void
@@ -61,7 +61,7 @@ const DOORKEEPER = 'doorkeeper'
 
 const doorkeeperOf = (request: FastifyRequest): Doorkeeper => request.server.getDecorator<Doorkeeper>(DOORKEEPER)
 
-/** Who `find` finds, unless this address has shown too much that is not valid. @throws 401, or 429 */
+/** The result of `find`, unless this address has sent too many invalid credentials. @throws 401, or 429 */
 const identify = async (
   request: FastifyRequest,
   find: (unfamiliar: () => void) => Promise<Caller>,
@@ -75,11 +75,11 @@ const identify = async (
   }
 }
 
-/** The caller whose key this is. @throws 401, or 429 when this address has shown too many that are not valid. */
+/** The caller whose key this is. @throws 401, or 429 when this address has sent too many invalid keys. */
 export const callerOfKey = (request: FastifyRequest, key: string): Promise<Caller> =>
   identify(request, async (unfamiliar) => known(await doorkeeperOf(request).authenticate(key, unfamiliar)))
 
-/** True where a page of this service sent the request. */
+/** True if a page of this service sent the request. */
 export const isFromOwnPage = (request: FastifyRequest): boolean =>
   isSameOrigin(request, doorkeeperOf(request).sessions?.publicUrl ?? null)
 
@@ -88,7 +88,7 @@ const callerOfSession = (request: FastifyRequest, token: string): Promise<Caller
     const { sessions } = doorkeeperOf(request)
     if (!isFromOwnPage(request)) {
       throw unauthorized(
-        'A session counts only for pages of this service. Send an API key: Authorization: Bearer <API key>.',
+        'A session is valid only for pages of this service. Send an API key: Authorization: Bearer <API key>.',
       )
     }
     const caller = (await sessions?.authenticate(token, unfamiliar)) ?? null
@@ -96,7 +96,7 @@ const callerOfSession = (request: FastifyRequest, token: string): Promise<Caller
     return caller
   })
 
-/** Who the request says it is from: by its key, else by its session. Null when it says nothing. */
+/** The caller of the request, by its key or else by its session. Null when it has neither. */
 const credentialsOf = (request: FastifyRequest): Promise<Caller> | null => {
   const { authorization } = request.headers
   if (authorization !== undefined) {
@@ -118,13 +118,13 @@ const assertAllowed = (caller: Caller, access: Access): void => {
   throw forbidden(
     scopes.length === 0
       ? "Only a device's own key may do this. Use the key that the device got when it registered."
-      : `This key lacks the scope ${scopes.join(' or ')}. Use a key that carries it, or create one.`,
+      : `This key lacks the scope ${scopes.join(' or ')}. Use a key that has it, or create one.`,
   )
 }
 
 const RESTRICTED: Record<Restriction, string> = {
   enroll: 'Your organization requires a second factor. Set one up first: a passkey, or an authenticator app.',
-  confirm: 'This session was not used for a while. Confirm who you are first, with your password or a passkey.',
+  confirm: 'This session was inactive for a while. Confirm your identity first, with your password or a passkey.',
 }
 
 /** A restricted session counts only where the route says so. @throws forbidden */
@@ -145,10 +145,10 @@ const assertDeclared = ({ method, url, config }: RouteOptions): void => {
   }
 }
 
-/** CORS preflights, which a plugin answers: it can be given no config. */
+/** CORS preflights, which a plugin answers and which cannot have a config. */
 const isPreflight = ({ method }: RouteOptions): boolean => method === 'OPTIONS'
 
-/** Lets nobody reach a route without the key and the grant that its config asks for. */
+/** Requires the key and the grant that each route's config asks for. */
 export const guardAccess = (app: App, { admit, ...doorkeeper }: Doorkeeper & { readonly admit: Admit }): void => {
   app.decorate(DOORKEEPER, doorkeeper)
   app.decorateRequest(CALLER, null)

@@ -8,7 +8,7 @@ const SINGLE = /^bytes=\s*(?:(\d+)-(\d*)|-(\d+))\s*$/i
 
 /**
  * The bytes that a Range header asks for (RFC 9110, section 14.2): 'whole' when it asks for several ranges or is not
- * valid, which a server may and must ignore; 'unsatisfiable' when nothing of it lies within the file.
+ * valid, which a server may or must ignore; 'unsatisfiable' when no part of it is within the file.
  */
 export const parseRange = (header: string, size: number): ByteRange | 'whole' | 'unsatisfiable' => {
   const match = SINGLE.exec(header)

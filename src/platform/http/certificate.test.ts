@@ -65,7 +65,7 @@ test('a service with a certificate answers by https, takes up a renewed one, and
 })
 
 test.each([
-  ['first.pem', 'second.key', 'the key is not the one of the certificate'],
+  ['first.pem', 'second.key', 'the key does not belong to the certificate'],
   ['first.key', 'first.key', 'PEM files'],
   ['first.pem', 'missing.key', 'SERVICE_TLS_KEY cannot be read'],
 ])('%s with %s stops the start', async (cert, key, reason) => {

@@ -8,7 +8,7 @@ export interface CertificateFiles {
   readonly key: string
 }
 
-/** A certificate that cannot be used. The start stops with this message. */
+/** A certificate that cannot be used: the service does not start, and prints this message. */
 export class CertificateError extends Error {
   override readonly name = 'CertificateError'
 }
@@ -18,7 +18,7 @@ interface Pair {
   readonly key: Buffer
 }
 
-/** Certificates are renewed by replacing their files, often through links: what they lead to is looked at so often. */
+/** Interval of the check for replaced files. Certificates are often replaced by changing a symbolic link. */
 const LOOK_EVERY_MS = 5000
 
 const read = (setting: string, path: string): Promise<Buffer> =>
@@ -26,14 +26,14 @@ const read = (setting: string, path: string): Promise<Buffer> =>
     throw new CertificateError(`${setting} cannot be read: ${error.message}.`)
   })
 
-/** @throws CertificateError when a file cannot be read, or they are no certificate and its key */
+/** @throws CertificateError when a file cannot be read, or the files are not a certificate and its key */
 export const readCertificate = async ({ cert, key }: CertificateFiles): Promise<Pair> => {
   const pair = { cert: await read('SERVICE_TLS_CERT', cert), key: await read('SERVICE_TLS_KEY', key) }
   try {
     createSecureContext(pair)
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException
-    const reason = code.includes('KEY_VALUES_MISMATCH') ? 'the key is not the one of the certificate' : message
+    const reason = code.includes('KEY_VALUES_MISMATCH') ? 'the key does not belong to the certificate' : message
     throw new CertificateError(
       `SERVICE_TLS_CERT (${cert}) and SERVICE_TLS_KEY (${key}) cannot be used: ${reason}. ` +
         'They must be PEM files: the certificate followed by its chain, and its private key without a passphrase.',
@@ -43,8 +43,8 @@ export const readCertificate = async ({ cert, key }: CertificateFiles): Promise<
 }
 
 /**
- * Takes up a changed certificate for new connections, when its files change or the program gets SIGHUP; one that cannot
- * be used is logged, and the one before goes on. Returns what ends it.
+ * Uses a changed certificate for new connections when its files change or the program gets SIGHUP. If the new one
+ * cannot be used, this is logged and the previous one stays in use. Returns a function that stops it.
  */
 export const renewCertificate = (
   server: Server,

@@ -15,7 +15,7 @@ const toNumber = (text: string): number | string => {
   return Number.isFinite(value) ? value : text
 }
 
-/** An integer beyond 2^53 would silently become its neighbor, so it stays text and is refused by name. */
+/** An integer beyond 2^53 would silently be rounded, so it stays text and is rejected by the validator. */
 const toInteger = (text: string): number | string => {
   const value = toNumber(text)
   return typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER ? text : value

@@ -10,7 +10,7 @@ export interface Download {
   readonly fileName: string
   /** Opens the bytes; called at most once, and not at all for HEAD, 304 and 416. */
   open(range: ByteRange | undefined, chunks: 'kept' | 'passing'): Promise<Readable>
-  /** Another address that has the bytes, for clients that ask with `Prefer: redirect`. */
+  /** Another address of the bytes, for clients that send `Prefer: redirect`. */
   readonly redirect?: () => Promise<string>
   /** Under which an nginx in front has the file, where it says so with `X-Sendfile-Type: X-Accel-Redirect`. */
   readonly internalPath?: string
@@ -19,7 +19,7 @@ export interface Download {
 const prefersRedirect = (header: string | undefined): boolean =>
   header?.split(/[,;]/).some((word) => word.trim().toLowerCase() === 'redirect') === true
 
-/** Lets another send the file; null where the service does that itself. */
+/** Lets nginx or the file storage send the file; null when the service does so itself. */
 const handOver = async (
   { headers: { prefer, 'x-sendfile-type': sendfile } }: FastifyRequest,
   reply: FastifyReply,
@@ -39,7 +39,7 @@ const handOver = async (
   return reply.headers({ ...rest, 'x-accel-redirect': internalPath }).send('')
 }
 
-/** RFC 6266: a plain name for everybody and, where that lost something, the real one in RFC 5987 form. */
+/** RFC 6266: an ASCII name for all clients and, if that differs, the full name in RFC 5987 form. */
 export const attachment = (fileName: string): string => {
   const plain = fileName.replace(/[^\x20-\x7e]|["\\%]/g, '_')
   const header = `attachment; filename="${plain}"`

@@ -9,7 +9,7 @@ import type { AnswerPage } from './web-app.ts'
 
 const EXPECTED_BODY = { true: 'multipart/form-data or application/json', false: 'application/json' } as const
 
-/** Fastify's own errors about a request, reworded; undefined for what is no fault of the request. */
+/** Fastify's own errors about a request, reworded; undefined for errors that the request did not cause. */
 const inOurWords = (error: FastifyError, request: FastifyRequest): ServiceError | undefined => {
   const type = request.headers['content-type']
   switch (error.code) {
@@ -18,13 +18,13 @@ const inOurWords = (error: FastifyError, request: FastifyRequest): ServiceError 
       return badRequest(
         type === undefined
           ? `The request has a body but no Content-Type. Send it as ${expected}.`
-          : `This endpoint does not take Content-Type '${type.slice(0, 100)}'. Send ${expected}.`,
+          : `This endpoint does not accept Content-Type '${type.slice(0, 100)}'. Send ${expected}.`,
       )
     }
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return badRequest(`The body is larger than the limit of ${request.routeOptions.bodyLimit} bytes.`)
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return badRequest('The body does not have the length that Content-Length announced.')
+      return badRequest('The length of the body differs from Content-Length.')
     case 'FST_ERR_BAD_URL':
       return badRequest('The path is not valid percent-encoded UTF-8.')
     case 'FST_ERR_MAX_PARAM_LENGTH':
@@ -62,7 +62,7 @@ const isBeforeHandler = (error: unknown): boolean =>
   error instanceof InvalidRequest ||
   (error instanceof Error && String((error as FastifyError).code).startsWith('FST_ERR_CTP_'))
 
-/** Faults of the service, with what its log says of them. */
+/** Errors of the service, with their log messages. */
 const LOGGED: Partial<Record<ErrorCode, string>> = {
   internal_error: 'unexpected error',
   insufficient_storage: 'the disk is full',
@@ -80,7 +80,7 @@ const sendError = (fault: ServiceError, request: FastifyRequest, reply: FastifyR
   return reply.code(fault.statusCode).type('application/json; charset=utf-8').send(JSON.stringify(fault.toJSON()))
 }
 
-/** Paths that cannot be decoded meet no hook: what those would have added is added here. */
+/** Paths that cannot be decoded skip all hooks: what those would have added is added here. */
 export const sendUnroutable = (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
   const fault = asServiceError(error, request)
   request.log.info({ method: request.method, route: 'unmatched', status: fault.statusCode }, 'request')
@@ -97,7 +97,7 @@ const fits = ({ segments }: KnownRoute, path: readonly string[]): boolean =>
     ? path.length >= segments.length && segments.slice(0, -1).every((segment, i) => segment === path[i])
     : segments.length === path.length && segments.every((segment, i) => segment.startsWith(':') || segment === path[i])
 
-/** Whatever goes wrong leaves as {error, message, status_code}, and says nothing about our insides. */
+/** Every error is sent as {error, message, status_code}, without internal details. */
 export const answerErrors = (app: App, answerPage: AnswerPage): void => {
   const routes = new Map<string, KnownRoute>()
 

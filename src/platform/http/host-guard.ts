@@ -5,13 +5,13 @@ import type { App } from './app.ts'
 export interface HostSettings {
   /** What the server was told to listen on. */
   readonly host: string
-  /** SERVICE_PUBLIC_URL: the address by which others know it. */
+  /** SERVICE_PUBLIC_URL: the server's public address. */
   readonly publicUrl: string | null
   /** SERVICE_CORS_ORIGINS: pages that may call it. */
   readonly corsOrigins: readonly string[]
 }
 
-/** Probes ask by whatever name they have, and learn nothing. */
+/** Probes may use any host name; their responses reveal nothing. */
 const ALWAYS = new Set(['/health', '/api/v1/health'])
 
 const ownHostsOf = ({ host, publicUrl, corsOrigins }: HostSettings): OwnHosts => ({
@@ -21,7 +21,7 @@ const ownHostsOf = ({ host, publicUrl, corsOrigins }: HostSettings): OwnHosts =>
 
 const ADVICE = 'set SERVICE_PUBLIC_URL to the address that this server is known by, such as'
 
-/** For servers that need no key: answers neither to foreign names nor to pages of foreign origins. See `isOwnHost`. */
+/** For servers that need no key: rejects other host names and pages of other origins. See `isOwnHost`. */
 export const refuseForeignHosts = (app: App, settings: HostSettings, refusal: (message: string) => Error): void => {
   const own = ownHostsOf(settings)
   app.addHook('onRequest', (request, _reply, done) => {

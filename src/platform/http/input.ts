@@ -12,7 +12,7 @@ const UNSTORABLE = /[\0\p{Surrogate}]/u
 const isSuspect = (text: string): boolean =>
   text.length > 2 * DEEPEST || text.includes('\\u') || text.includes('__proto__')
 
-/** PostgreSQL holds neither such characters nor endless nesting: refused here rather than failing there. */
+/** PostgreSQL cannot store such characters or unlimited nesting, so they are rejected here. */
 const assertStorable = (body: unknown): void => {
   let level: unknown[] = [body]
   for (let depth = 0; level.length > 0; depth++) {
@@ -42,7 +42,7 @@ const parse = (text: string): unknown => {
   return body
 }
 
-/** Bodies are read as they are: what `Content-Encoding` names is refused with the error made from it. */
+/** Bodies are never decompressed: one with a `Content-Encoding` is rejected. */
 export const refuseEncodedBodies = (app: App, refusal: (message: string) => Error): void => {
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     const encoding = request.headers['content-encoding'] ?? 'identity'
@@ -52,8 +52,8 @@ export const refuseEncodedBodies = (app: App, refusal: (message: string) => Erro
 }
 
 /**
- * Reads JSON bodies and refuses what could not be stored, in them and in URLs. An empty body counts as none, because
- * clients announce JSON out of habit.
+ * Reads JSON bodies and rejects characters that cannot be stored, in bodies and in URLs. An empty body counts as no
+ * body, because many clients send the JSON content type without one.
  */
 export const readInput = (app: App): void => {
   // After the key has been looked at, and before a path parameter reaches anybody.

@@ -8,13 +8,13 @@ const FAULTS: Readonly<Record<string, string>> = {
 }
 
 interface Answering {
-  /** Whether the answer to an earlier request is being written to this socket: then nothing may come between. */
+  /** Whether a response to an earlier request is being written to this socket: then nothing else may be written. */
   readonly isAnswering: boolean
-  /** The body of the answer, as this server words its refusals. */
+  /** The response body, in this server's error format. */
   readonly bodyOf: (message: string) => object
 }
 
-/** Requests that are not HTTP have no route and no reply: the answer is written to the socket by hand. */
+/** Requests that are not valid HTTP have no route and no reply object: the response is written to the socket. */
 export const answerMalformed = (
   error: NodeJS.ErrnoException,
   socket: Socket,

@@ -4,7 +4,7 @@ import { createRequestCounts } from './request-counts.ts'
 import type { RouteConfig } from './route-config.ts'
 
 export interface Metrics {
-  /** Others register their own gauges and counters here. */
+  /** Modules register their own gauges and counters here. */
   readonly registry: Registry
   /** Further metrics, in the Prometheus text format: read for every answer. */
   readonly texts: (() => Promise<string>)[]
@@ -16,7 +16,7 @@ const DELAYS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'].map(
   (part) => `nodejs_eventloop_lag_${part}_seconds`,
 )
 
-/** @param monitors false where waking up 100 times a second costs more than it tells: without percentiles of the lag then */
+/** @param monitors false where waking up 100 times a second costs too much: event loop lag then has no percentiles */
 export const createMetrics = ({ monitors = true }: { readonly monitors?: boolean } = {}): Metrics => {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, ...(!monitors && { eventLoopMonitoringPrecision: 1000 }) })

@@ -4,7 +4,7 @@ import { BESIDE, DOCUMENTED_AS, MUST_BE, PARAMETER } from './wire.schema.ts'
 type Json = Readonly<Record<string, unknown>>
 
 export interface Components {
-  /** A schema as the document has it: a reference where it, or a part of it, has a title. */
+  /** A schema as it appears in the document: titled schemas and parts become references. */
   schema(schema: unknown): unknown
   /** A parameter of an operation: a reference where its schema names it. */
   parameter(schema: Json, about: { readonly name: string; readonly in: string; readonly required: boolean }): unknown
@@ -13,9 +13,9 @@ export interface Components {
   all(): Readonly<Record<string, Json>>
 }
 
-/** Keywords whose values are values, in which nothing is a schema. */
+/** Keywords whose values are plain data, not schemas. */
 const VALUES = new Set(['examples', 'default', 'enum', 'const', 'required'])
-/** Keywords for us, and what the document says elsewhere. */
+/** Internal keywords, and those that the document expresses elsewhere. */
 const LEFT_OUT = new Set(['title', 'headers', OPTIONAL_BODY, PARAMETER, BESIDE, MUST_BE])
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null

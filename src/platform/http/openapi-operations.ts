@@ -9,7 +9,7 @@ import { Body } from './wire.schema.ts'
 const MEANING: Readonly<Record<ErrorCode, string>> = {
   bad_request: 'A field of the request is missing or invalid',
   authorization_pending: 'Nobody has approved or denied the sign-in yet',
-  slow_down: 'Asked too early: 5 s are added to the interval',
+  slow_down: 'The request came too early; add 5 s to the interval',
   expired_token: 'The code of the sign-in is unknown, used or expired',
   access_denied: 'The sign-in was denied',
   unauthorized: 'The API key is missing or invalid',
@@ -19,11 +19,11 @@ const MEANING: Readonly<Record<ErrorCode, string>> = {
   expectation_failed: 'The Expect header asks for something other than 100-continue',
   rate_limited: 'Too many requests; retry after the number of seconds in the Retry-After header',
   internal_error: 'Unexpected server error',
-  upstream_failed: 'The other server (for inference, or to sign in) does not respond, or its response is invalid',
+  upstream_failed: 'The upstream server (for inference or sign-in) does not respond, or its response is invalid',
   upstream_busy:
     'The queue of the inference server is full; retry after the number of seconds in the Retry-After header',
   unavailable: 'The database does not respond; retry after the number of seconds in the Retry-After header',
-  upstream_timeout: 'The other server (for inference, or to sign in) sent nothing for too long',
+  upstream_timeout: 'The upstream server (for inference or sign-in) sent nothing for too long',
   insufficient_storage: "The service's disk is full; nothing was stored",
 }
 
@@ -101,7 +101,7 @@ const requestBodyOf = (schema: FastifySchema, config: RouteConfig, components: C
   return { requestBody: { required: !(OPTIONAL_BODY in body), content } }
 }
 
-/** A successful answer; of type null where it has headers alone. */
+/** A successful response; of type null if it has only headers. */
 const responseOf = (
   [status, answer]: [string, TSchema],
   produces: readonly string[] | undefined,

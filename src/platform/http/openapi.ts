@@ -13,7 +13,7 @@ export interface Tag {
   readonly description: string
 }
 
-/** HEAD stands beside every GET by itself; only one that has no GET is an operation. */
+/** Every GET also has a HEAD; a HEAD is an operation only if there is no GET. */
 const isDocumented = ({ method, schema }: RouteOptions, routes: readonly RouteOptions[], url: string): boolean =>
   schema?.hide !== true && !(method === 'HEAD' && routes.some((other) => other.url === url && other.method === 'GET'))
 
@@ -28,7 +28,7 @@ const describe = (routes: readonly RouteOptions[]) => {
   return { paths, components: components.all() }
 }
 
-/** Collects the routes registered after it into an OpenAPI 3.1 document, which is made when somebody first asks: /openapi.json. */
+/** Collects the routes registered after it into an OpenAPI 3.1 document, built when /openapi.json is first read. */
 export const serveDocumentation = (
   app: App,
   { version, access, tags }: { version: string; access: 'public' | 'any-key'; tags: readonly Tag[] },

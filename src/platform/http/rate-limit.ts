@@ -4,13 +4,13 @@ import { rateLimited, ServiceError } from '../../domain/errors.ts'
 
 const WINDOW_MS = 60_000
 const EXCHANGE_MS = 1000
-/** From this share of the limit on, a key is worth telling the other processes about. */
+/** A key's counts are exchanged with other processes once they reach this share of the limit. */
 const HOT = 0.25
-/** Some 15 MB. A key that was pushed out starts afresh, which only a flood of other valid keys can bring about. */
+/** About 15 MB. An evicted key starts over, which only a flood of other valid keys can cause. */
 const MAX_KEYS = 100_000
 
 /**
- * Lets several processes share one limit without asking anybody per request. Called once a second with what this
+ * Lets several processes share one limit without a lookup per request. Called once a second with what this
  * process has counted since its last call, for busy keys only; adds it up and returns the totals over all processes.
  * The names are opaque, `<key>@<minute>`, and may be forgotten after two minutes.
  */
@@ -135,7 +135,7 @@ export const createRateLimiter = (options: {
   }
 }
 
-/** Counts a request, says in the RateLimit headers what is left, and throws rate_limited when nothing is. */
+/** Counts a request, sets the RateLimit headers, and throws rate_limited when the limit is reached. */
 export const admitTo = (limiter: RateLimiter, key: string, reply: FastifyReply): void => {
   const verdict = limiter.take(key)
   reply.header('ratelimit-limit', String(verdict.limit))
@@ -144,7 +144,7 @@ export const admitTo = (limiter: RateLimiter, key: string, reply: FastifyReply):
   if (!verdict.allowed) throw rateLimited(verdict.retryAfterSeconds)
 }
 
-/** The answer to an address that has sent too many keys that are not valid, while `verdict` refuses it. */
+/** Throws rate_limited for an address that has sent too many invalid keys, as `verdict` says. */
 export const assertMayGuess = ({ allowed, retryAfterSeconds }: Verdict): void => {
   if (allowed) return
   throw new ServiceError(

@@ -1,7 +1,7 @@
 import type { App } from './app.ts'
 import type { RouteConfig } from './route-config.ts'
 
-/** Resolves when the thing works; throws, or takes too long, when it does not. */
+/** Each check resolves when its dependency works, and throws or times out when it does not. */
 export type ReadinessChecks = Readonly<Record<string, () => Promise<unknown>>>
 
 const PATIENCE_MS = 5000
@@ -18,7 +18,7 @@ const passes = async (check: () => Promise<unknown>): Promise<boolean> => {
   return Promise.race([passed, late]).finally(() => clearTimeout(timer))
 }
 
-/** GET /ready for load balancers: 200 while every check passes, else 503; which one failed, but not why. A service that is about to stop is not ready. */
+/** GET /ready for load balancers: 200 while all checks pass and the service is not stopping, else 503. */
 export const serveReadiness = (app: App, checks: ReadinessChecks, isStopping: () => boolean): void => {
   const config: RouteConfig = { access: 'public', rateLimit: false }
   app.get('/ready', { config, schema: { hide: true } }, async (_request, reply) => {

@@ -7,7 +7,7 @@ interface Sample {
   readonly value: number
 }
 
-/** As much of a prom-client metric as its registry asks for. */
+/** The part of a prom-client metric that its registry uses. */
 export interface RequestMetric {
   readonly name: string
   get(): Promise<{
@@ -21,7 +21,7 @@ export interface RequestMetric {
 
 interface Series {
   readonly labels: Sample['labels']
-  /** Requests by the first bound they fit under; the last place is for those that fit under none. */
+  /** Requests per bucket; the last one counts those above all bounds. */
   readonly places: number[]
   seconds: number
 }
@@ -84,7 +84,7 @@ export const createRequestCounts = () => {
     metrics: [
       metric(
         'http_requests_total',
-        'Requests answered or broken off (499), by method, route pattern and status',
+        'Requests answered or aborted (499), by method, route pattern and status',
         'counter',
         () => all().map(({ labels, places }) => ({ labels, value: sum(places) })),
       ),

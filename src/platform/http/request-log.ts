@@ -23,7 +23,7 @@ const SECRET_QUERY = /([?&](?:code|key|token|access_token|api_key|password|secre
 export const loggableUrl = (url: string): string =>
   url.includes('?') ? url.replace(SECRET_QUERY, `$1${REDACTED}`) : url
 
-/** The last look at a finished line: secrets are found by their field's name and, wherever they are, by their form. */
+/** Final check of a finished line: removes secrets, found by field name or by their format. */
 const redact = (line: string): string => {
   // The one line of every request has none of these fields, and skipping it is worth a tenth of a heartbeat.
   const named = line.endsWith(REQUEST_LINE_END) ? line : line.replace(SECRET_FIELD, `"$1":"${REDACTED}"`)
@@ -46,7 +46,7 @@ const isoTime = (): (() => string) => {
 
 let standardOutput: DestinationStream | undefined
 
-/** One for the whole process: each has a timer of its own that writes what there is every 100 ms, and none ever ends. */
+/** One for the whole process, because each has a timer that flushes every 100 ms and never ends. */
 const toStandardOutput = (): DestinationStream =>
   (standardOutput ??= destination({ dest: 1, sync: false, minLength: 8192, periodicFlush: 100 }))
 

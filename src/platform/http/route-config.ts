@@ -22,14 +22,14 @@ declare module 'fastify' {
 /** Who may call a route: anybody, any valid key, or a key that holds the grant (of a list: one of them). */
 export type Access = 'public' | 'any-key' | Grant | readonly Grant[]
 
-/** What a route says about itself in `config`; `access` is obligatory. */
+/** A route's `config`; `access` is required. */
 export interface RouteConfig {
   readonly access: Access
   /** Codes this route answers with beyond those that follow from its access and its schemas. For the documentation. */
   readonly errors?: readonly ErrorCode[]
   /**
-   * Called before a request is answered with 400, so that what does not exist is 404 before anything else: throws
-   * the error to answer with instead. Path parameters may not have been validated yet.
+   * Called before a request is answered with 400, so that a missing resource is 404 first: throws the error to
+   * answer with instead. Path parameters may not have been validated yet.
    */
   readonly beforeInvalid?: (request: FastifyRequest) => Promise<void>
   /** The text fields beside the file of a multipart body: for the documentation; the route itself parses them. */

@@ -7,8 +7,8 @@ type Serializer = (data: unknown) => string
 const serializers = new WeakMap<TSchema, Serializer>()
 
 /**
- * Answers as the fields their schema names. A schema is compiled when it is first answered with, and once in a process:
- * compiling all of them took most of the time that a start takes. NaN and infinities are null, so that one number never
+ * Serializes responses with the fields that their schema names. Each schema is compiled once per process, on first use:
+ * compiling all of them at once took most of the start time. NaN and infinities become null, so that one number never
  * makes a whole list unreadable.
  */
 export const compileSerializer: FastifySerializerCompiler<TSchema> = ({ schema }) => {
@@ -42,7 +42,7 @@ interface Shape {
   readonly patternProperties?: Readonly<Record<string, Shape>>
 }
 
-/** What of the data its schema names; `JSON.stringify` writes null for the numbers that JSON has not. */
+/** The part of the data that its schema names; `JSON.stringify` writes null for NaN and infinities. */
 const named = (shape: Shape, value: unknown): unknown => {
   if (!isObject(value)) return value
   const one = shape.anyOf?.find(({ type }) => type !== 'null') ?? shape

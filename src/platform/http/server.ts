@@ -26,7 +26,7 @@ import { sendWarnings, WARNING_HEADER } from './warnings.ts'
 import { type AnswerPage, serveWebApp } from './web-app.ts'
 
 const JSON_LIMIT = 1024 * 1024
-/** Public routes and keys that are not valid are counted per address, behind which many devices may share one. */
+/** Requests to public routes and with invalid keys are counted per address, which many devices may share. */
 const ADDRESS_SHARE = 10
 /** A device_id of 255 characters, percent-encoded. */
 const MAX_PARAMETER_LENGTH = 4096
@@ -59,7 +59,7 @@ export interface ServerOptions {
   /** The built web app; none by default. */
   readonly webFolder?: string | null
   readonly readiness: ReadinessChecks
-  /** Whether the service is about to stop, and answers meanwhile. */
+  /** Whether the service is about to stop but still answers. */
   readonly isStopping?: () => boolean
   /** Milliseconds since the epoch. */
   readonly now: () => number
@@ -115,7 +115,7 @@ const limitRates = (app: App, options: ServerOptions): void => {
   app.addHook('onClose', async () => stop())
 }
 
-/** A server without routes of its own business: register those, then `listen`. */
+/** A server without business routes: register those, then `listen`. */
 export const buildServer = async (options: ServerOptions): Promise<App> => {
   let inFlight: InFlight = new Set()
   const isAnswering = (socket: Socket): boolean =>

@@ -7,10 +7,10 @@ const KNOWN = 'tributary_known'
 const YEAR_SECONDS = 365 * 24 * 60 * 60
 
 /**
- * Whether a page of this very origin sent the request. Cookies do not tell: pages of another port of this host, and of its
- * sibling domains, are of the same site, and their requests carry it. Browsers say in Sec-Fetch-Site where a request came from;
- * those that trust the connection too little for that (plain http on a network) send Origin with all but reads. A read
- * without either comes from a page of this origin, or from one that cannot see the answer.
+ * Whether a page of this exact origin sent the request. The cookie alone does not prove it: pages on another port of
+ * this host or on a sibling domain are same-site, and their requests carry it. Browsers say in Sec-Fetch-Site where a
+ * request came from; on connections that they do not trust (plain http on a network), they send Origin instead, except
+ * with reads. A read without either comes from a page of this origin, or from one that cannot see the response.
  */
 export const isSameOrigin = (request: FastifyRequest, publicUrl: string | null): boolean => {
   const { origin, 'sec-fetch-site': site } = request.headers
@@ -20,7 +20,7 @@ export const isSameOrigin = (request: FastifyRequest, publicUrl: string | null):
   return request.headers.host !== undefined && origin === `${request.protocol}://${request.headers.host}`
 }
 
-/** Cookies know no ports: two services of one host would sign each other out if the name did not tell them apart. */
+/** Cookies ignore ports: without distinct names, two services on one host would sign each other out. */
 const nameFor = (request: FastifyRequest, name: string, secure: boolean): string => {
   const port = /:(\d{1,5})$/.exec(request.headers.host ?? '')?.[1]
   return `${secure ? '__Host-' : ''}${name}${port === undefined ? '' : `_${port}`}`
@@ -33,7 +33,7 @@ const cookieValue = (header: string, name: string): string | undefined =>
     .find((pair) => pair.startsWith(`${name}=`))
     ?.slice(name.length + 1)
 
-/** A cookie that only https could have set goes before. */
+/** Prefers the cookie that only https can set. */
 const tokenIn = (request: FastifyRequest, name: string): string | null => {
   const { cookie } = request.headers
   if (cookie === undefined) return null
@@ -60,25 +60,25 @@ const cookieOf = (
 /** The session's token. */
 export const sessionTokenIn = (request: FastifyRequest): string | null => tokenIn(request, SESSION)
 
-/** Set-Cookie for a new session; with an empty token and no time, for one that has ended. */
+/** Set-Cookie for a new session; with an empty token and no lifetime, it clears the cookie. */
 export const sessionCookie = (request: FastifyRequest, token: string, seconds: number): string =>
   cookieOf(request, SESSION, { token, seconds })
 
 /** The token of a sign-in that waits for its next step. */
 export const stepTokenIn = (request: FastifyRequest): string | null => tokenIn(request, STEP)
 
-/** Set-Cookie for a sign-in that waits for its next step; with an empty token and no time, for one that does not any more. */
+/** Set-Cookie for a sign-in that waits for its next step; with an empty token and no lifetime, it clears the cookie. */
 export const stepCookie = (request: FastifyRequest, token: string, seconds: number): string =>
   cookieOf(request, STEP, { token, seconds })
 
-/** The token of a challenge for a passkey: beside a step, whose second factor the passkey may be. */
+/** The token of a passkey challenge, separate from the step's token because the passkey may be the second factor. */
 export const challengeTokenIn = (request: FastifyRequest): string | null => tokenIn(request, CHALLENGE)
 
 /** Set-Cookie for a challenge that a passkey is to answer. */
 export const challengeCookie = (request: FastifyRequest, token: string, seconds: number): string =>
   cookieOf(request, CHALLENGE, { token, seconds })
 
-/** What the browser got when somebody last signed in with it. */
+/** The token that the browser got at its last sign-in. */
 export const knownTokenIn = (request: FastifyRequest): string | null => tokenIn(request, KNOWN)
 
 /** Set-Cookie for a browser with which somebody has signed in. */

@@ -7,13 +7,13 @@ export interface StallLimits {
   readonly minBytes: number
   /** ...and a client that is sent an answer must read something in each span of this length. */
   readonly readStallMs: number
-  /** How long the rest of a body is read and thrown away after the answer, so that the client gets to see it. */
+  /** How long the rest of a body is read and discarded after the response, so that the client can receive it. */
   readonly lingerMs: number
 }
 
 export const STALL_LIMITS: StallLimits = { bodyStallMs: 30_000, minBytes: 1024, readStallMs: 300_000, lingerMs: 10_000 }
 
-/** Requests that have arrived and whose answers have neither been sent nor broken off. */
+/** Requests whose responses are neither complete nor aborted. */
 export type InFlight = ReadonlySet<FastifyReply>
 
 interface Mark {
@@ -24,8 +24,8 @@ interface Mark {
 }
 
 /**
- * Node's requestTimeout bounds a whole request and so would kill long uploads. This bounds standstill instead: bodies
- * and downloads may take as long as they like while they make progress. Waiting for our own handler costs nothing.
+ * Node's requestTimeout limits a whole request and so would kill long uploads. This limits stalls instead: uploads and
+ * downloads may take any time while they make progress. Time spent in our own handler does not count.
  */
 export const dropSlowClients = (app: App, inFlight: InFlight, stallLimits: StallLimits = STALL_LIMITS): void => {
   const marks = new WeakMap<FastifyReply, Mark>()

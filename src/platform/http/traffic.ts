@@ -10,7 +10,7 @@ import { type InFlight, linger } from './slow-clients.ts'
 
 const SANE_ID = /^[A-Za-z0-9._-]{1,128}$/
 
-/** The id that the client or a proxy gave the request, if it is harmless in a log; else one of ours. */
+/** The request id from the client or a proxy, if it is safe to log; otherwise a new one. */
 export const requestId = (raw: IncomingMessage): string => {
   const given = raw.headers['x-request-id']
   return typeof given === 'string' && SANE_ID.test(given) ? given : randomUUID()
@@ -20,8 +20,8 @@ export const requestId = (raw: IncomingMessage): string => {
 const PAGE_HEADERS = { 'x-frame-options': 'DENY', 'referrer-policy': 'no-referrer' } as const
 
 /**
- * Follows every request from its arrival to the end of its answer: its id and the safe headers go out with it, and
- * when it is over, it is counted and logged in one line. Broken-off requests too, which Fastify's onResponse leaves out.
+ * Tracks every request from its arrival to the end of its response: adds its id and the security headers, then counts
+ * it and logs it in one line. Includes aborted requests, for which Fastify does not call onResponse.
  */
 export const watchTraffic = (app: App, metrics: Metrics, lingerMs: number): InFlight => {
   const inFlight = new Set<FastifyReply>()

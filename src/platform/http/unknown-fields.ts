@@ -24,7 +24,7 @@ interface UnknownField {
 
 type Find = (value: object, path: string, found: UnknownField[]) => void
 
-/** So many are looked at, so that a body of nothing but unknown names costs no more than they do. */
+/** At most this many are checked, so that a body full of unknown names stays cheap. */
 const MAX_EXAMINED = 100
 const MAX_NAMED = 10
 const MAX_NAME_LENGTH = 100
@@ -57,7 +57,7 @@ const inItems =
 
 const below = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`)
 
-/** Objects whose names are free: only their values have known ones. */
+/** Objects that may have any names: only their values are checked. */
 const inValues =
   (find: Find): Find =>
   (value, path, found) => {

@@ -169,7 +169,7 @@ test('JSON in place of a form is 400', async () => {
     bad("The Content-Type must be multipart/form-data with a part named 'file', got application/json."),
   )
   expect(await post('x', '/upload', 'text/csv')).toEqual(
-    bad("This endpoint does not take Content-Type 'text/csv'. Send multipart/form-data or application/json."),
+    bad("This endpoint does not accept Content-Type 'text/csv'. Send multipart/form-data or application/json."),
   )
 })
 

@@ -8,7 +8,7 @@ import { checkFormFieldNames } from './unknown-fields.ts'
 const FILE_PART = 'file'
 const MAX_FIELDS = 50
 const MAX_FIELD_LENGTH = 64 * 1024
-/** More than the headers and fields around a file can come to. */
+/** Upper limit for the headers and fields around a file. */
 const FORM_OVERHEAD = MAX_FIELDS * (MAX_FIELD_LENGTH + 1024)
 
 interface Discardable {
@@ -40,7 +40,7 @@ export const acceptUploads = async (scope: App): Promise<void> => {
   })
 }
 
-/** A name for people, not a path: without folders and control characters, and short enough for a header. */
+/** A display name, not a path: no folders, no control characters, and short enough for a header. */
 const safeName = (given: string | undefined): string => {
   const base = (given ?? '').split(/[\\/]/).at(-1) ?? ''
   const clean = base.replace(/\p{Cc}/gu, '').trim()
@@ -82,8 +82,9 @@ const fieldOf = (part: Extract<Part, { type: 'field' }>, known: ReadonlyMap<stri
 
 /**
  * Streams the form's one file, named 'file', into the store and collects its fields, which may stand before or after
- * it; so may files in parts that `also` names. Where the form has the field of `instead`, that brings the file, called as
- * the field `file_name` says. Nothing stays behind when the form turns out wrong, the file too large, or the client goes away.
+ * it; files in parts that `also` names are accepted too. If the form has the field of `instead`, that field supplies
+ * the file, named by the field `file_name`. Nothing is kept if the form is invalid, the file too large, or the client
+ * disconnects.
  */
 export const readUpload = async <Staged extends Discardable>(
   request: FastifyRequest,

@@ -5,7 +5,7 @@ import { MUST_BE } from './wire.schema.ts'
 /** Which part of a request an error is about. */
 export type Part = 'body' | 'querystring' | 'params' | 'headers' | 'form'
 
-/** A JSON schema as far as sentences about it need to know it. */
+/** The parts of a JSON schema that error messages need. */
 interface Described {
   readonly type?: string | readonly string[]
   readonly const?: unknown
@@ -91,7 +91,7 @@ const literal = (value: unknown): string => (typeof value === 'string' ? `'${val
 const oneOf = (options: readonly string[]): string =>
   options.length < 2 ? (options[0] ?? 'a value') : `${options.slice(0, -1).join(', ')} or ${options.at(-1)}`
 
-/** What a value of this schema has to be, as words that follow 'must be'. */
+/** What a value of this schema must be, worded to follow 'must be'. */
 export const describe = (schema: Described): string => {
   if (schema.const !== undefined) return literal(schema.const)
   if (schema.enum !== undefined) return oneOf(schema.enum.map(literal))
@@ -166,8 +166,8 @@ const sentence = (part: Part, root: Described, data: unknown, error: TLocalizedV
 }
 
 /**
- * What is wrong with `data`, as one text for people: each field by name, the fault of its value, what it has to be.
- * Errors below an anyOf are told by the anyOf itself, and those of an unknown field by its object.
+ * What is wrong with `data`, as one message: the name of each field, its invalid value, and what it must be.
+ * Errors below an anyOf are reported for the anyOf itself, and those of an unknown field for its object.
  */
 export const formatValidationErrors = (
   part: Part,

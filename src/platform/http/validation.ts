@@ -6,10 +6,10 @@ import { badRequest } from '../../domain/errors.ts'
 import { coerceFields } from './coercion.ts'
 import { formatValidationErrors, type Part } from './validation-errors.ts'
 
-/** Marks the schema of a body that may be absent; never leaves in the documentation. */
+/** Marks the schema of a body that may be absent; omitted from the API document. */
 export const OPTIONAL_BODY = 'x-optional-body'
 
-/** A request that does not have the form its route asks for. Answered as bad_request with this message. */
+/** A request that does not match its route's schema; answered with bad_request and this message. */
 export class InvalidRequest extends Error {
   override readonly name = 'InvalidRequest'
   // Fastify writes these two.
@@ -20,7 +20,7 @@ export class InvalidRequest extends Error {
 type Outcome = { readonly value: unknown } | { readonly error: InvalidRequest }
 type Validator = (data: unknown) => Outcome
 
-/** The schema of a body that may be left out; the handler then sees undefined. */
+/** The schema of an optional body; without a body, the handler gets undefined. */
 export const optionalBody = <S extends TSchema>(schema: S) =>
   Unsafe<Static<S> | undefined>({ ...schema, [OPTIONAL_BODY]: true })
 
@@ -55,7 +55,7 @@ export const compileValidator: FastifySchemaCompiler<TSchema> = ({ schema, httpP
 
 const validators = new WeakMap<TSchema, Map<Part, Validator>>()
 
-/** Schemas are compiled when they are first needed, and once in a process. */
+/** Each schema is compiled once per process, on first use. */
 const validate: (part: Part, schema: TSchema, data: unknown) => Outcome = (part, schema, data) => {
   let ofParts = validators.get(schema)
   if (ofParts === undefined) validators.set(schema, (ofParts = new Map()))

@@ -9,8 +9,8 @@ const NOT_IN_A_HEADER = /[^\x20-\x7e]/gu
 const warnings = new WeakMap<object, string[]>()
 
 /**
- * Says something about a request that was accepted all the same: an unknown field, a number out of range. All of a
- * request's warnings travel in one `X-Service-Warning` header, separated by `; `.
+ * Adds a warning to the response of an accepted request: an unknown field, a number out of range. All warnings of a
+ * request are sent in one `X-Service-Warning` header, separated by `; `.
  */
 export const warn = (request: FastifyRequest, message: string): void => {
   const known = warnings.get(request)

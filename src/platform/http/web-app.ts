@@ -16,7 +16,7 @@ const PAGE_HEADERS = {
   'permissions-policy': 'camera=(), microphone=(), geolocation=()',
 } as const
 
-/** Paths of programs: an unknown one is an error, whoever asks. */
+/** Paths for programs: an unknown one is an error, even in a browser. */
 const OF_PROGRAMS = /^\/(?:api|assets|metrics|health|openapi\.json|login)(?:\/|$)/
 
 const isNavigation = (request: FastifyRequest): boolean =>
@@ -28,8 +28,8 @@ const isNavigation = (request: FastifyRequest): boolean =>
 export type AnswerPage = (request: FastifyRequest, reply: FastifyReply) => FastifyReply | null
 
 /**
- * Serves the web app in `folder`: its page at `/`, and under `assets/` files whose names change with their content. Where
- * there is none (a service that runs from unbuilt sources), `/` leads to the documentation.
+ * Serves the web app in `folder`: its page at `/`, and under `assets/` files whose names change with their content. If
+ * there is none (a service that runs from unbuilt sources), `/` redirects to the documentation.
  */
 export const serveWebApp = async (app: App, folder: string | null): Promise<AnswerPage> => {
   const config: RouteConfig = { access: 'public', rateLimit: false }

@@ -1,14 +1,14 @@
 import { type Static, type TProperties, type TSchema, Type } from 'typebox'
 import { REPORTED_RANGE } from '../../domain/reported-number.ts'
 
-/** The key of a schema that the API document shows in place of the one it stands in, which only validates. */
+/** The key of a schema that the API document shows instead of the enclosing one, which is only used to validate. */
 export const DOCUMENTED_AS = 'x-documented-as'
-/** The key of what the document says beside the reference to a component. */
+/** The key of what the document adds next to a reference to a component. */
 export const BESIDE = 'x-beside'
 /** The key of a parameter's name among the document's components. */
 export const PARAMETER = 'x-parameter'
 
-/** An object of request and response bodies. The document has it once, under this name: its `title`. */
+/** An object of request and response bodies, which is one component of the document; its name is the `title`. */
 export const Part = <P extends TProperties>(name: string, description: string, properties: P) =>
   Type.Object(properties, { title: name, description })
 
@@ -16,22 +16,22 @@ export const Part = <P extends TProperties>(name: string, description: string, p
 export const Body = <P extends TProperties>(name: string, description: string, example: object, properties: P) =>
   Type.Object(properties, { title: name, description, examples: [example] })
 
-/** A parameter of several operations, which the document has once, under this name. */
+/** A parameter of several operations, which is one component of the document with this name. */
 export const Parameter = <Schema extends TSchema>(name: string, schema: Schema): Schema =>
   Object.assign(schema, { [PARAMETER]: name })
 
-/** A named schema with what is to be said of it in one place, beside the reference to it. */
+/** A named schema with a description for one place, next to the reference. */
 export const Beside = <Schema extends TSchema>(schema: Schema, about: { description?: string; 'x-extension'?: true }) =>
   Type.Unsafe<Static<Schema>>({ ...schema, [BESIDE]: about })
 
-/** The key of what a text must be, in words that follow 'must be': a person reads no regular expression. */
+/** The key of what a text must be, worded to follow 'must be', because regular expressions are hard to read. */
 export const MUST_BE = 'x-must-be'
 
-/** Text of a pattern, with what `mustBe` says of it in errors. */
+/** Text that matches a pattern; errors describe it with `mustBe`. */
 export const Matching = (pattern: RegExp | string, mustBe: string, options: object = {}) =>
   Type.String({ pattern: typeof pattern === 'string' ? pattern : pattern.source, [MUST_BE]: mustBe, ...options })
 
-/** A line of text for people: nothing in it ends the line, turns it around, or hides. */
+/** One line of human-readable text: no line breaks, bidirectional controls or invisible characters. */
 export const Line = (maxLength: number, description: string) =>
   Matching('^[^\\p{C}]+$', `one line of 1 to ${maxLength} characters, without control characters`, {
     minLength: 1,
@@ -39,7 +39,7 @@ export const Line = (maxLength: number, description: string) =>
     description,
   })
 
-/** Pieces that several resources' bodies share. */
+/** Types that several resources share. */
 export const Timestamp = Type.String({ format: 'date-time', description: 'ISO 8601, UTC' })
 export const Uuid = Type.String({ format: 'uuid' })
 export const Nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
@@ -51,7 +51,7 @@ export const OneOf = <const Words extends readonly string[]>(words: Words, optio
 
 export const FreeObject = Type.Record(Type.String(), Type.Unknown())
 
-/** What a device reports of itself. */
+/** What a device reports about itself. */
 export const ReportedValues = Type.Record(Type.String(), Type.Unknown(), { description: REPORTED_RANGE })
 
 export const Page = (limits: { readonly max: number; readonly default: number }) => ({
@@ -67,7 +67,7 @@ export const Envelope = { total: Count, limit: Type.Integer(), offset: Count }
 /** A file as it travels in a multipart body or a download. */
 export const Binary = Type.Unsafe<unknown>({ type: 'string', format: 'binary' })
 
-/** The bytes of a body that is nothing else. */
+/** A body of raw bytes. */
 export const Bytes = Type.Unsafe<unknown>({})
 
 export type { Static }

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url'
 const CACHE = new URL('../../../node_modules/.cache/tributary-threads/', import.meta.url)
 
 /**
- * A thread's or process's program as one file of JavaScript, from its .ts source: Node 20 does not pass the main
- * thread's loader on, and a loader of its own takes a thread longer to load than all that it then does.
+ * The program of a thread or process, compiled from its .ts source into one JavaScript file: Node 20 does not pass the
+ * main thread's loader on, and loading a loader in each thread would take longer than its work.
  */
 const compiledEntry = (source: URL): URL => {
   const { buildSync } = createRequire(import.meta.url)('esbuild') as typeof import('esbuild')

@@ -10,11 +10,11 @@ import { Interruption, TransferError } from './transfer-error.ts'
 
 export interface DownloadOptions {
   readonly signal: AbortSignal
-  /** Called as bytes arrive; the total is null where nobody announced it. */
+  /** Called as bytes arrive; the total is null if unknown. */
   readonly progress?: (received: number, total: number | null) => void
-  /** Tries in a row that bring nothing new. */
+  /** Consecutive attempts without progress. */
   readonly tries?: number
-  /** A connection that brings nothing for so long is given up. */
+  /** A connection without data for this long is closed. */
   readonly stallMs?: number
   readonly maxBytes?: number
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<unknown>
@@ -60,8 +60,8 @@ const tryOnce = async (remote: RemoteFile, sink: FileSink, options: DownloadOpti
 }
 
 /**
- * Brings a remote file to `target`: whole and checked, or not at all. What an earlier try, or an earlier run, left of the
- * same bytes is continued.
+ * Downloads a remote file to `target`, complete and verified or not at all. Resumes what an earlier attempt or run left
+ * of the same bytes.
  * @throws TransferError when it cannot be had; the file system's own errors; the signal's reason
  */
 export const downloadFile = async (

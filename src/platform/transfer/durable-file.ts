@@ -29,7 +29,7 @@ const replace = async (from: string, to: string): Promise<void> => {
   }
 }
 
-/** Gives a finished file its name, over one that has it already, so that both outlive a power cut. */
+/** Renames a finished file, replacing an existing one, so that the result survives a power failure. */
 export const renameDurably = async (from: string, to: string): Promise<void> => {
   const file = await open(from, 'r+')
   try {
@@ -41,7 +41,7 @@ export const renameDurably = async (from: string, to: string): Promise<void> => 
   await syncFolder(dirname(to))
 }
 
-/** Replaces a small file as a whole: readers, and whoever starts after a crash, see the old text or the new. Owner only. */
+/** Replaces a small file atomically: readers see the old or the new text, even after a crash. Owner-only access. */
 export const writeDurably = async (path: string, text: string): Promise<void> => {
   const growing = `${path}.${randomBytes(6).toString('hex')}.tmp`
   try {

@@ -20,7 +20,7 @@ export const digestOf = async (path: string, algorithm: Digest['algorithm']): Pr
   return hash.digest('hex')
 }
 
-/** Collects a download in a file, going on behind what an earlier run of this program left there. Flat memory. */
+/** Collects a download in a file, and resumes what an earlier run left there. Uses constant memory. */
 export const openFileSink = async (path: string): Promise<FileSink> => {
   const file = await open(path, 'a')
   let size = (await file.stat()).size

@@ -6,7 +6,7 @@ const MAX_WAIT_MS = 60_000
 
 export interface Request {
   readonly method?: 'GET' | 'HEAD'
-  /** For every host on the way. */
+  /** For every host, including redirect targets. */
   readonly headers?: Readonly<Record<string, string>>
   /** For the first host only: a key must not travel to wherever a redirect points. */
   readonly ownHeaders?: Readonly<Record<string, string>>
@@ -102,6 +102,6 @@ export const jsonOf = async (response: Response, maxBytes: number): Promise<unkn
   }
 }
 
-/** The text between the quotes, without the mark of a weak one. */
+/** The text between the quotes, without the prefix of a weak ETag. */
 export const plainEtag = (etag: string | null): string | null =>
   etag === null ? null : etag.replace(/^W\//, '').replace(/^"(.*)"$/, '$1') || null

@@ -1,6 +1,6 @@
 import { Interruption, reasonOf, TransferError } from './transfer-error.ts'
 
-/** Where a download is collected; it outlives the connection, so an interrupted download goes on where it stopped. */
+/** Where a download is collected; it outlives the connection, so an interrupted download can be resumed. */
 export interface Sink {
   /** Bytes received so far. */
   received(): number
@@ -13,18 +13,18 @@ export interface Rest {
   /** Sends the GET with these headers added. Answers 2xx or 416; throws for what is refused, and where no answer comes. */
   readonly send: (headers: Readonly<Record<string, string>>, signal: AbortSignal) => Promise<Response>
   readonly sink: Sink
-  /** Of the whole file; null where nobody announced it. */
+  /** Size of the whole file; null if unknown. */
   readonly size: number | null
   /** Bytes at most, where there is no size. */
   readonly maxBytes?: number
-  /** A connection that brings nothing for so long is given up. */
+  /** A connection without data for this long is closed. */
   readonly stallMs: number
   readonly signal: AbortSignal | undefined
   /** Called whenever more has arrived. */
   readonly progress?: () => void
 }
 
-/** A signal that is aborted when nobody says `alive` for so long. */
+/** A signal that is aborted when `alive` is not called for this long. */
 export const watchStall = (stallMs: number, signal?: AbortSignal) => {
   const stop = new AbortController()
   const stalled = (): void => stop.abort(new Error(`nothing arrived for ${stallMs / 1000} s`))

@@ -1,4 +1,4 @@
-/** How bytes are told to be the right ones: sha256 of them, or git's own name for them. */
+/** How bytes are verified: by their sha256, or by git's blob hash. */
 export interface Digest {
   readonly algorithm: 'sha256' | 'git-blob'
   readonly hex: string
@@ -9,13 +9,13 @@ export interface RemoteFile {
   /** For messages: `hf:org/model:file.gguf`. */
   readonly label: string
   readonly url: URL
-  /** Headers for the host of `url`, and for no other. Asked for before each try: keys may run out. */
+  /** Headers for the host of `url` only. Called before each attempt, because keys may expire. */
   readonly ownHeaders: () => Promise<Readonly<Record<string, string>>>
   /** The file's ETag, without quotes; null when there is none to compare. */
   readonly etag: string | null
   readonly size: number | null
   readonly digest: Digest
-  /** What an answer other than 2xx means, for people. */
+  /** A readable explanation of a response other than 2xx. */
   readonly refusal: (response: Response) => Promise<Error>
 }
 
@@ -23,11 +23,11 @@ export interface RemoteFile {
 export interface FoundFile extends RemoteFile {
   /** A name, never a path. */
   readonly fileName: string
-  /** What a person should know of the choice. */
+  /** A note about the choice, for the user. */
   readonly notes: readonly string[]
 }
 
-/** The last part of a path from elsewhere, with nothing in it that a file system or a terminal could take for more. */
+/** The last part of an untrusted path, without characters that are special to a file system or a terminal. */
 export const safeFileName = (path: string): string => {
   const base = path.split(/[\\/]/).at(-1) ?? ''
   const plain = base

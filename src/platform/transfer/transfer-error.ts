@@ -1,4 +1,4 @@
-/** Why a file could not be had from somewhere else, for people: what was wrong and, in `advice`, what to do about it. */
+/** Why a file could not be downloaded, and in `advice` what to do about it. */
 export class TransferError extends Error {
   override readonly name = 'TransferError'
   readonly advice: string | undefined

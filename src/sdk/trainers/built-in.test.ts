@@ -71,7 +71,9 @@ test('a round without a model begins the same on every device, if it names the c
   expect([...dtypes.values()]).toEqual(['f32', 'f32', 'f32', 'f32'])
   expect(tensors.map(({ name, shape }) => [name, shape])).toEqual(start.map(({ name, shape }) => [name, shape]))
   expect(tensors[0]!.data[7]).toBeCloseTo(start[0]!.data[7]!, 6)
-  await expect(begin({})).rejects.toThrow('The round distributes no model, so the number of classes must be given')
+  await expect(begin({})).rejects.toThrow(
+    'The round distributes no model, so all devices must be given the same number of classes',
+  )
 })
 
 test('a model with whole numbers in it is left to other trainers', async () => {

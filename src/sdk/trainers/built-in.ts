@@ -46,7 +46,7 @@ const beginning = (settings: TrainingSettings, data: Dataset): Model => {
   const { hidden, seed, classes } = settings
   if (classes === null) {
     throw badRequest(
-      'The round distributes no model, so the number of classes must be given, the same for all devices: start it with ' +
+      'The round distributes no model, so all devices must be given the same number of classes: start the round with ' +
         'the hyperparameter classes (a number or a list of names), or with a global model.',
     )
   }

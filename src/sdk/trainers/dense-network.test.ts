@@ -28,12 +28,15 @@ test('layers are chained by the numbers in their names, whatever their order in 
 })
 
 test.each([
-  [{ 'conv.weight': [4, 1, 3, 3] }, "Tensor 'conv.weight' has shape [4, 1, 3, 3], a layer needs [outputs, inputs]."],
-  [{ weight: [3, 0] }, "Tensor 'weight' has shape [3, 0], a layer needs [outputs, inputs]."],
+  [
+    { 'conv.weight': [4, 1, 3, 3] },
+    "Tensor 'conv.weight' has shape [4, 1, 3, 3], but a layer needs [outputs, inputs].",
+  ],
+  [{ weight: [3, 0] }, "Tensor 'weight' has shape [3, 0], but a layer needs [outputs, inputs]."],
   [{ weight: [3, 4], bias: [4] }, "Tensor 'bias' has shape [4], expected [3]."],
   [{ '0.weight': [8, 4], '1.weight': [3, 7] }, "Tensor '1.weight' takes 7 inputs, but '0.weight' gives 8 outputs."],
   [{ weight: [3, 4], scale: [] }, "Tensor 'scale' [] belongs to no layer."],
-  [{ weight: [1, 4] }, "Tensor 'weight' gives 1 output, a classifier needs one per class."],
+  [{ weight: [1, 4] }, "Tensor 'weight' gives 1 output, but a classifier needs one per class."],
   [{}, "The model has no tensor named 'weight' or '<layer>.weight'."],
 ])('%j is refused by name', (entries, message) => {
   expect(() => networkOf(shapes(entries))).toThrow(`${message} ${advice}`)

@@ -49,7 +49,7 @@ export const networkOf = (tensors: readonly Pick<NamedTensor, 'name' | 'shape'>[
     const shape = shapes.get(weightName)!
     const [outputs, inputs] = shape
     if (shape.length !== 2 || !outputs || !inputs) {
-      throw badRequest(`Tensor '${weightName}' has shape ${show(shape)}, a layer needs [outputs, inputs]. ${ours}`)
+      throw badRequest(`Tensor '${weightName}' has shape ${show(shape)}, but a layer needs [outputs, inputs]. ${ours}`)
     }
     const before = layers.at(-1)
     if (before && before.outputs !== inputs) {
@@ -74,7 +74,7 @@ export const networkOf = (tensors: readonly Pick<NamedTensor, 'name' | 'shape'>[
   if (!first || !last) throw badRequest(`The model has no tensor named 'weight' or '<layer>.weight'. ${ours}`)
   if (last.outputs < 2) {
     throw badRequest(
-      `Tensor '${last.weightName}' gives ${last.outputs} output, a classifier needs one per class. ${ours}`,
+      `Tensor '${last.weightName}' gives ${last.outputs} output, but a classifier needs one per class. ${ours}`,
     )
   }
   return { layers, inputs: first.inputs, classes: last.outputs, parameterCount: at }

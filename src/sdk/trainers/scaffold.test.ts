@@ -99,7 +99,7 @@ test('a control variate of another model is refused', async () => {
   const other = encodeModel(initialModel({ features: 5, hidden: [], classes: 3, seed: 0 }), new Map())
   await expect(
     trainLocally(model, device!, round, { deviceId: 'a' }, { control: other, memory: null }),
-  ).rejects.toThrow("The round's control variate has 18 values, the model 15.")
+  ).rejects.toThrow("The round's control variate has 18 values, but the model has 15.")
 })
 
 test('Ditto trains a personal model beside, which stays near the global one as lambda asks, and is not what is sent', async () => {

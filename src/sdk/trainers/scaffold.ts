@@ -36,7 +36,7 @@ const flatFrom = (bytes: Uint8Array | null, network: DenseNetwork, what: string)
   const { tensors } = decodeModel(bytes)
   const found = networkOf(tensors)
   if (found.parameterCount !== network.parameterCount) {
-    throw badRequest(`${what} has ${found.parameterCount} values, the model ${network.parameterCount}.`)
+    throw badRequest(`${what} has ${found.parameterCount} values, but the model has ${network.parameterCount}.`)
   }
   return flatten(network, tensors)
 }

@@ -83,7 +83,7 @@ test('data that does not fit the model is refused by name', async () => {
   const model = initialModel({ features: 3, hidden: [], classes: 2, seed: 1 })
   const empty = { featureCount: 3, features: new Float64Array(0), labels: new Uint32Array(0) }
   const strange = { featureCount: 3, features: new Float64Array(6), labels: Uint32Array.of(1, 2) }
-  await expect(train(model, clouds(3, 1), sgd)).rejects.toThrow('The model takes 3 features, the data has 2.')
+  await expect(train(model, clouds(3, 1), sgd)).rejects.toThrow('The model takes 3 features, but the data has 2.')
   await expect(train(model, empty, sgd)).rejects.toThrow('There are no rows of data.')
-  await expect(train(model, strange, sgd)).rejects.toThrow('Row 2 has label 2, the model has 2 classes (0 to 1).')
+  await expect(train(model, strange, sgd)).rejects.toThrow('Row 2 has label 2, but the model has 2 classes (0 to 1).')
 })

@@ -28,12 +28,12 @@ export interface Trained {
 const requireFit = (network: DenseNetwork, data: Dataset): void => {
   if (rowCount(data) === 0) throw badRequest('There are no rows of data.')
   if (data.featureCount !== network.inputs) {
-    throw badRequest(`The model takes ${network.inputs} features, the data has ${data.featureCount}.`)
+    throw badRequest(`The model takes ${network.inputs} features, but the data has ${data.featureCount}.`)
   }
   const row = data.labels.findIndex((label) => label >= network.classes)
   if (row >= 0) {
     throw badRequest(
-      `Row ${row + 1} has label ${data.labels[row]}, the model has ${network.classes} classes (0 to ${network.classes - 1}).`,
+      `Row ${row + 1} has label ${data.labels[row]}, but the model has ${network.classes} classes (0 to ${network.classes - 1}).`,
     )
   }
 }

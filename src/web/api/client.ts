@@ -8,7 +8,7 @@ export const api = createClient({ baseUrl: window.location.origin })
 export class Unreachable extends Error {
   override readonly name = 'Unreachable'
   constructor(cause: unknown) {
-    super('The service does not answer. It may be restarting; this page tries again by itself.', { cause })
+    super('The service does not respond. It may be restarting; this page retries automatically.', { cause })
   }
 }
 

@@ -34,7 +34,7 @@ export const SecondFactor = ({
       }
     >
       <label>
-        {recovering ? 'Recovery code' : 'Code of your authenticator app'}
+        {recovering ? 'Recovery code' : 'Code from your authenticator app'}
         <input
           key={String(recovering)}
           name="code"

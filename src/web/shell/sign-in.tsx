@@ -17,9 +17,12 @@ const ByKey = ({ provider, onOther }: { readonly provider: string | null; readon
         <Button onClick={onOther}>Use email and password</Button>
         <TryButton act={signInByPasskey}>Use a passkey</TryButton>
         <ByProvider provider={provider} />
-        <p>The key is sent once and not kept in this browser. Where svc is signed in, it opens this page signed in:</p>
+        <p>
+          The key is sent once and not kept in this browser. If svc is signed in on this machine, it can open this page
+          for you:
+        </p>
         <Command>svc dashboard</Command>
-        <p>No key yet? An administrator makes one with:</p>
+        <p>No key yet? An administrator creates one with:</p>
         <Command>svc keys create "my dashboard"</Command>
       </>
     }
@@ -33,7 +36,7 @@ const ByKey = ({ provider, onOther }: { readonly provider: string | null; readon
         autoComplete="off"
         spellCheck={false}
         pattern="\s*sk_live_[0-9A-Za-z]{32}\s*"
-        title="sk_live_ and 32 letters or digits"
+        title="sk_live_ followed by 32 letters or digits"
       />
     </label>
   </SignInForm>
@@ -75,7 +78,7 @@ const ByPassword = ({
       <input name="password" type="password" required maxLength={256} autoComplete="current-password" />
     </label>
     <label>
-      Organization, where you have several accounts
+      Organization, if you have several accounts
       <input name="org" maxLength={128} autoComplete="organization" />
     </label>
   </SignInForm>

@@ -19,7 +19,7 @@ export const RecoveryCodeList = ({
 }) => (
   <>
     <p>
-      Keep these recovery codes where you can find them without your phone. Each works once. They are shown only here.
+      Keep these recovery codes where you can find them without your phone. Each works once. They are shown only once.
     </p>
     <p>
       {codes.map((code) => (
@@ -56,7 +56,9 @@ export const TotpSetup = ({ onDone }: { readonly onDone: () => void }) => {
     <form onSubmit={submit}>
       {secret !== null && (
         <>
-          <p>Scan this with an authenticator app, or type the secret into it. Then enter the code that it shows.</p>
+          <p>
+            Scan this with an authenticator app, or type the secret into it. Then enter the code that the app shows.
+          </p>
           <QrCode text={secret.uri} label="QR code for an authenticator app" />
           <p>
             <code>{secret.secret}</code> <CopyButton text={secret.secret} what="secret" />

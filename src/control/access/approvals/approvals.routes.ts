@@ -80,7 +80,7 @@ export const approvalsRoutes = (app: App, approvals: Approvals): void => {
         ...one,
         operationId: 'cancelRequest',
         summary: 'Cancel a request for approval',
-        description: 'Allowed to the requester and to admins.',
+        description: 'Only the requester and admins can cancel.',
       },
       config: { ...decides, access: 'models:write' },
     },

@@ -10,7 +10,7 @@ const Status = OneOf(APPROVAL_STATUSES, {
 const Who = Nullable(Type.String({ description: 'Id of a person or key' }))
 const Name = Nullable(Type.String({ description: 'Null when there is none or it was erased' }))
 
-export const Approval = Body('Approval', 'What somebody requested and another admin decides', examples.approval, {
+export const Approval = Body('Approval', 'A request that another admin approves or rejects', examples.approval, {
   id: Uuid,
   org_id: Type.String(),
   kind: OneOf(APPROVAL_KIND_NAMES, { title: 'ApprovalKind', description: 'The action that approval carries out' }),

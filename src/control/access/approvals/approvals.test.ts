@@ -126,7 +126,11 @@ describe('moving an alias, where the organization requires approvals', () => {
     const changed = await decide(bob, two.body.id)
     expect(changed).toMatchObject({
       status: 409,
-      body: { message: expect.stringContaining("The alias 'production' names none, not version 1 as then.") },
+      body: {
+        message: expect.stringContaining(
+          "The alias 'production' now names none, not version 1 as when this was requested.",
+        ),
+      },
     })
     expect(await aliasOf()).toBe(undefined)
     expect((await decide(bob, two.body.id)).body.message).toContain('is failed')
@@ -258,7 +262,7 @@ it('a rollout without a group starts when it is approved, and as it was requeste
   expect((await ada.call('POST', `${at}/start`)).status).toBe(409)
   // Changed after it was requested: what bob reads is not what would start.
   await ada.call('PUT', `${at}/percentage`, { percentage: 50 })
-  expect((await decide(bob, (await pending()).id)).body.message).toContain('another one than when it was requested')
+  expect((await decide(bob, (await pending()).id)).body.message).toContain('has changed since the request')
   expect((await ada.call('POST', `${at}/start`)).body).toMatchObject({ status: 'pending', percentage: 50 })
   expect((await decide(bob, (await pending()).id)).status).toBe(200)
   expect((await ada.call('GET', at)).body).toMatchObject({ status: 'active', percentage: 50 })

@@ -14,7 +14,7 @@ const Result = OneOf(AUDIT_RESULTS, {
 const OrgId = Nullable(Type.String({ description: 'Null when the entry belongs to no organization' }))
 const Hash = Type.String({ description: 'SHA-256, hexadecimal' })
 
-const FieldChange = Part('AuditFieldChange', 'A field that has another value than before; secrets are redacted', {
+const FieldChange = Part('AuditFieldChange', 'A changed field; secrets are redacted', {
   field: Type.String(),
   from: Nullable(Type.String({ description: 'JSON, truncated to 200 characters' })),
   to: Nullable(Type.String({ description: 'JSON, truncated to 200 characters' })),
@@ -46,7 +46,7 @@ export const AuditEntry = Body('AuditEntry', 'Who did what, and when', examples.
 const text = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 255, description }))
 
 const filters = {
-  org_id: text('One organization; default: those that the key sees'),
+  org_id: text('One organization; default: all that the key may see'),
   actor: text('Id or name of a person, key or device, or id of a session'),
   action: text('An operationId, such as createKey'),
   object: text('Id or name of what was changed'),
@@ -74,20 +74,20 @@ export const AuditPage = Body('AuditPage', 'Entries of the audit log, newest fir
 })
 export const AuditExport = Binary
 
-const SignedHead = Part('AuditHead', 'The end of a chain, signed by the service', {
+const SignedHead = Part('AuditHead', 'The head of a chain (its latest entry), signed by the service', {
   org_id: OrgId,
   seq: Type.Integer({ minimum: 1 }),
   hash: Hash,
   at: Timestamp,
   signature: Type.String({ description: 'Ed25519, base64' }),
 })
-export const AuditHeads = Body('AuditHeads', 'The ends of the chains', examples.auditHeads, {
+export const AuditHeads = Body('AuditHeads', 'The signed heads of the chains', examples.auditHeads, {
   public_key: Type.String({ description: 'SPKI, base64' }),
   heads: Type.Array(SignedHead),
 })
 
 export const VerifyAuditBody = Body('VerifyAudit', 'What to compare the chains with', examples.verifyAudit, {
-  org_id: text('One organization; default: those that the key sees'),
+  org_id: text('One organization; default: all that the key may see'),
   heads: Type.Optional(
     Type.Array(
       Type.Object({
@@ -101,19 +101,24 @@ export const VerifyAuditBody = Body('VerifyAudit', 'What to compare the chains w
     ),
   ),
 })
-export const AuditVerification = Body('AuditVerification', 'Whether the chains are whole', examples.auditVerification, {
-  valid: Type.Boolean(),
-  chains: Type.Array(
-    Part('AuditChain', "What was found of an organization's chain", {
-      org_id: OrgId,
-      valid: Type.Boolean(),
-      entries: Count,
-      first_seq: Count,
-      last_seq: Type.Integer({ minimum: 0, description: 'The last valid entry' }),
-      last_hash: Type.String(),
-      heads: Type.Integer({ minimum: 0, description: 'Number of signed heads compared' }),
-      fault_seq: Nullable(Type.Integer({ description: 'The first invalid entry' })),
-      fault: Nullable(Type.String()),
-    }),
-  ),
-})
+export const AuditVerification = Body(
+  'AuditVerification',
+  'Whether the chains are intact',
+  examples.auditVerification,
+  {
+    valid: Type.Boolean(),
+    chains: Type.Array(
+      Part('AuditChain', "The result of verifying an organization's chain", {
+        org_id: OrgId,
+        valid: Type.Boolean(),
+        entries: Count,
+        first_seq: Count,
+        last_seq: Type.Integer({ minimum: 0, description: 'The last valid entry' }),
+        last_hash: Type.String(),
+        heads: Type.Integer({ minimum: 0, description: 'Number of signed heads compared' }),
+        fault_seq: Nullable(Type.Integer({ description: 'The first invalid entry' })),
+        fault: Nullable(Type.String()),
+      }),
+    ),
+  },
+)

@@ -170,11 +170,15 @@ test('whatever is edited, deleted, added or cut by hand is found, and the first 
   const hashAt = (seq: number) => kept.find((row) => row.org_id === 'acme' && row.seq === seq)!.hash
   const cut = `delete from audit_entries where org_id = 'acme' and seq > 5`
   const attacks: [string[], object, string][] = [
-    [[`update audit_entries set actor_id = 'somebody' ${acmes} 4`], {}, 'Entry 4: its content is not what was hashed.'],
+    [
+      [`update audit_entries set actor_id = 'somebody' ${acmes} 4`],
+      {},
+      'Entry 4: its content does not match its hash.',
+    ],
     [
       [`update audit_entries set changes = '[]', prev_hash = 'x' ${acmes} 3`],
       {},
-      'Entry 3: it does not continue the entry before it.',
+      'Entry 3: its prev_hash is not the hash of the entry before it.',
     ],
     [[`delete from audit_entries ${acmes} 6`], {}, 'Entry 6: it is missing.'],
     [[`delete from audit_entries ${acmes} 1`], {}, 'Entry 1: it is missing.'],
@@ -185,7 +189,7 @@ test('whatever is edited, deleted, added or cut by hand is found, and the first 
         `update audit_entries set seq = 3 ${acmes} 100`,
       ],
       {},
-      'Entry 2: it does not continue the entry before it.',
+      'Entry 2: its prev_hash is not the hash of the entry before it.',
     ],
     [[cut], {}, 'Entry 6: it is missing.'],
     [
@@ -196,7 +200,7 @@ test('whatever is edited, deleted, added or cut by hand is found, and the first 
     [
       [`update audit_heads set seq = 5, hash = '${hashAt(5)}' where org_id = 'acme'`],
       {},
-      'Entry 6: it is behind the head of the chain.',
+      'Entry 6: it is after the head of the chain.',
     ],
     [
       [`delete from audit_entries where org_id = 'acme'`, `delete from audit_heads where org_id = 'acme'`],
@@ -206,12 +210,12 @@ test('whatever is edited, deleted, added or cut by hand is found, and the first 
     [
       [],
       { heads: [{ ...heads[0], seq: 12 }] },
-      "Entry 12: the signed head of it is not signed by this service's audit.key.",
+      "Entry 12: its signed head was not signed with this service's audit.key.",
     ],
     [
       [`update audit_heads set pruned_seq = 5, pruned_hash = '${hashAt(5)}' where org_id = 'acme'`],
       {},
-      'Entry 5: that it was deleted for its age is not signed by this service.',
+      'Entry 5: the record that retention deleted it was not signed by this service.',
     ],
   ]
   for (const [statements, body, fault] of attacks) {
@@ -363,7 +367,7 @@ test('entries are pruned for their age by the rule of their organization; the ch
   expect(faultsIn(await verify(acme))).toEqual([['acme', 'Entry 4: it is missing.']])
   await sql`update audit_heads set pruned_seq = 4, pruned_hash = hash where org_id = 'acme'`.execute(db)
   expect(faultsIn(await verify(acme))).toEqual([
-    ['acme', 'Entry 4: that it was deleted for its age is not signed by this service.'],
+    ['acme', 'Entry 4: the record that retention deleted it was not signed by this service.'],
   ])
 })
 

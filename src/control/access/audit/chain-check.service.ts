@@ -41,12 +41,12 @@ export const prunedText = (orgId: string, { seq, hash }: { readonly seq: number;
 type Hashes = ReadonlyMap<number, string>
 
 const faultOf = (entry: ChainedEntry, seq: number, hash: string, kept: Hashes): ChainFault | null => {
-  if (entry.seq === seq) return { seq, reason: 'there are two entries of this number' }
+  if (entry.seq === seq) return { seq, reason: 'there are two entries with this number' }
   if (entry.seq !== seq + 1) return { seq: seq + 1, reason: 'it is missing' }
-  if (entry.prevHash !== hash) return { seq: entry.seq, reason: 'it does not continue the entry before it' }
-  if (hashOfEntry(entry) !== entry.hash) return { seq: entry.seq, reason: 'its content is not what was hashed' }
+  if (entry.prevHash !== hash) return { seq: entry.seq, reason: 'its prev_hash is not the hash of the entry before it' }
+  if (hashOfEntry(entry) !== entry.hash) return { seq: entry.seq, reason: 'its content does not match its hash' }
   if (kept.has(entry.seq) && kept.get(entry.seq) !== entry.hash)
-    return { seq: entry.seq, reason: 'its hash is not that of a signed head' }
+    return { seq: entry.seq, reason: 'its hash does not match a signed head' }
   return null
 }
 
@@ -74,27 +74,27 @@ export const createChainCheck = (parts: {
     const hashes = new Map<number, string>()
     for (const head of kept) {
       if (!(await signer.isSignedBy(canonicalHead('head', head), head.signature)))
-        return { seq: head.seq, reason: "the signed head of it is not signed by this service's audit.key" }
+        return { seq: head.seq, reason: "its signed head was not signed with this service's audit.key" }
       if ((hashes.get(head.seq) ?? head.hash) !== head.hash) return { seq: head.seq, reason: 'two signed heads differ' }
       hashes.set(head.seq, head.hash)
     }
     if (seq > 0 && !(await signer.isSignedBy(prunedText(orgId, { seq, hash }), prunedSignature ?? '')))
-      return { seq, reason: 'that it was deleted for its age is not signed by this service' }
+      return { seq, reason: 'the record that retention deleted it was not signed by this service' }
     return seq > 0 && (hashes.get(seq) ?? hash) !== hash
-      ? { seq, reason: 'its hash is not that of a signed head' }
+      ? { seq, reason: 'its hash does not match a signed head' }
       : null
   }
 
   /** What is wrong with the end: entries that are gone, or that stand behind the head. */
   const faultAtEnd = async (end: ChainHead, seq: number, hash: string, kept: Hashes): Promise<ChainFault | null> => {
     if (seq < end.seq) return { seq: seq + 1, reason: 'it is missing' }
-    if (hash !== end.hash) return { seq, reason: 'its hash is not that of the head' }
+    if (hash !== end.hash) return { seq, reason: 'its hash does not match the head' }
     const latest = Math.max(0, ...kept.keys())
     if (latest > end.seq) return { seq: end.seq + 1, reason: `it is missing: a signed head names entry ${latest}` }
     // Entries are committed with their head, and it is read later: what is behind it was not written by the service.
     const last = await store.lastSeq(database.sql, end.orgId)
     const head = await headOf(end.orgId)
-    return last > head.seq ? { seq: head.seq + 1, reason: 'it is behind the head of the chain' } : null
+    return last > head.seq ? { seq: head.seq + 1, reason: 'it is after the head of the chain' } : null
   }
 
   const once = async (end: ChainHead, heads: readonly SignedHead[]): Promise<ChainReport> => {

@@ -36,7 +36,7 @@ export const keysRoutes = (app: App, keys: KeysService, now: () => Date): void =
       if (key.expiresAt?.getTime() !== expiresAt?.getTime()) {
         warn(
           request,
-          `The new key expires at ${key.expiresAt?.toISOString()}: with the key that made it, or when the organization lets keys end.`,
+          `The new key expires at ${key.expiresAt?.toISOString()}: no later than the key that created it and the organization's key_lifetime_days allow.`,
         )
       }
       return reply.code(201).send({ ...present(key), api_key: token })

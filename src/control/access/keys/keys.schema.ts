@@ -32,7 +32,9 @@ const keyFields = {
   expires_at: Nullable(Timestamp),
   revoked_at: Nullable(Timestamp),
   last_used_at: Nullable(Timestamp),
-  approved_by: Nullable(Type.String({ format: 'uuid', description: 'Key that approved the login this key came from' })),
+  approved_by: Nullable(
+    Type.String({ format: 'uuid', description: 'Key that approved the sign-in that created this key' }),
+  ),
   person_id: Nullable(Type.String({ format: 'uuid', description: 'The person whose personal key it is' })),
   created_by: Nullable(Type.String({ description: 'Id of the person or key that created it' })),
   replaces: Nullable(Type.String({ format: 'uuid', description: 'The key that it replaced' })),

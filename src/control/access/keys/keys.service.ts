@@ -42,7 +42,7 @@ export const createKeysService = (parts: {
   const requireManaged = async (caller: Caller, id: string): Promise<StoredKey> => {
     const key = isUuid(id) ? await store.find(database.sql, id) : null
     if (!holds(caller, 'admin') && (key === null || !isOwn(caller, key))) {
-      throw forbidden("This key lacks the scope 'admin', so it can manage only itself. Use a key that carries it.")
+      throw forbidden("This key lacks the scope 'admin', so it can manage only itself. Use a key that has it.")
     }
     if (key === null || !sees(caller, key.orgId)) throw notFound('Key', id)
     return key
@@ -70,7 +70,7 @@ export const createKeysService = (parts: {
       const lacking = requested.scopes.find((scope) => !caller.grants.includes(scope))
       if (lacking !== undefined) throw forbidden(`This key does not hold ${lacking}, so it cannot grant it.`)
       if (requested.orgId !== null && !sees(caller, requested.orgId)) {
-        throw forbidden(`This key is bound to another organization than '${requested.orgId}'.`)
+        throw forbidden(`This key is bound to a different organization than '${requested.orgId}'.`)
       }
       const limit = (await store.find(database.sql, caller.keyId))?.expiresAt ?? null
       const orgId = requested.orgId ?? caller.orgId
@@ -96,7 +96,7 @@ export const createKeysService = (parts: {
       if (holds(caller, 'admin')) return store.list(database.sql, caller.orgId, page)
       const { personId } = caller
       if (personId === undefined) {
-        throw forbidden("This key lacks the scope 'admin'. Use a key that carries it, or create one.")
+        throw forbidden("This key lacks the scope 'admin'. Use a key that has it, or create one.")
       }
       return store.list(database.sql, caller.orgId, { ...page, personId })
     },

@@ -48,14 +48,14 @@ export const createLoginKeys = ({
       noteMade(made.key)
       const stored = await store.find(tx, made.key.id)
       if (stored === null || !isValid(stored, now()))
-        throw unauthorized('The person who approved this login was removed.')
+        throw unauthorized('The person who approved this sign-in was removed.')
       return made
     }
     const found = await store.find(tx, approvedBy)
     if (found !== null) await store.lockChain(tx, found)
     const approver = await store.find(tx, approvedBy)
     if (approver === null || !isValid(approver, now())) {
-      throw unauthorized('The key that approved this login is no longer valid.')
+      throw unauthorized('The key that approved this sign-in is no longer valid.')
     }
     const scopes = grants.filter((scope) => approver.grants.includes(scope))
     const made = mint(

@@ -9,7 +9,8 @@ const HOUR_MS = 60 * 60 * 1000
 
 /** @throws forbidden where the caller would hold more by the new key than before, conflict where there is none to be had */
 const requireRotatable = (caller: Caller, key: StoredKey): void => {
-  if (key.deviceId !== null) throw conflict("A device's key is not rotated. Revoke it, and register the device again.")
+  if (key.deviceId !== null)
+    throw conflict("A device's key cannot be rotated. Revoke it, and register the device again.")
   if (key.personId !== null && key.personId !== caller.personId) {
     throw forbidden("This key is a person's own: only they can rotate it. You can revoke it.")
   }

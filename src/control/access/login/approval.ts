@@ -17,9 +17,9 @@ export const approvalBy = (caller: Caller | null): Approval => {
 /** Under open enrollment nobody needs to say who they are. @throws unauthorized where they do; forbidden for a device's own key */
 export const requireApprover = (caller: Caller | null, enrollment: EnrollmentMode): void => {
   if (caller === null && enrollment === 'token') {
-    throw unauthorized('Approving a login needs an API key of this service, or a page on which you are signed in.')
+    throw unauthorized('To approve a sign-in, send an API key or use a page on which you are signed in.')
   }
   if (caller !== null && caller.deviceId !== null) {
-    throw forbidden("A device's key cannot approve a login. Use a key that was created for a person or a program.")
+    throw forbidden("A device's key cannot approve a sign-in. Use a key that was created for a person or a program.")
   }
 }

@@ -38,7 +38,7 @@ const DEVICE_SCRIPT = `
     try {
       await work()
     } catch (error) {
-      problem.textContent = error instanceof TypeError ? 'The service does not answer. Is it running? Then try again.' : error.message
+      problem.textContent = error instanceof TypeError ? 'The service does not respond. Make sure that it is running, then try again.' : error.message
     }
     for (const button of buttons) button.disabled = false
   }
@@ -79,7 +79,7 @@ export const deviceLoginPage = (needsKey: boolean): string => `<!doctype html>
 <title>Sign in a program to Tributary</title>
 <style>${DEVICE_STYLE}</style>
 <main>
-  <h1 id="title">Sign in a program by its code</h1>
+  <h1 id="title">Sign in a program with a code</h1>
   <p id="who" hidden></p>
   <form id="form">
     <label for="code">The code that the program shows</label>
@@ -91,12 +91,12 @@ export const deviceLoginPage = (needsKey: boolean): string => `<!doctype html>
   <section id="request" hidden>
     <dl>
       <dt>Program</dt><dd id="client"></dd>
-      <dt>Asks from</dt><dd id="address"></dd>
-      <dt>Since</dt><dd id="since"></dd>
+      <dt>Address</dt><dd id="address"></dd>
+      <dt>Requested at</dt><dd id="since"></dd>
       <dt>Code</dt><dd id="shown"></dd>
     </dl>
     <p class="warning">Approve only if you have just started this program yourself and it shows this code. If somebody sent you
-      the code or a link, deny: they would get what you may do here.</p>
+      the code or a link, deny it: they would get your access.</p>
     <button id="approve" type="button">Approve</button>
     <button id="deny" type="button">Deny</button>
   </section>

@@ -26,7 +26,7 @@ interface Parts {
 /** Who approves: a key says so itself, a browser only from a page of this service. @throws forbidden */
 const approverOf = async (request: FastifyRequest): Promise<Caller | null> => {
   if (request.headers.authorization === undefined && !isFromOwnPage(request)) {
-    throw forbidden('Only a page of this service approves a sign-in without an API key.')
+    throw forbidden('Only a page of this service can approve a sign-in without an API key.')
   }
   return optionalCallerOf(request)
 }
@@ -51,7 +51,7 @@ const guardGuesses =
     if (found === null)
       throw new ServiceError(
         'not_found',
-        'No sign-in waits for this code: it is mistyped, used or older than 10 minutes.',
+        'No sign-in is waiting for this code: it is mistyped, used or older than 10 minutes.',
       )
     await guesses.takeBack(counted)
     return found

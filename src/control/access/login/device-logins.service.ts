@@ -24,7 +24,7 @@ type Refusal = 'authorization_pending' | 'slow_down' | 'expired_token' | 'access
 
 const REFUSALS: Readonly<Record<Refusal, string>> = {
   authorization_pending: 'Nobody has approved or denied this sign-in yet. Ask again after the interval.',
-  slow_down: 'This was asked too early. Add 5 s to the interval.',
+  slow_down: 'This request came too early. Add 5 s to the interval.',
   expired_token: 'This device code is unknown, used or expired. Start again with: svc login --no-browser',
   access_denied: 'The sign-in was denied.',
 }
@@ -76,7 +76,7 @@ export const createDeviceLoginsService = (parts: {
         await store.deleteExpired(tx, now())
         const { all, ofAddress } = await store.count(tx, address)
         if (ofAddress >= MAX_OF_ADDRESS || all >= MAX_WAITING) {
-          throw new ServiceError('rate_limited', 'Too many sign-ins wait for approval. Try again in 60 s.', {
+          throw new ServiceError('rate_limited', 'Too many sign-ins are waiting for approval. Try again in 60 s.', {
             retryAfterSeconds: 60,
           })
         }

@@ -3,8 +3,8 @@ import { hashOf, STYLE } from '../../../platform/http/page-style.ts'
 // The pattern keeps out what no header can hold, such as the ellipsis of a shortened key.
 export const KEY_FIELD = `<div id="with-key"><label for="key">Your API key</label>
     <input id="key" type="password" autocomplete="off" required
-      pattern="\\s*sk_live_[0-9A-Za-z]{32}\\s*" title="A whole key: sk_live_ and 32 letters or digits.">
-    <p>Or <a id="sign-in" href="/">sign in</a> first, in another way.</p></div>`
+      pattern="\\s*sk_live_[0-9A-Za-z]{32}\\s*" title="The full key: sk_live_ followed by 32 letters or digits.">
+    <p>Or <a id="sign-in" href="/">sign in</a> another way first.</p></div>`
 
 /** Fills in who is signed in, whose session approves by one click; `asked` has then been awaited. `query` comes back after a sign-in. */
 export const FIND_SESSION = `
@@ -55,7 +55,7 @@ const SCRIPT = `
       if (ok) return location.assign(body.redirect_to)
       problem.textContent = body.message
     } catch {
-      problem.textContent = 'The service does not answer. Is it running? Then approve again.'
+      problem.textContent = 'The service does not respond. Make sure that it is running, then approve again.'
     }
     button.disabled = false
   })

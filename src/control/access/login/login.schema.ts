@@ -35,19 +35,14 @@ const userCode = Type.String({
   description: 'As shown, with or without the hyphen',
 })
 
-export const StartDeviceLoginBody = Body(
-  'NewDeviceLogin',
-  'A program that asks to be signed in',
-  examples.newDeviceLogin,
-  {
-    // What the approver reads: nothing in it may turn the text around, or hide.
-    client_name: Matching('^[ -~]+$', '1 to 100 printable ASCII characters', {
-      minLength: 1,
-      maxLength: 100,
-      description: 'The program and its machine, shown to the approver',
-    }),
-  },
-)
+export const StartDeviceLoginBody = Body('NewDeviceLogin', 'A program that asks to sign in', examples.newDeviceLogin, {
+  // What the approver reads: nothing in it may turn the text around, or hide.
+  client_name: Matching('^[ -~]+$', '1 to 100 printable ASCII characters', {
+    minLength: 1,
+    maxLength: 100,
+    description: 'The program and its machine, shown to the approver',
+  }),
+})
 
 export const DeviceLoginStart = Body(
   'DeviceLoginStart',
@@ -73,12 +68,12 @@ export const UserCodeBody = Body('UserCode', 'The code that a program shows', ex
 
 export const DecideDeviceLoginBody = Body(
   'DeviceLoginDecision',
-  'Whether the program is signed in',
+  'Whether to approve the sign-in',
   examples.deviceLoginDecision,
   { user_code: userCode, approve: Type.Boolean() },
 )
 
-export const DeviceLogin = Body('DeviceLogin', 'A program that asks to be signed in', examples.deviceLogin, {
+export const DeviceLogin = Body('DeviceLogin', 'A program that asks to sign in', examples.deviceLogin, {
   client_name: Type.String({ description: 'Name that the program gave' }),
   address: Type.String({ description: 'Address of the requester' }),
   created_at: Timestamp,

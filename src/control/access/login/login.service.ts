@@ -76,7 +76,7 @@ export const createLoginService = (parts: {
           'A browser session cannot create sign-in links. Sign in on the other browser, or make a link with: svc dashboard',
         )
       }
-      if (enrollment === 'open') throw conflict('No browser needs to sign in to this service: open its dashboard.')
+      if (enrollment === 'open') throw conflict('This service requires no sign-in: open its dashboard.')
       const expiresAt = new Date(now().getTime() + LINK_LIFETIME_MS)
       return { code: await makeCode(caller, { challenge: NO_CHALLENGE, redirectUri: '', expiresAt }), expiresAt }
     },
@@ -101,7 +101,7 @@ export const createLoginService = (parts: {
         return keys.makeForLogin(tx, login, `svc login ${now().toISOString().slice(0, 10)}`)
       })
       if (made === null) {
-        throw unauthorized('This login code is unknown, used or expired. Start again with: svc login')
+        throw unauthorized('This sign-in code is unknown, used or expired. Start again with: svc login')
       }
       return made
     },

@@ -69,7 +69,7 @@ export const Settings = Body('OrgSettings', 'The rules of an organization', exam
       preset: Type.Unknown(),
     }),
   ),
-  warnings: Type.Array(Type.String(), { description: 'Conflicts that keep the rules from taking effect' }),
+  warnings: Type.Array(Type.String(), { description: 'Problems that keep a rule from taking effect' }),
   approval_id: Nullable(
     Type.String({ description: 'The approval that the change is waiting for; null: the change is in effect' }),
   ),

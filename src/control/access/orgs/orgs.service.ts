@@ -57,7 +57,7 @@ export const createOrgsService = (parts: {
     if (others.length === 0) return
     const named = others.map((org) => `${org.id} (${org.region})`).join(', ')
     throw new StartError(
-      `SERVICE_REGION is '${region}', but the data of these organizations is to be kept elsewhere: ${named}. ` +
+      `SERVICE_REGION is '${region}', but the data of these organizations must be kept elsewhere: ${named}. ` +
         'Correct SERVICE_REGION, or run them on an installation of their region.',
     )
   },

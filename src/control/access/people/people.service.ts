@@ -34,7 +34,7 @@ const hashOf = (token: string): string => createHash('sha256').update(token).dig
 /** The organization whose team the caller asks for: theirs, or the one that an unbound key names. */
 export const teamOf = (caller: Caller, orgId: string | undefined): string => {
   if (orgId !== undefined && !sees(caller, orgId)) {
-    throw forbidden(`This key is bound to another organization than '${orgId}'.`)
+    throw forbidden(`This key is bound to a different organization than '${orgId}'.`)
   }
   return orgId ?? homeOf(caller) ?? DEFAULT_ORG
 }

@@ -226,7 +226,7 @@ export const signInPolicyRoutes = (app: App, settings: SettingsService): void =>
       schema: {
         operationId: 'setSignInPolicy',
         summary: 'Change the sign-in rules of an organization',
-        description: 'Takes effect at once, also for open sessions.',
+        description: 'Takes effect immediately, including for open sessions.',
         'x-extension': true,
         body: NewSignInPolicy,
         response: { 200: SignInPolicy },

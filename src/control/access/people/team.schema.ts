@@ -30,7 +30,12 @@ const memberFields = {
   expires_at: Nullable(Type.String({ format: 'date-time', description: 'Only for invitations' })),
 }
 
-export const Member = Body('TeamMember', 'A person of a team, or who is invited to it', examples.member, memberFields)
+export const Member = Body(
+  'TeamMember',
+  'A member of an organization, or an invitation to it',
+  examples.member,
+  memberFields,
+)
 export const Team = Body('Team', 'The people of an organization', examples.team, {
   org_id: Type.String(),
   members: Type.Array(Member),

@@ -61,7 +61,7 @@ export const sessionsRoutes = (app: App, { sessions, login, present }: SessionPa
       config: { access: 'public', errors: ['forbidden'] } satisfies RouteConfig,
     },
     async (request, reply) => {
-      if (!isFromOwnPage(request)) throw forbidden('Only a page of this service ends its session.')
+      if (!isFromOwnPage(request)) throw forbidden('Only a page of this service can end its session.')
       const token = sessionTokenIn(request)
       if (token !== null) await sessions.close(token)
       return reply

@@ -75,7 +75,7 @@ export const Session = Body(
     signed_in: Type.Boolean(),
     enrollment: OneOf(['open', 'token'], { description: 'open: no key is required' }),
     version: Type.String({ description: 'Version of the service' }),
-    key_name: Nullable(Type.String({ description: 'Scopes of the key that the session acts with' })),
+    key_name: Nullable(Type.String({ description: 'Name of the key that the session acts with' })),
     org_id: Nullable(Type.String({ description: 'Organization of that key; null: every organization' })),
     scopes: Type.Array(Type.String()),
     inference: Type.Boolean({ description: 'Whether an inference server is configured (SERVICE_INFERENCE_URL)' }),

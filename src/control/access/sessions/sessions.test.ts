@@ -143,7 +143,7 @@ describe('a request that another page sends with the session’s cookie', () => 
       expect((await page('GET', '/api/v1/models')).status).toBe(401)
       expect((await page('POST', '/api/v1/models', {})).body).toMatchObject({
         error: 'unauthorized',
-        message: 'A session counts only for pages of this service. Send an API key: Authorization: Bearer <API key>.',
+        message: 'A session is valid only for pages of this service. Send an API key: Authorization: Bearer <API key>.',
       })
       expect((await page('GET', '/api/v1/session')).body).toEqual(anonymous)
       expect((await page('DELETE', '/api/v1/session')).status).toBe(403)

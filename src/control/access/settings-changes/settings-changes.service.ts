@@ -66,7 +66,7 @@ export const createSettingsChanges = (parts: {
       if (fixed !== null) {
         const least = JSON.stringify(PRESETS[compliance!][fixed])
         throw conflict(
-          `${wireName(fixed)}: the preset of ${compliance} has ${least}, and nothing less strict is allowed.`,
+          `${wireName(fixed)}: the ${compliance} preset requires ${least}, and nothing less strict is allowed.`,
         )
       }
       const [lacking] = change.requireApproval === true ? await approvals.warningsOf(orgId) : []

@@ -119,7 +119,7 @@ export const factorRoutes = (app: App, account: AccountService): void => {
     {
       schema: {
         operationId: 'beginTotp',
-        summary: 'Begin to set up an authenticator app',
+        summary: 'Start setting up an authenticator app',
         description: 'Takes effect after POST /account/totp/confirm receives a code from the app.',
         'x-extension': true,
         response: { 201: TotpSecret },
@@ -171,7 +171,7 @@ export const factorRoutes = (app: App, account: AccountService): void => {
     {
       schema: {
         operationId: 'renewRecoveryCodes',
-        summary: 'Make new recovery codes',
+        summary: 'Generate new recovery codes',
         description: 'The previous codes stop working.',
         'x-extension': true,
         response: { 201: RecoveryCodes },

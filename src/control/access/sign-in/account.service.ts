@@ -19,7 +19,7 @@ import type { Throttle } from './throttle.service.ts'
 const RECENT_MS = 10 * 60 * 1000
 const ISSUER = 'Tributary'
 const CONFIRM =
-  'Confirm who you are first (POST /session/confirm), with your password, a passkey or the identity provider.'
+  'Confirm your identity first (POST /session/confirm), with your password, a passkey or the identity provider.'
 
 /** Of what is changed of an account: never a secret. */
 const note = ({ id, orgId, email }: Account, before: object | null, after: object | null): void =>
@@ -103,7 +103,7 @@ export const createAccountService = (parts: {
     async confirmTotp(caller: Caller, code: string): Promise<{ opened: OpenedSession; recoveryCodes: string[] }> {
       const { account, session } = await recent(caller)
       if (account.totp || account.totpSecret === null) {
-        throw conflict('No authenticator app waits to be confirmed. Begin with POST /account/totp.')
+        throw conflict('No authenticator app is waiting for confirmation. Begin with POST /account/totp.')
       }
       const counted = await throttle.attemptIn(session.id)
       const secret = await secrets.open(account.totpSecret, `totp ${account.id}`)
@@ -136,7 +136,7 @@ export const createAccountService = (parts: {
     async renewRecoveryCodes(caller: Caller): Promise<string[]> {
       const { account } = await recent(caller)
       if (!account.totp && account.passkeys === 0) {
-        throw conflict('Set up a second factor first: recovery codes stand in for one.')
+        throw conflict('Set up a second factor first: recovery codes are a backup for it.')
       }
       return database.transaction(async (tx) => {
         const codes = await makeRecoveryCodes(tx, account.id)
@@ -147,7 +147,7 @@ export const createAccountService = (parts: {
 
     /** An admin takes away all that a member has beside the password, who has lost it; their sessions end. */
     async resetFactors(caller: Caller, id: string): Promise<void> {
-      if (id === caller.personId) throw forbidden('Your own second factors are changed in your account.')
+      if (id === caller.personId) throw forbidden('Change your own second factors in your account.')
       await database.transaction(async (tx) => {
         const account = isUuid(id) ? await accounts.find(tx, id) : null
         if (account === null || !sees(caller, account.orgId)) throw notFound('Member', id)

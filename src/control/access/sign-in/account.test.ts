@@ -67,7 +67,7 @@ it('a second factor is asked for, counts once, and opens nothing before', async 
   await again.signIn('ada@acme.example')
   expect((await show(again, { recovery_code: codes[0] })).status).toBe(401)
   for (let n = 0; n < 4; n++) expect((await show(again, { code: '000000' })).status).toBe(401)
-  expect((await show(again, { recovery_code: codes[1] })).body.message).toMatch(/^No sign-in waits/)
+  expect((await show(again, { recovery_code: codes[1] })).body.message).toMatch(/^No sign-in is waiting/)
   expect((await browser.call('GET', '/account')).body).toMatchObject({ totp: true, recovery_codes_left: 9 })
 })
 
@@ -106,7 +106,7 @@ it('factors change only soon after a person has shown who they are, and never by
   const browser = await signedIn(people)
   expect((await browser.call('POST', '/account/recovery-codes')).status).toBe(409)
   await people.world.advance(11 * 60)
-  expect((await browser.call('POST', '/account/totp')).body.message).toMatch(/^Confirm who you are/)
+  expect((await browser.call('POST', '/account/totp')).body.message).toMatch(/^Confirm your identity/)
   await browser.call('POST', '/session/confirm', { password: PASSWORD })
   const { codes } = await enroll(people, browser)
   const renewed = (await browser.call('POST', '/account/recovery-codes')).body.recovery_codes as string[]

@@ -13,7 +13,8 @@ import { STEP_SECONDS } from './steps.service.ts'
 
 /** @throws forbidden where a page of somebody else sent it */
 export const requireOwnPage = (request: FastifyRequest): void => {
-  if (!isFromOwnPage(request)) throw forbidden('Only a page of this service opens a session. Use the API key itself.')
+  if (!isFromOwnPage(request))
+    throw forbidden('Only a page of this service can open a session. Use the API key itself.')
 }
 
 export const browserOf = (request: FastifyRequest): Browser => ({

@@ -53,7 +53,7 @@ export const createIdentityProvider = ({ issuer, clientId, clientSecret }: Provi
     const reason = late ? `it took longer than ${TIMEOUT_MS / 1000} s` : reasonOf(error)
     return new ServiceError(
       late ? 'upstream_timeout' : 'upstream_failed',
-      `The identity provider ${url.host} cannot be asked now: ${reason}. Try again, or sign in another way.`,
+      `The identity provider ${url.host} cannot be used now: ${reason}. Try again, or sign in another way.`,
       { cause: error },
     )
   }
@@ -110,7 +110,7 @@ export const createIdentityProvider = ({ issuer, clientId, clientSecret }: Provi
     ) {
       return unreachable(error)
     }
-    return unauthorized(`What ${url.host} answered is not valid here: ${reasonOf(error)}. Begin again.`)
+    return unauthorized(`The response of ${url.host} is not valid: ${reasonOf(error)}. Begin again.`)
   }
 
   return {

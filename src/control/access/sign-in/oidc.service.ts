@@ -8,7 +8,7 @@ import type { AuthorizationRequest, IdentityProvider, Vouched } from './identity
 import type { Browser, Outcome, SignIn } from './sign-in.service.ts'
 import type { Steps } from './steps.service.ts'
 
-const SEVERAL = 'Several organizations know you. Begin again, and name yours.'
+const SEVERAL = 'You belong to several organizations. Begin again, and name one of them.'
 
 /** Who is invited, and may come in. */
 interface Invitations {
@@ -49,19 +49,21 @@ export const createOidc = (parts: {
     const { identity, email, name } = vouched
     if (email === null) {
       throw forbidden(
-        'The identity provider has not verified your email address, so that it cannot be told which account is yours.',
+        'The identity provider has not verified your email address, so your account cannot be identified.',
       )
     }
     const found = await accounts.allByEmail(tx, email, orgId)
     const invitations = await people.openInvitationsTo(tx, email, orgId)
     if (found.length + invitations.length > 1) throw unauthorized(SEVERAL)
     if (found.length + invitations.length === 0) {
-      throw forbidden(`Nobody has invited ${email}${orgId === null ? '' : ` to '${orgId}'`}. Ask an admin to.`)
+      throw forbidden(
+        `Nobody has invited ${email}${orgId === null ? '' : ` to '${orgId}'`}. Ask an admin for an invitation.`,
+      )
     }
     const id = found[0]?.id ?? (await people.joinBy(tx, invitations[0]!, name)).id
     if (!(await accounts.linkIdentity(tx, id, identity))) {
       throw forbidden(
-        'This account is linked to somebody else at the identity provider. An admin unlinks it by: svc team reset-factor <email>',
+        'This account is linked to a different user at the identity provider. An admin can unlink it with: svc team reset-factor <email>',
       )
     }
     const account = (await accounts.find(tx, id))!

@@ -64,16 +64,16 @@ it('nobody joins unasked, or by an address that is not verified, or into another
     expect(browser.token()).toBe(undefined)
     return [status, answer.message]
   }
-  expect(await refusal(ADA)).toEqual([403, 'Nobody has invited ada@acme.example. Ask an admin to.'])
+  expect(await refusal(ADA)).toEqual([403, 'Nobody has invited ada@acme.example. Ask an admin for an invitation.'])
   await invite(ADA.email)
   expect((await refusal({ ...ADA, email_verified: false }))[1]).toMatch(/has not verified/)
   expect((await refusal(ADA, { org_id: 'beta' }))[1]).toMatch(/^Nobody has invited ada@acme.example to 'beta'/)
   expect((await refusal(null))[1]).toMatch(/did not sign you in: access_denied/)
   await invite(ADA.email, 'admin', 'beta')
-  expect(await refusal(ADA)).toEqual([401, 'Several organizations know you. Begin again, and name yours.'])
+  expect(await refusal(ADA)).toEqual([401, 'You belong to several organizations. Begin again, and name one of them.'])
   expect((await signIn(openBrowser(world), ADA, { org_id: 'beta' })).body).toMatchObject({ org_id: 'beta' })
   expect((await signIn(openBrowser(world), ADA, { org_id: 'acme' })).body).toMatchObject({ org_id: 'acme' })
-  expect((await refusal(ADA))[1]).toMatch(/^Several organizations/)
+  expect((await refusal(ADA))[1]).toMatch(/^You belong to several organizations/)
   await world.advance(8 * 24 * 3600)
   await invite('late@acme.example')
   await world.advance(8 * 24 * 3600)
@@ -89,7 +89,7 @@ it('an answer counts once, in the browser that began, for the request that it is
   expect((await finish(openBrowser(world), back)).status).toBe(401)
   const other = openBrowser(world)
   await begin(other)
-  expect((await finish(other, back)).body.message).toMatch(/is not valid here/)
+  expect((await finish(other, back)).body.message).toMatch(/^The response of .* is not valid: /)
   // Its own state with the code of another request: PKCE does not fit.
   const mallory = openBrowser(world)
   const own = new URL(await begin(mallory))
@@ -172,7 +172,7 @@ it('a provider that stalls or is away is said within seconds, and works when it 
   expect([stalled.status, stalled.body.message]).toEqual([
     504,
     expect.stringMatching(
-      /^The identity provider 127.0.0.1:\d+ cannot be asked now: .*5 s.* Try again, or sign in another/,
+      /^The identity provider 127.0.0.1:\d+ cannot be used now: .*5 s.* Try again, or sign in another/,
     ),
   ])
   await provider.open(world.baseUrl)

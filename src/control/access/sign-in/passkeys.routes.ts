@@ -71,7 +71,7 @@ export const passkeysRoutes = (app: App, { passkeys, publicUrl }: PasskeyParts):
     {
       schema: {
         operationId: 'beginPasskey',
-        summary: 'Begin to add a passkey',
+        summary: 'Start adding a passkey',
         description:
           'Options for navigator.credentials.create() in this browser, valid for one attempt within 5 minutes.',
         'x-extension': true,

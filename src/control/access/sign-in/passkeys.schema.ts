@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { Body, FreeObject, Line, Nullable, Timestamp } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../access.examples.ts'
 
-const Name = Line(100, 'What you recognize it by')
+const Name = Line(100, 'A name to recognize it by')
 const fields = {
   id: Type.String({ description: "The credential's id, base64url" }),
   name: Name,
@@ -14,25 +14,25 @@ const fields = {
 export const Credential = Type.Record(Type.String(), Type.Unknown(), {
   description: "The browser's PublicKeyCredential.toJSON()",
 })
-export const Passkey = Body('Passkey', 'A passkey of who is signed in', examples.passkey, fields)
+export const Passkey = Body('Passkey', 'A passkey of the signed-in person', examples.passkey, fields)
 export const PasskeyList = Body('PasskeyList', 'Passkeys, oldest first', examples.passkeyList, {
   passkeys: Type.Array(Passkey),
 })
-export const PasskeyOptions = Body('PasskeyOptions', 'What the browser is told to do', examples.passkeyOptions, {
+export const PasskeyOptions = Body('PasskeyOptions', 'WebAuthn options for the browser', examples.passkeyOptions, {
   public_key: FreeObject,
 })
 export const NewPasskey = Body('NewPasskey', 'A passkey to add', examples.newPasskey, {
   name: Name,
   credential: Credential,
 })
-export const AddedPasskey = Body('AddedPasskey', 'A passkey that was added', examples.addedPasskey, {
+export const AddedPasskey = Body('AddedPasskey', 'The added passkey', examples.addedPasskey, {
   ...fields,
   recovery_codes: Type.Array(Type.String(), {
     description: 'Shown only once; each code works once; empty if you already have some',
   }),
 })
 export const PasskeyName = Body('PasskeyName', 'The name of a passkey', examples.passkeyName, { name: Name })
-export const PasskeySignIn = Body('PasskeySignIn', 'A passkey to sign in by', examples.passkeySignIn, {
+export const PasskeySignIn = Body('PasskeySignIn', 'A passkey to sign in with', examples.passkeySignIn, {
   credential: Credential,
 })
 export const PasskeyParams = Type.Object({ passkey_id: Type.String() })

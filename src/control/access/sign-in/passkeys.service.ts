@@ -24,7 +24,7 @@ import {
 export type { Passkey } from './passkeys.store.ts'
 
 const MAX_PASSKEYS = 20
-const WRONG = 'This passkey opens nothing here: it is unknown, was removed, or its answer is too old. Try again.'
+const WRONG = 'This passkey is not valid here: it is unknown or was removed, or its response is too old. Try again.'
 
 const note = (
   { id, name }: Pick<Passkey, 'id' | 'name'>,
@@ -185,7 +185,7 @@ export const createPasskeys = (parts: {
     async confirm(caller: Caller, answered: Answered): Promise<OpenedSession> {
       const { session, account: person } = await account.own(caller)
       const verified = await verify(answered)
-      if (verified.passkey.personId !== person.id) throw forbidden('This is not a passkey of yours.')
+      if (verified.passkey.personId !== person.id) throw forbidden('This passkey is not yours.')
       return database.transaction(async (tx) => {
         await use(tx, verified)
         const opened = await sessions.renew(tx, session.id, { mfa: true })

@@ -167,7 +167,7 @@ it('passkeys are of an https address with a name, or of localhost', async () => 
   expect(at('http://localhost:5173')()).toEqual({ id: 'localhost', origin: 'http://localhost:5173' })
   expect(at(null, 'localhost')()).toEqual({ id: 'localhost', origin: 'http://localhost:8000' })
   for (const wrong of [at(null), at('http://fleet.acme.example'), at('https://192.0.2.7'), at('https://[::1]')]) {
-    expect(wrong).toThrow(/^Passkeys need an https address with a name: set SERVICE_PUBLIC_URL/)
+    expect(wrong).toThrow(/^Passkeys need an https address with a host name: set SERVICE_PUBLIC_URL/)
   }
   const { world } = await startPeople()
   expect((await openBrowser(world).call('POST', '/session/passkey/options')).status).toBe(409)

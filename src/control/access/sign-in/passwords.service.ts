@@ -63,6 +63,6 @@ export const requireGoodPassword = (password: string, email: string, field = 'pa
     new Set(password).size < 5 ||
     email.toLowerCase().includes(password.toLowerCase())
   ) {
-    throw badRequest(`${field} is one of those that are guessed first. Choose another, such as four unrelated words.`)
+    throw badRequest(`${field} is too easy to guess. Choose another, such as four unrelated words.`)
   }
 }

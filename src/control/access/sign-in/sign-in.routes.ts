@@ -121,7 +121,7 @@ export const signInRoutes = (
     async (request, reply) => {
       const { password, credential } = request.body
       if ((password === undefined) === (credential === undefined)) {
-        throw badRequest('Send either password or credential, of a passkey.')
+        throw badRequest('Send either password or credential (of a passkey).')
       }
       const opened =
         password !== undefined

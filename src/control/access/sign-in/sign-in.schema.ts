@@ -13,11 +13,11 @@ export const SignInStep = Body('SignInStep', 'A sign-in that waits for a second 
   }),
   expires_in: Type.Integer({ description: 'Seconds' }),
 })
-export const SecondFactor = Body('SecondFactor', 'The second factor: one of the two', examples.secondFactor, {
+export const SecondFactor = Body('SecondFactor', 'The second factor: one of these', examples.secondFactor, {
   code: Type.Optional(Code),
   recovery_code: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Each code works once' })),
 })
-export const ProviderSignIn = Body('ProviderSignIn', 'A sign-in by the identity provider', examples.providerSignIn, {
+export const ProviderSignIn = Body('ProviderSignIn', 'A sign-in with the identity provider', examples.providerSignIn, {
   org_id: Type.Optional(
     Type.String({ minLength: 1, maxLength: 128, description: 'Required when you belong to several organizations' }),
   ),
@@ -25,19 +25,14 @@ export const ProviderSignIn = Body('ProviderSignIn', 'A sign-in by the identity 
 export const ProviderAddress = Body('ProviderAddress', 'Where to send the browser', examples.providerAddress, {
   redirect_to: Type.String({ description: 'Address at the identity provider' }),
 })
-export const ProviderAnswer = Body('ProviderAnswer', 'What the identity provider says', examples.providerAnswer, {
+export const ProviderAnswer = Body('ProviderAnswer', 'The response of the identity provider', examples.providerAnswer, {
   query: Type.String({
     minLength: 1,
     maxLength: 8192,
     description: 'Query string of the callback address, without the question mark',
   }),
 })
-export const Confirmation = Body(
-  'Confirmation',
-  'Who is signed in shows again who they are: one of the two',
-  examples.confirmation,
-  {
-    password: Type.Optional(Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH.max })),
-    credential: Type.Optional(Credential),
-  },
-)
+export const Confirmation = Body('Confirmation', 'Proof of identity: a password or a passkey', examples.confirmation, {
+  password: Type.Optional(Type.String({ minLength: 1, maxLength: PASSWORD_LENGTH.max })),
+  credential: Type.Optional(Credential),
+})

@@ -120,11 +120,11 @@ export const createSignIn = (parts: {
       browser: Browser,
     ): Promise<Outcome & { readonly kind: 'session' }> {
       if ((shown.code === undefined) === (shown.recoveryCode === undefined)) {
-        throw badRequest('Send either code, of the authenticator app, or recovery_code.')
+        throw badRequest('Send either code (from the authenticator app) or recovery_code.')
       }
       if ((await steps.attempt(token, 'second-factor')) === null) {
         throw unauthorized(
-          'No sign-in waits for a code: it has expired, or was tried too often. Sign in from the start.',
+          'No sign-in is waiting for a code: it has expired or had too many attempts. Sign in from the start.',
         )
       }
       return database.transaction(async (tx) => {

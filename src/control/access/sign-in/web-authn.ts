@@ -36,7 +36,7 @@ export const relyingPartyOf = (
   const isNamed = url.protocol === 'https:' && publicUrl !== null && isIP(url.hostname.replace(/^\[|\]$/g, '')) === 0
   if (isLocal || isNamed) return { id: url.hostname, origin: url.origin }
   throw conflict(
-    'Passkeys need an https address with a name: set SERVICE_PUBLIC_URL, such as https://fleet.example.org. Without it they work at http://localhost only.',
+    'Passkeys need an https address with a host name: set SERVICE_PUBLIC_URL, such as https://fleet.example.org. Without it they work at http://localhost only.',
   )
 }
 

@@ -13,7 +13,7 @@ const Whole = (minimum: 0 | 1, description?: string) =>
 const Word = (description: string) => Type.String({ minLength: 1, maxLength: 100, description })
 
 const Report = {
-  svc_version: Word('Version of the svc that measured'),
+  svc_version: Word('Version of svc that ran the benchmark'),
   os: Word('such as linux'),
   arch: Word('such as arm64'),
   cpu_model: Word('The name that the processor reports'),
@@ -30,7 +30,7 @@ const Report = {
   first_token_ms_p90: Amount,
   first_token_ms_p99: Amount,
   tokens_per_second_p50: Amount,
-  tokens_per_second_p90: Type.Number({ ...Amount, description: 'Reached by 90 % of the runs' }),
+  tokens_per_second_p90: Type.Number({ ...Amount, description: 'At least this fast in 90% of the runs' }),
   tokens_per_second_p99: Amount,
   total_ms_p50: Amount,
   total_ms_p90: Amount,

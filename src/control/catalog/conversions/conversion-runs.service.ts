@@ -44,7 +44,7 @@ export const createConversionRuns = (parts: {
   const inputOf = async ({ fileName, sha256, size }: VersionFile, pathOf: PathOf) => {
     if (size > maxBytes) {
       throw badRequest(
-        `${fileName} has ${size} bytes; files of up to ${maxBytes} are converted (SERVICE_MAX_CONVERSION_BYTES).`,
+        `${fileName} has ${size} bytes; only files of up to ${maxBytes} are converted (SERVICE_MAX_CONVERSION_BYTES).`,
       )
     }
     return { path: await pathOf(sha256), fileName }

@@ -97,7 +97,7 @@ export const createConversions = (parts: {
       if (!isConverted(format)) {
         throw new ServiceError(
           'not_found',
-          `${what} was uploaded as ${version.format}, and nothing is converted to ${format}. Leave format out, or ask for ` +
+          `${what} was uploaded as ${version.format} and cannot be converted to ${format}. Leave format out, or request ` +
             `${CONVERTED_FORMATS.join(', ')}.`,
         )
       }

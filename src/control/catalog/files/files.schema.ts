@@ -4,7 +4,7 @@ import { examples } from '../catalog.examples.ts'
 
 export const DamagedFileList = Body(
   'DamagedFileList',
-  'Stored files that are damaged, and how up to date that is',
+  'Damaged files, and the time since which all files were checked',
   examples.damagedFileList,
   {
     files: Type.Array(

@@ -90,7 +90,7 @@ export const AliasHistoryQuery = Type.Object({
 
 export const AliasHistory = Body('AliasHistory', 'Moves of aliases, newest first', HISTORY_EXAMPLE, {
   moves: Type.Array(
-    Part('AliasMove', 'One move; a version is null before the first and after a deletion', {
+    Part('AliasMove', 'A move of an alias; a version is null before the first move and after a deletion', {
       alias: Type.String(),
       from_version: Nullable(VersionNumber),
       from_version_label: Nullable(Type.String()),

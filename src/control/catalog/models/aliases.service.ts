@@ -58,7 +58,9 @@ export const createAliasesService = (parts: {
         await store.lock(tx, modelId)
         const current = await store.find(tx, modelId, alias)
         if (current !== from)
-          throw conflict(`The alias '${alias}' names ${named(current)}, not ${named(from)} as then.`)
+          throw conflict(
+            `The alias '${alias}' now names ${named(current)}, not ${named(from)} as when this was requested.`,
+          )
         await set(tx, requester, model, { alias, from, to })
       })
     },
@@ -82,7 +84,7 @@ export const createAliasesService = (parts: {
       if (requested !== undefined && requested !== from) {
         throw conflict(
           `The alias '${alias}' ${from === null ? 'does not exist' : `names version ${from}`}, not ` +
-            `${named(requested)} as expected. Look again, and decide anew.`,
+            `${named(requested)} as expected. Check it and try again.`,
         )
       }
       if (to !== null && from !== to && (await approvals.isNeeded(orgId, tx))) {

@@ -90,7 +90,7 @@ describe.each(['embedded', 'postgres'] as const)('aliases on the %s database', (
         refusal(
           409,
           'conflict',
-          "The alias 'production' names version 1, not none as expected. Look again, and decide anew.",
+          "The alias 'production' names version 1, not none as expected. Check it and try again.",
         ),
       )
       expect((await promote('2', 'production', { expected_version: '1.0.0' })).status).toBe(200)
@@ -98,7 +98,7 @@ describe.each(['embedded', 'postgres'] as const)('aliases on the %s database', (
         refusal(
           409,
           'conflict',
-          "The alias 'production' names version 2, not version 1 as expected. Look again, and decide anew.",
+          "The alias 'production' names version 2, not version 1 as expected. Check it and try again.",
         ),
       )
       expect((await promote('2', 'production')).status).toBe(200)
@@ -190,7 +190,7 @@ describe('an alias', () => {
       refusal(
         400,
         'bad_request',
-        "'scorer@prodution' names version prodution, and the request version 2. Name one of them.",
+        "'scorer@prodution' names version prodution, but the request names version 2. Name one of them.",
       ),
     )
   })

@@ -33,7 +33,7 @@ const Training = Part(
   },
 )
 
-const Use = Part('VersionUse', 'What brings the version to devices, or brought it', {
+const Use = Part('VersionUse', 'A plan that delivers or delivered the version to devices', {
   kind: OneOf(['rollout', 'deployment', 'experiment']),
   id: Uuid,
   name: Nullable(Type.String()),

@@ -22,4 +22,4 @@ export const AppendHeaders = Type.Object({
 
 const offsetHeader = { 'Upload-Offset': { schema: { type: 'integer' }, description: 'Bytes received so far' } }
 
-export const Offset = Type.Null({ description: 'In the header Upload-Offset', headers: offsetHeader })
+export const Offset = Type.Null({ description: 'The progress is in the Upload-Offset header', headers: offsetHeader })

@@ -88,7 +88,7 @@ export const createUploadsService = (parts: {
       await staged.discard()
       await partials.remove(name)
       throw badRequest(
-        `The uploaded bytes have the hash sha256:${staged.sha256}, not sha256:${file.sha256}. They are deleted: ` +
+        `The uploaded bytes have the hash sha256:${staged.sha256}, not sha256:${file.sha256}. They were deleted: ` +
           'upload the file again from the start.',
       )
     },

@@ -164,7 +164,7 @@ it('bytes with another hash than they were announced with make no version, and a
   const { status, body } = await versionOf(world, key, model, { upload: `sha256:${hash}`, upload_size: bytes.length })
   expect([status, (body as { message: string }).message]).toEqual([
     400,
-    `The uploaded bytes have the hash sha256:${sha256(bytes)}, not sha256:${hash}. They are deleted: ` +
+    `The uploaded bytes have the hash sha256:${sha256(bytes)}, not sha256:${hash}. They were deleted: ` +
       'upload the file again from the start.',
   ])
   expect(await readdir(partials)).toEqual([])

@@ -26,8 +26,7 @@ export const assignmentsRoutes = (app: App, assignments: AssignmentsService, dev
       schema: {
         operationId: 'listAssignments',
         summary: "List a device's assignments",
-        description:
-          'The versions assigned to a device, at most one of each model. With If-None-Match, 304 if unchanged.',
+        description: 'The versions assigned to a device, at most one per model. With If-None-Match, 304 if unchanged.',
         'x-extension': true,
         params: DeviceParams,
         querystring: OrgQuery,
@@ -51,8 +50,8 @@ export const assignmentsRoutes = (app: App, assignments: AssignmentsService, dev
     {
       schema: {
         operationId: 'listDeviceReports',
-        summary: 'List the versions that a device was given',
-        description: 'What a device last reported of each plan that gave it a version, newest first.',
+        summary: "List a device's reports",
+        description: "The device's last report for each plan that assigned it a version, newest first.",
         'x-extension': true,
         params: DeviceParams,
         querystring: DeviceReportsQuery,

@@ -48,10 +48,10 @@ export const DeviceReportsQuery = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, description: 'Default: 100' })),
 })
 
-export const DeviceReports = Body('DeviceReports', 'The versions that a device was given', examples.deviceReports, {
+export const DeviceReports = Body('DeviceReports', "A device's last report for each plan", examples.deviceReports, {
   device_id: Type.String(),
   reports: Type.Array(
-    Part('DeviceReport', 'How far a device has come with what one plan gave it', {
+    Part('DeviceReport', "A device's last report on the version that a plan assigned to it", {
       plan_id: Uuid,
       kind: OneOf(['rollout', 'deployment', 'experiment']),
       model_id: Nullable(Uuid),

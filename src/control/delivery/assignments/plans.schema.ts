@@ -14,7 +14,7 @@ export const ReasonBody = Body('Reason', 'A reason, stored in the history', exam
 /** The fields of a page of a plan's events. */
 export const historyFields = {
   events: Type.Array(
-    Part('DeliveryEvent', 'Something that happened to a delivery', {
+    Part('DeliveryEvent', 'An event of a rollout or deployment', {
       at: Timestamp,
       event: Type.String(),
       status: Type.String({ description: 'State after the event' }),

@@ -78,7 +78,9 @@ const createApproverOf =
       const isWide = !isNamed || isFleetWide(count, (await devices.census({ orgId })).total)
       if (!isWide) continue
       if (reached.size === 1) return orgId
-      throw conflict(`'${orgId}' requires an approval, and these devices are of several organizations: deploy to each.`)
+      throw conflict(
+        `'${orgId}' requires approval, and these devices belong to several organizations: deploy to each separately.`,
+      )
     }
     return null
   }
@@ -124,7 +126,7 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
     if (resolved === null) {
       warnings.push(`The catalog has no model '${aim.modelName}': devices must resolve the name themselves.`)
     } else if (resolved.version === null) {
-      warnings.push(`No upload carries version ${version} yet: devices get nothing until one does.`)
+      warnings.push(`Version ${version} is not uploaded yet: devices get nothing until it is.`)
     }
     if (targets.length === 0) warnings.push('No target device was found.')
     targets.sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
@@ -211,10 +213,7 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
         return { ...deployment, warnings: planned.warnings, approvalId: null }
       }
       const { deployment, version } = planned
-      if (version === null)
-        throw badRequest(
-          'model_version: what needs an approval must be uploaded first, so that it is known what is approved.',
-        )
+      if (version === null) throw badRequest('model_version: a version that needs approval must be uploaded first.')
       const waiting = { ...deployment, orgId, status: 'pending_approval' as const, activatedCount: 0 }
       const title = `Deploy version ${waiting.modelVersion} of '${waiting.modelName}' to ${waiting.targetCount} devices`
       const payload: Waiting = { deploymentId: waiting.id, modelId: waiting.modelId!, version }

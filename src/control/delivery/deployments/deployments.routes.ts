@@ -56,8 +56,8 @@ export const deploymentsRoutes = (app: App, deployments: DeploymentsService): vo
         operationId: 'executeDeployment',
         summary: 'Deploy a version',
         description:
-          'Deliver a version to devices, a group, or all active devices. Where the organization requires approvals, one to ' +
-          'more than half of its devices is `pending_approval`, with no device activated, until another admin approves it.',
+          'Deliver a version to devices, a group, or all active devices. Where the organization requires approvals, a ' +
+          'deployment to more than half of its devices is `pending_approval`, and activates no device, until another admin approves it.',
         tags,
         body: ExecuteBody,
         response: { 200: Executed },
@@ -130,7 +130,7 @@ const progressRoutes = (
       schema: {
         operationId: 'listDeploymentDevices',
         summary: 'List the devices of a deployment',
-        description: 'The targets in the order of their names, with their reports.',
+        description: 'The targets in order of name, with their reports.',
         'x-extension': true,
         params: DeploymentParams,
         querystring: PageQuery,

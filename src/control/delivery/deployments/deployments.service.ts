@@ -137,7 +137,7 @@ const handleApprovals = (
       if (waiting === null || waiting.modelId !== modelId) throw conflict('Its model was deleted.')
       const resolved = await models.resolve(requester, modelId, waiting.modelVersion)
       if (resolved.version?.version !== version)
-        throw conflict(`Version ${waiting.modelVersion} is another one than when it was requested.`)
+        throw conflict(`Version ${waiting.modelVersion} has changed since the request.`)
       await plans.change(async (tx, bump) => {
         await settle(tx)
         const locked = await store.lock(tx, id)

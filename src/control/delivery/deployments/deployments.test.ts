@@ -58,7 +58,7 @@ describe('preparing a deployment', () => {
       warnings: ["The catalog has no model 'hf:org/model': devices must resolve the name themselves."],
     })
     expect(await prepare({ model_version: '9.0.0', devices: ['d1'] })).toMatchObject({
-      warnings: ['No upload carries version 9.0.0 yet: devices get nothing until one does.'],
+      warnings: ['Version 9.0.0 is not uploaded yet: devices get nothing until it is.'],
     })
     await world.advance(400)
     expect(await prepare({ devices: ['d1'] })).toMatchObject({
@@ -170,7 +170,7 @@ describe('a deployment', () => {
     for (const device of fleet.slice(0, 3)) await report(world, device, second, 'failed', 'no space left')
     expect(await get(world, key, second)).toMatchObject({
       status: 'failed',
-      reason: '3 of 3 devices that reported failed (at most 5 % may). Most often: no space left',
+      reason: '3 of 3 reporting devices failed (at most 5 % may). Most often: no space left',
     })
     for (const device of fleet) {
       expect(await assignmentsOf(world, device)).toEqual([{ plan_id: first, version: '1.0.0', activate: true }])

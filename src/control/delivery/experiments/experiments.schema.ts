@@ -40,7 +40,7 @@ export const CreateExperimentBody = Body('NewExperiment', 'An experiment to crea
           maxLength: 200,
           'x-extension': true,
           description:
-            'A version of the model, or an alias. When absent the highest version at this moment, or else the first one to be uploaded',
+            'A version of the model, or an alias. Default: the highest version now; without versions, the first to be uploaded',
         }),
       ),
     }),
@@ -54,7 +54,7 @@ export const CreateExperimentBody = Body('NewExperiment', 'An experiment to crea
       minLength: 1,
       maxLength: 100,
       'x-extension': true,
-      description: 'What is compared; default: accuracy',
+      description: 'The metric to compare; default: accuracy',
     }),
   ),
   confidence_level: Type.Optional(
@@ -85,7 +85,7 @@ const experimentFields = {
   target_groups: Type.Array(Uuid),
   primary_metric: Type.String(),
   confidence_level: ConfidenceLevel,
-  reason: Nullable(Type.String({ description: 'The given reason for pausing, completing or cancelling it' })),
+  reason: Nullable(Type.String({ description: 'The reason given for pausing, completing or canceling it' })),
   created_at: Timestamp,
   started_at: Nullable(Timestamp),
   ended_at: Nullable(Timestamp),

@@ -65,7 +65,7 @@ export const createExperimentsService = (parts: {
     for (const id of requested) {
       const group = await inBody('target_groups', () => groups.get(caller, id))
       if (!plans.reaches(orgId, group.orgId)) {
-        throw badRequest(`target_groups: '${group.name}' belongs to another organization than the models.`)
+        throw badRequest(`target_groups: '${group.name}' belongs to a different organization than the models.`)
       }
       ids.add(group.id)
     }
@@ -130,7 +130,7 @@ export const createExperimentsService = (parts: {
       const warnings: string[] = []
       for (const { name, modelId, version } of experiment.variants) {
         if (await plans.isUploaded({ modelId, modelName: null, version })) continue
-        warnings.push(`No upload carries version ${version} of variant '${name}' yet: its devices are given nothing.`)
+        warnings.push(`Version ${version} of variant '${name}' is not uploaded yet: its devices get no version.`)
       }
       for (const id of experiment.targetGroups) {
         const group = await groups.get(caller, id).catch(nullIfMissing)

@@ -85,8 +85,8 @@ describe('an experiment', () => {
       target_groups: [empty, gone],
     })
     const unpublished = [
-      "No upload carries version 1 of variant 'a' yet: its devices are given nothing.",
-      "No upload carries version 7.1.0 of variant 'b' yet: its devices are given nothing.",
+      "Version 1 of variant 'a' is not uploaded yet: its devices get no version.",
+      "Version 7.1.0 of variant 'b' is not uploaded yet: its devices get no version.",
     ]
     expect(warnings).toEqual([
       ...unpublished,
@@ -366,7 +366,7 @@ describe('the devices of an experiment', () => {
       ],
     })
     await ask('POST', `/${early.id}/start`)
-    expect((await placed('d0', early.id)).reason).toBe("No upload carries version 1 of variant 'b' yet.")
+    expect((await placed('d0', early.id)).reason).toBe("Version 1 of variant 'b' is not uploaded yet.")
 
     const rival = await create({
       name: 'rival',
@@ -460,7 +460,7 @@ describe('under token enrollment', () => {
       await send(admin, 'POST', '/experiments', { name: 'ours', variants: ours, target_groups: [group.id] }),
     ).toMatchObject({
       status: 400,
-      body: { message: "target_groups: 'g' belongs to another organization than the models." },
+      body: { message: "target_groups: 'g' belongs to a different organization than the models." },
     })
 
     await send(acme, 'POST', `/experiments/${id}/start`)

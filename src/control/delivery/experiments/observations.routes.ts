@@ -51,7 +51,7 @@ export const observationsRoutes = (
       schema: {
         operationId: 'addObservations',
         summary: 'Add observations to an experiment',
-        description: 'Add what devices measured with their variants: one observation, or up to 1,000.',
+        description: 'Add measurements by devices with their variants: one observation, or up to 1,000.',
         'x-extension': true,
         params: ExperimentParams,
         body: ObservationsBody,
@@ -100,7 +100,7 @@ export const observationsRoutes = (
       schema: {
         operationId: 'getExperimentAnalytics',
         summary: 'Compare the variants of an experiment',
-        description: 'What the variants measured, and whether they differ.',
+        description: 'The measurements of each variant, and whether they differ.',
         params: ExperimentParams,
         response: { 200: Analytics },
       },
@@ -114,7 +114,7 @@ export const observationsRoutes = (
     {
       schema: {
         operationId: 'getExperimentEstimates',
-        summary: 'Get what an experiment estimated over time',
+        summary: "Get an experiment's estimates over time",
         description:
           'The primary metric of each variant and its difference from the first variant over time, oldest first. The last point is the current estimate.',
         'x-extension': true,

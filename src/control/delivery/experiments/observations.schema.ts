@@ -75,14 +75,14 @@ export const EstimatesQuery = Type.Object({
 
 export const Estimates = Body(
   'ExperimentEstimates',
-  'What an experiment estimated over time',
+  'Estimates of an experiment over time',
   examples.experimentEstimates,
   {
     experiment_id: Uuid,
     primary_metric: Type.String(),
     confidence_level: ConfidenceLevel,
     points: Type.Array(
-      Part('EstimatesPoint', 'What an experiment estimated at one time', {
+      Part('EstimatesPoint', 'Estimates of an experiment at one time', {
         at: Timestamp,
         variants: Type.Array(
           Type.Object({
@@ -125,15 +125,16 @@ export const Analytics = Body(
           Type.Object({
             devices: Count,
             observations: Count,
-            mean: Type.Number({ description: "Over the devices' means" }),
-            std_dev: Nullable(Type.Number({ description: "Over the devices' means" })),
+            mean: Type.Number({ description: "Mean of the devices' means" }),
+            std_dev: Nullable(Type.Number({ description: "Standard deviation of the devices' means" })),
           }),
         ),
       }),
     ),
     p_value: Nullable(
       Type.Number({
-        description: "Welch's t-test of the primary metric, devices being the sample. The smallest, adjusted",
+        description:
+          "The smallest adjusted p-value of Welch's t-tests of the primary metric; each device is one sample",
       }),
     ),
     significant: Type.Boolean(),

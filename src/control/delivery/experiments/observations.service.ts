@@ -72,7 +72,8 @@ export const createObservationsService = ({
       const observed = await observe(caller, id, [observation])
       const [refused] = observed.skipped
       if (refused?.isUnknown) throw notFound('Device', refused.deviceId)
-      if (refused !== undefined) throw conflict(`Device '${refused.deviceId}' is not observed. ${refused.reason}`)
+      if (refused !== undefined)
+        throw conflict(`Observations of device '${refused.deviceId}' are not accepted. ${refused.reason}`)
       return observed
     },
 
@@ -160,6 +161,6 @@ const gather = (): { add(place: Omit<Reading, 'values' | 'metric'>, metrics: Met
 }
 
 const notRunning = ({ status }: { readonly status: string }) =>
-  conflict(`The experiment is ${status}; observations are taken only while it is running.`)
+  conflict(`The experiment is ${status}; observations are accepted only while it is running.`)
 
 export type ObservationsService = ReturnType<typeof createObservationsService>

@@ -209,7 +209,11 @@ describe('an observation', () => {
     })
     expect(await observe({ device_id: busy, metrics })).toEqual({
       status: 409,
-      body: { error: 'conflict', message: `Device '${busy}' is not observed. ${overridden}`, status_code: 409 },
+      body: {
+        error: 'conflict',
+        message: `Observations of device '${busy}' are not accepted. ${overridden}`,
+        status_code: 409,
+      },
     })
     expect(await observe({ device_id: 'ghost', metrics })).toMatchObject({
       status: 404,
@@ -217,7 +221,9 @@ describe('an observation', () => {
     })
     expect(await ask('POST', `/${rival.id}/observations`, { device_id: free, metrics })).toMatchObject({
       status: 409,
-      body: { message: `Device '${free}' is not observed. It is in none of the experiment's target groups.` },
+      body: {
+        message: `Observations of device '${free}' are not accepted. It is in none of the experiment's target groups.`,
+      },
     })
     const { body } = await ask('POST', `/${rival.id}/observations`, { device_id: busy, metrics })
     expect(body).toEqual({ experiment_id: rival.id, accepted: 1, skipped: [] })
@@ -230,7 +236,7 @@ describe('an observation', () => {
       status: 409,
       body: {
         error: 'conflict',
-        message: `The experiment is ${status}; observations are taken only while it is running.`,
+        message: `The experiment is ${status}; observations are accepted only while it is running.`,
         status_code: 409,
       },
     })

@@ -23,7 +23,7 @@ export interface PlacementParts {
 export const createPlacements = ({ database, report, experiments, plans, devices }: PlacementParts) => {
   const placeOf = (experiment: StoredExperiment, device: Candidate): Place => {
     if (!plans.reaches(experiment.orgId, device.orgId)) {
-      return { outside: 'It belongs to another organization than the experiment.' }
+      return { outside: 'It belongs to a different organization than the experiment.' }
     }
     if (!device.isTargeted) return { outside: "It is in none of the experiment's target groups." }
     const index = variantOf(experiment, device.deviceId)
@@ -76,7 +76,7 @@ export const createPlacements = ({ database, report, experiments, plans, devices
         : experiment.status !== 'running'
           ? `The experiment is ${experiment.status}.`
           : (overriding(experiment, variant, device) ??
-            `No upload carries version ${variant.version} of variant '${variant.name}' yet.`)
+            `Version ${variant.version} of variant '${variant.name}' is not uploaded yet.`)
       return { experiment, device, variant, reason }
     },
   }

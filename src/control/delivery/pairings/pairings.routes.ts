@@ -62,7 +62,8 @@ export const pairingsRoutes = (app: App, pairings: PairingsService, now: () => D
       schema: {
         operationId: 'claimPairing',
         summary: 'Claim a pairing code',
-        description: "Claim a code as a device: with the device's own key, or the device is registered and gets one.",
+        description:
+          "Claim a code as a device. A request without the device's own key registers the device and returns its key.",
         'x-extension': true,
         tags,
         body: ClaimBody,

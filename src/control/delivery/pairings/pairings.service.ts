@@ -69,7 +69,7 @@ const createClaims = ({ devices, now }: Parts) => {
     const device = await devices.owner(caller)
     if (deviceId !== undefined && deviceId !== device.deviceId) return null
     if (pairing.orgId !== null && device.orgId !== pairing.orgId) {
-      throw forbidden('This device belongs to another organization than the code.')
+      throw forbidden('This device belongs to a different organization than the code.')
     }
     return device
   }
@@ -117,7 +117,7 @@ export const createPairingsService = (parts: Parts) => {
         throw forbidden('Deploying to the paired device needs the scope models:write.')
       }
       if (requested.orgId !== undefined && !sees(caller, requested.orgId)) {
-        throw forbidden(`This key is bound to another organization than '${requested.orgId}'.`)
+        throw forbidden(`This key is bound to a different organization than '${requested.orgId}'.`)
       }
       const { modelName, modelVersion } = requested
       const resolved =

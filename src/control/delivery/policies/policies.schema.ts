@@ -34,7 +34,7 @@ export const PolicyBody = Body('NewPolicy', 'A policy to set', examples.newPolic
     Type.Record(Type.String(), Type.Number({ minimum: 0, maximum: 1e15 }), {
       maxProperties: 16,
       description:
-        'Further metrics that devices report with a version, by name, and how much worse the mean may be: in its own units where more is better, as a share of the current version where less is better (losses, errors, times)',
+        "Other metrics that devices report with a version, by name, and how much worse the mean may be: in the metric's units if higher is better, as a share of the current version's mean if lower is better (losses, errors, times)",
     }),
   ),
   confidence_level: Type.Optional(

@@ -20,7 +20,7 @@ export interface WantedPolicy extends Omit<PolicySettings, 'canaryGroupId'> {
 
 const requireFurtherMetric = (name: string): void => {
   const field = { accuracy: 'max_accuracy_drop', loss: 'max_loss_increase' }[name]
-  if (field !== undefined) throw badRequest(`metric_margins: the margin of ${name} is ${field}.`)
+  if (field !== undefined) throw badRequest(`metric_margins: set the margin of ${name} with ${field}.`)
   if (!METRIC_NAME.test(name)) {
     throw badRequest(
       `metric_margins: '${name.slice(0, 80)}' is not a metric's name: at most 64 letters, digits and _ . : @ / + -, a letter first.`,
@@ -39,7 +39,7 @@ export const createPoliciesService = (parts: PolicyParts & { readonly groups: Pi
   const find = async (caller: Caller, modelIdOrName: string): Promise<StoredPolicy> => {
     const { model } = await models.find(caller, modelIdOrName)
     const policy = await store.find(database.sql, model.id)
-    if (policy === null) throw notFound('Policy', modelIdOrName, 'as the name of a model')
+    if (policy === null) throw notFound('Policy of model', modelIdOrName)
     return policy
   }
 

@@ -70,8 +70,7 @@ export const createRolloutApprovals = (parts: Parts) => {
         await settle(tx)
         const locked = await store.lock(tx, rolloutId)
         if (locked === null) throw conflict('The rollout was deleted.')
-        if (!isDeepStrictEqual(asRequested(locked), as))
-          throw conflict('The rollout is another one than when it was requested.')
+        if (!isDeepStrictEqual(asRequested(locked), as)) throw conflict('The rollout has changed since the request.')
         await move(tx, bump, locked, ['start'], { actor: requester.keyId })
       })
     },
@@ -88,9 +87,7 @@ export const createRolloutApprovals = (parts: Parts) => {
     async request(tx: Executor, caller: Caller, model: StoredModel, rollout: StoredRollout): Promise<void> {
       const { id, modelId, version, percentage, targetPercentage } = rollout
       if (!(await plans.isUploaded({ modelId, modelName: null, version }, tx)))
-        throw badRequest(
-          'version: what needs an approval must be uploaded first, so that it is known what is approved.',
-        )
+        throw badRequest('version: a version that needs approval must be uploaded first.')
       const payload: Waiting = { rolloutId: id, modelId, as: asRequested(rollout) }
       await approvals.request(tx, caller, {
         orgId: model.orgId!,
@@ -127,7 +124,7 @@ export const createRolloutLaunches = (parts: Parts, waits: ReturnType<typeof cre
   const pinVersion = async (caller: Caller, model: StoredModel, wanted: string): Promise<string> => {
     const { label } = await inBody('version', () => models.resolve(caller, model.id, wanted))
     if (label === 'latest')
-      throw badRequest('version: the model has no version yet. Upload one, or name the version to come.')
+      throw badRequest('version: the model has no version yet. Upload one, or name the version that you will upload.')
     return label
   }
 
@@ -137,7 +134,7 @@ export const createRolloutLaunches = (parts: Parts, waits: ReturnType<typeof cre
     const { id, orgId = null, status } = rollout
     const warnings = id === undefined || status === undefined ? [] : await waits.warningsOf({ id, orgId, status })
     if (!(await plans.isUploaded({ modelId: rollout.modelId, modelName: null, version: rollout.version }))) {
-      warnings.push(`No upload carries version ${rollout.version} yet: devices get nothing until one does.`)
+      warnings.push(`Version ${rollout.version} is not uploaded yet: devices get nothing until it is.`)
     }
     if (rollout.groupId !== null && (await groups.locate({ orgId: null }, rollout.groupId)) === null) {
       warnings.push('The device group no longer exists: the rollout has no devices.')

@@ -34,7 +34,7 @@ export const CreateRolloutBody = Body('NewRollout', 'A rollout to create', examp
       exclusiveMinimum: 0,
       maximum: MONTH_MINUTES,
       'x-extension': true,
-      description: 'Default: 60; fractions down to a second are fine',
+      description: 'Default: 60; may be a fraction, down to one second',
     }),
   ),
   group: Type.Optional(
@@ -48,7 +48,7 @@ export const CreateRolloutBody = Body('NewRollout', 'A rollout to create', examp
   auto_rollback: Type.Optional(
     Type.Boolean({
       'x-extension': true,
-      description: 'Too many failures roll it back instead of pausing it; default: false',
+      description: 'Whether too many failures roll it back instead of pausing it; default: false',
     }),
   ),
 })
@@ -104,10 +104,10 @@ const RolloutHealth = Part('RolloutHealth', 'The share of failures that pauses a
   since: Nullable(Timestamp),
   reports: Type.Integer({
     minimum: 0,
-    description: 'Devices that have since reported the version as active or failed',
+    description: 'Devices that have reported the version as active or failed since then',
   }),
   failed: Count,
-  max_failure_share: Type.Number({ description: 'The largest share of reports that may be failures' }),
+  max_failure_share: Type.Number({ description: 'Maximum share of failures among the reports' }),
   min_reports: Type.Integer({ description: 'Minimum number of reports before the share counts' }),
 })
 
@@ -121,7 +121,7 @@ export const Rollout = Body('Rollout', 'A rollout with what its devices reported
     { description: 'How many devices last reported each state' },
   ),
   health: RolloutHealth,
-  failures: Type.Array(FailureReason, { description: 'The ten most frequent reasons of failed devices' }),
+  failures: Type.Array(FailureReason, { description: 'The ten most frequent failure reasons' }),
   warnings: Type.Array(Type.String()),
 })
 
@@ -131,7 +131,7 @@ const RolloutId = Parameter('RolloutId', Type.String({ description: 'Id of a rol
 export const RolloutParams = Type.Object({ ...ModelParams.properties, rollout_id: RolloutId })
 
 export const PercentageBody = Body('RolloutPercentage', 'The percentage of devices to reach', examples.percentage, {
-  percentage: Type.Integer({ minimum: 0, maximum: 100, description: 'Above the target, it becomes the target' }),
+  percentage: Type.Integer({ minimum: 0, maximum: 100, description: 'Values above the target count as the target' }),
 })
 
 export const Deleted = Body('DeletedRollout', 'A deleted rollout', examples.deletedRollout, {

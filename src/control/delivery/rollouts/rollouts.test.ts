@@ -101,7 +101,7 @@ describe('creating a rollout', () => {
   it('for a version that nobody has uploaded warns, and offers it to nobody until it is there', async () => {
     const { world, key, fleet } = await startFleet(1)
     const rollout = await created(world, key, { version: '3.0.0', rollout_percentage: 100, target_percentage: 100 })
-    expect(rollout.warnings).toEqual(['No upload carries version 3.0.0 yet: devices get nothing until one does.'])
+    expect(rollout.warnings).toEqual(['Version 3.0.0 is not uploaded yet: devices get nothing until it is.'])
     expect(await runs(world, fleet[0]!)).toEqual([])
     await world.advance(3600)
     expect(await get(world, key, rollout)).toMatchObject({ status: 'active', percentage: 100 })
@@ -189,7 +189,7 @@ describe('a rollout that runs', () => {
     const paused = await get(world, key, rollout)
     expect(paused).toMatchObject({
       status: 'paused',
-      reason: '2 of 3 devices that reported failed (66.7 %; at most 5 % may). Most often: out of memory',
+      reason: '2 of 3 reporting devices failed (66.7 %; at most 5 % may). Most often: out of memory',
       next_step_at: null,
       reports: { downloading: 0, verifying: 0, ready: 0, active: 1, failed: 2 },
       health: { since: at, reports: 3, failed: 2, max_failure_share: 0.05, min_reports: 3 },
@@ -219,7 +219,7 @@ describe('a rollout that runs', () => {
     for (const device of fleet) await report(world, device, bad, 'failed', 'exit code 1')
     expect(await get(world, key, bad)).toMatchObject({
       status: 'rolled_back',
-      reason: '3 of 3 devices that reported failed (100.0 %; at most 5 % may). Most often: exit code 1',
+      reason: '3 of 3 reporting devices failed (100.0 %; at most 5 % may). Most often: exit code 1',
       ended_at: later(60),
     })
     expect((await history(world, key, bad)).map(({ event, status }) => [event, status])).toEqual([

@@ -23,7 +23,7 @@ export const DeviceName = Type.String({
 })
 export const Status = OneOf(['active', 'inactive'], {
   title: 'DeviceStatus',
-  description: 'inactive: no heartbeat lately, or the device said so',
+  description: 'inactive: no recent heartbeat, or the device reported itself inactive',
 })
 export const Platform = OneOf(PLATFORMS, { title: 'Platform', description: "A device's operating system or runtime" })
 export const Trains = Type.Boolean({ description: 'False: the device runs models but does not take part in rounds' })
@@ -80,7 +80,7 @@ export const OrgQuery = Type.Object({
   ),
 })
 
-export const DeviceId = Parameter('DeviceId', Type.String({ description: 'The id that the device chose for itself' }))
+export const DeviceId = Parameter('DeviceId', Type.String({ description: "The device's user-chosen id" }))
 export const DeviceParams = Type.Object({ device_id: DeviceId })
 
 export const Device = Body('Device', 'A device and what it last reported', examples.device, {
@@ -151,7 +151,7 @@ const PlatformCount = Part('PlatformCount', 'How many devices of a platform ther
 
 export const FleetSummary = Body(
   'FleetSummary',
-  'The fleet in figures',
+  'Device counts of the fleet',
   {
     total: 31200,
     active: 28040,
@@ -163,7 +163,7 @@ export const FleetSummary = Body(
     active: Count,
     platforms: Type.Array(PlatformCount),
     last_heard: Type.Array(Count, {
-      description: 'Devices by the minute of their last heartbeat, the latest of 60 minutes first',
+      description: 'Number of devices whose last heartbeat was in each of the last 60 minutes, latest minute first',
     }),
   },
 )

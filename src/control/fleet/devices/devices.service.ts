@@ -77,7 +77,7 @@ export const createDevicesService = (parts: {
     }
     if (!holds(caller, 'devices:write')) throw forbidden('Registering a device needs the scope devices:write.')
     if (named !== undefined && !sees(caller, named)) {
-      throw forbidden(`This key is bound to another organization than '${named}'.`)
+      throw forbidden(`This key is bound to a different organization than '${named}'.`)
     }
     return named ?? caller.orgId ?? DEFAULT_ORG
   }
@@ -97,7 +97,7 @@ export const createDevicesService = (parts: {
       const isAdmitted = caller !== null && holds(caller, 'devices:write') && sees(caller, orgId)
       if (!isAdmitted && (await isErased(orgId, requested.deviceId))) {
         throw conflict(
-          `A device with device_id '${requested.deviceId}' was erased and does not enroll again by itself. Register it with a ` +
+          `A device with device_id '${requested.deviceId}' was erased and cannot enroll again on its own. Register it with a ` +
             'key that has the scope devices:write, or choose another device_id.',
         )
       }

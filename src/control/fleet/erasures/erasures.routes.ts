@@ -38,7 +38,7 @@ export const erasuresRoutes = (app: App, erasures: Erasures, present: Present, n
       schema: {
         ...one,
         operationId: 'exportDevice',
-        summary: 'Export all that is stored about a device',
+        summary: 'Export all data stored about a device',
         description: 'One document, with at most 1,000 rows of each kind; no secrets and no weights.',
         response: { 200: DeviceExport },
       },
@@ -65,7 +65,7 @@ export const erasuresRoutes = (app: App, erasures: Erasures, present: Present, n
         operationId: 'eraseDevice',
         summary: 'Erase a device and its data',
         description:
-          'Deletes the device, its keys and all that is stored about it, and answers with a signed receipt. 409 while a round cannot do without it.',
+          'Deletes the device, its keys and all data stored about it, and returns a signed receipt. 409 while a round still needs the device.',
         body: EraseBody,
         response: { 200: Erasure },
       },

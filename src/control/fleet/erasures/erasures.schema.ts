@@ -14,7 +14,7 @@ import { Device, DeviceName } from '../devices/devices.schema.ts'
 import { examples } from '../fleet.examples.ts'
 import { Assignment } from '../heartbeats/heartbeats.schema.ts'
 
-export const DeviceExport = Body('DeviceExport', 'All that is stored about a device', examples.deviceExport, {
+export const DeviceExport = Body('DeviceExport', 'All data stored about a device', examples.deviceExport, {
   exported_at: Timestamp,
   device: Device,
   heartbeats: Part('ExportedHeartbeats', 'Heartbeats of the last day', {
@@ -24,14 +24,14 @@ export const DeviceExport = Body('DeviceExport', 'All that is stored about a dev
   assignments: Type.Array(Assignment),
   data: Type.Record(
     Type.String(),
-    Part('ExportedRows', 'Rows of a kind, without secrets and weights', {
+    Part('ExportedRows', 'Rows of one kind, without secrets or weights', {
       rows: Type.Array(FreeObject, { maxItems: 1000 }),
       truncated: Type.Boolean({ description: 'Whether there are more rows than the 1,000 included' }),
     }),
   ),
 })
 
-export const EraseBody = Body('DeviceErasureRequest', 'Which device to erase, once more', examples.eraseDevice, {
+export const EraseBody = Body('DeviceErasureRequest', 'Confirmation of which device to erase', examples.eraseDevice, {
   confirm: Type.String({ ...DeviceName, description: 'The device_id' }),
 })
 

@@ -24,11 +24,11 @@ export interface DeviceDataContributor {
 const MAX_ROWS = 1000
 
 const KEPT = [
-  { what: 'finished aggregates', why: 'They are sums over many devices; one part cannot be taken out.' },
-  { what: 'receipts of rounds and the privacy ledger', why: 'They account for those sums, by ids without a name.' },
-  { what: 'references in the audit log', why: 'Its chain of hashes must stay whole; the names are erased.' },
-  { what: 'a keyed hash of the device_id', why: 'The device must not enroll again by itself.' },
-  { what: 'backups, logs and what integrations received', why: 'They end by their own retention.' },
+  { what: 'finished aggregates', why: "They are sums over many devices; one device's part cannot be removed." },
+  { what: 'receipts of rounds and the privacy ledger', why: 'They document those sums, by ids without names.' },
+  { what: 'references in the audit log', why: 'Its hash chain must stay intact; the names are erased.' },
+  { what: 'a keyed hash of the device_id', why: 'The device must not enroll again on its own.' },
+  { what: 'backups, logs and what integrations received', why: 'Their own retention deletes them.' },
 ]
 
 /** A name that only this installation can compare: the receipts hold no other. */

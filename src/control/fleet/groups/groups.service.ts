@@ -70,7 +70,7 @@ export const createGroupsService = (parts: {
 
     async create(caller: Caller, requested: Named & Pick<StoredGroup, 'orgId' | 'groupType'>): Promise<StoredGroup> {
       if (!sees(caller, requested.orgId)) {
-        throw forbidden(`This key is bound to another organization than '${requested.orgId}'.`)
+        throw forbidden(`This key is bound to a different organization than '${requested.orgId}'.`)
       }
       requireName(requested.name)
       const group: StoredGroup = { ...requested, id: newId(), deviceCount: 0, createdAt: now() }

@@ -3,7 +3,7 @@ import { SLOT_SECONDS } from '../../../domain/heartbeat-counts.ts'
 import { outsideWarning, reportedValues } from '../../../domain/reported-number.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
-import { hangUpOn } from '../../../platform/http/hang-up.ts'
+import { abortOnDisconnect } from '../../../platform/http/client-disconnect.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { optionalBody } from '../../../platform/http/validation.ts'
 import { warn } from '../../../platform/http/warnings.ts'
@@ -54,7 +54,7 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
         callerOf(request),
         { deviceId: request.params.device_id, orgId: request.query.org_id },
         { status, metrics: reported?.values, trains },
-        { ms: waitMs, gone: waitMs > 0 ? hangUpOn(reply.raw) : NEVER, known },
+        { ms: waitMs, gone: waitMs > 0 ? abortOnDisconnect(reply.raw) : NEVER, known },
       )
       const { assignments } = received
       const tag = known === undefined && assignments.length === 0 ? undefined : tagOfAll(assignments)

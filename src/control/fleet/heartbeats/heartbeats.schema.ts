@@ -48,7 +48,7 @@ export const HeartbeatHistory = Body(
     device_id: Type.String(),
     from: Timestamp,
     slot_seconds: Type.Integer({ description: 'How long each slot is' }),
-    counts: Type.Array(Count, { description: 'Heartbeats in each slot from then on, the current one last' }),
+    counts: Type.Array(Count, { description: 'Heartbeats in each slot since then, the current slot last' }),
   },
 )
 

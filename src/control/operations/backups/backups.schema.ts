@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { Body, Count, Nullable, OneOf, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../operations.examples.ts'
 
-export const NewBackup = Body('NewBackup', 'Where a backup is written to', examples.newBackup, {
+export const NewBackup = Body('NewBackup', 'Where to write a backup, and whether to verify it', examples.newBackup, {
   target: Type.Optional(
     Type.String({
       minLength: 1,

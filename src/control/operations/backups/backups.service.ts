@@ -59,7 +59,7 @@ export const createBackups = (parts: Parts) => {
     const backup = { id, name: backupName(at, id), target: openBackupTarget(url).url, isScheduled }
     await store.failAbandoned(database.sql, at)
     if (!(await store.insert(database.sql, backup, at))) {
-      throw conflict('Another backup is being made. Wait for its end: svc backup list.')
+      throw conflict('Another backup is in progress. Wait until it ends: svc backup list.')
     }
     return (await store.find(database.sql, backup.id))!
   }

@@ -191,10 +191,10 @@ it('kill -9 in a backup leaves no whole one, in a restore no folder to start on;
   const dataDir = await freshDataDir()
   const target = join(await emptyFolder(), 'backups')
   await killed(['backup', '--target', target], dataDir, () => exists(join(target, 'files')))
-  expect((await svc('backup', 'list', target)).stdout).toBe(`There is no whole backup in ${target}.\n`)
+  expect((await svc('backup', 'list', target)).stdout).toBe(`There is no complete backup in ${target}.\n`)
   expect(await svc('restore', target, '--data-dir', await emptyFolder())).toMatchObject({
     exitCode: 1,
-    stderr: `svc: There is no whole backup in ${target}.\n`,
+    stderr: `svc: There is no complete backup in ${target}.\n`,
   })
   expect(await svc('backup', target, '--data-dir', dataDir, '--verify')).toMatchObject({ exitCode: 0 })
   expect((await readdir(dataDir)).filter((name) => name.startsWith('.backup-'))).toEqual([])
@@ -203,7 +203,7 @@ it('kill -9 in a backup leaves no whole one, in a restore no folder to start on;
   await killed(['restore', '--target', target], restored, () => exists(join(restored, 'database.new')))
   const config = { ...readConfig({ SERVICE_LOG_LEVEL: 'error' }), dataDir: restored, port: 0 }
   await expect(createControlPlane(config)).rejects.toThrow(
-    `A backup was being restored to ${restored}, and that did not end. Run svc restore again.`,
+    `A restore to ${restored} did not finish. Run svc restore again.`,
   )
   expect(await svc('restore', target, '--data-dir', restored)).toMatchObject({ exitCode: 0 })
   expect(await svc('restore', target, '--data-dir', restored)).toMatchObject({

@@ -86,7 +86,7 @@ export const listBackups = async (target: BackupTarget): Promise<readonly string
 /** @throws not_found when there is none */
 export const latestBackup = async (target: BackupTarget): Promise<string> => {
   const name = (await listBackups(target)).at(-1)
-  if (name === undefined) throw new ServiceError('not_found', `There is no whole backup in ${target.url}.`)
+  if (name === undefined) throw new ServiceError('not_found', `There is no complete backup in ${target.url}.`)
   return name
 }
 

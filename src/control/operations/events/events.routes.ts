@@ -3,7 +3,7 @@ import { badRequest } from '../../../domain/errors.ts'
 import { EVENT_TOPICS, type EventTopic } from '../../../domain/event-topics.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
-import { hangUpOn } from '../../../platform/http/hang-up.ts'
+import { abortOnDisconnect } from '../../../platform/http/client-disconnect.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { presentFrame } from './events.present.ts'
 import { EventStream, EventsHeaders, EventsQuery, NoStream } from './events.schema.ts'
@@ -39,7 +39,7 @@ export const eventsRoutes = (app: App, events: Events): void => {
     async (request, reply) => {
       const frames = await events.open(callerOf(request), readTopics(request.query.topics), {
         lastEventId: request.headers['last-event-id'],
-        gone: hangUpOn(reply.raw),
+        gone: abortOnDisconnect(reply.raw),
       })
       if (frames === null) return reply.code(204).send()
       return reply.headers(HEADERS).send(Readable.from(texts(frames), { objectMode: false }))

@@ -26,12 +26,12 @@ const Topics = Type.Array(OneOf(INTEGRATION_TOPICS, { title: 'IntegrationTopic' 
 
 export const NewIntegration = Body(
   'NewIntegration',
-  'A receiver of metrics, logs or training',
+  'A receiver of metrics, logs or training runs',
   examples.newIntegration,
   {
     kind: Type.Optional(Kind),
     type: TypeName,
-    name: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: "Default: the type's" })),
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Default: the type' })),
     endpoint: Type.Optional(
       Type.String({ minLength: 1, maxLength: 2048, description: 'Address of the receiver; optional for datadog' }),
     ),
@@ -58,20 +58,25 @@ const fields = {
   topics: Nullable(Topics),
   config: Type.Record(Type.String(), Type.String(), { description: 'Secrets are masked' }),
   status: OneOf(['active', 'paused', 'failing']),
-  pending: Type.Integer({ minimum: 0, description: 'Events, or jobs and rounds, that wait to be delivered' }),
+  pending: Type.Integer({ minimum: 0, description: 'Events, or jobs and rounds, that are waiting to be delivered' }),
   oldest_pending_at: Nullable(Timestamp),
   dead_letters: Type.Integer({ minimum: 0, description: 'Events that the receiver rejected permanently' }),
-  failures: Type.Integer({ minimum: 0, description: 'Failed deliveries in a row' }),
+  failures: Type.Integer({ minimum: 0, description: 'Consecutive failed deliveries' }),
   last_error: Nullable(Type.String()),
   last_error_at: Nullable(Timestamp),
   delivered_at: Nullable(Timestamp),
   created_at: Timestamp,
 }
 
-export const Integration = Body('Integration', 'A receiver of metrics, logs or training', examples.integration, fields)
+export const Integration = Body(
+  'Integration',
+  'A receiver of metrics, logs or training runs',
+  examples.integration,
+  fields,
+)
 export const CreatedIntegration = Body(
   'CreatedIntegration',
-  'A new integration, with the secret of a webhook',
+  'A new integration; a webhook includes its secret',
   examples.createdIntegration,
   {
     ...fields,
@@ -81,26 +86,36 @@ export const CreatedIntegration = Body(
 export const IntegrationList = Body('IntegrationList', 'Integrations', examples.integrationList, {
   integrations: Type.Array(Integration),
 })
-export const IntegrationTest = Body('IntegrationTest', "A receiver's answer to a sample", examples.integrationTest, {
-  ok: Type.Boolean(),
-  status: Nullable(Type.Integer({ description: 'HTTP status; null if there was no response' })),
-  response: Type.String({
-    description: 'First 500 characters of the response, or why the receiver could not be reached',
-  }),
-  milliseconds: Count,
-})
-export const DeadLetterList = Body('DeadLetterList', 'Events that were refused for good', examples.deadLetterList, {
-  dead_letters: Type.Array(
-    Part('DeadLetter', 'An event that was refused for good', {
-      id: Type.Integer(),
-      type: Type.String(),
-      event: Type.Record(Type.String(), Type.Unknown()),
-      reason: Type.String(),
-      at: Timestamp,
+export const IntegrationTest = Body(
+  'IntegrationTest',
+  "The receiver's response to a sample",
+  examples.integrationTest,
+  {
+    ok: Type.Boolean(),
+    status: Nullable(Type.Integer({ description: 'HTTP status; null if there was no response' })),
+    response: Type.String({
+      description: 'First 500 characters of the response, or why the receiver could not be reached',
     }),
-  ),
-})
-export const Redelivery = Body('Redelivery', 'What came of sending dead letters again', examples.redelivery, {
+    milliseconds: Count,
+  },
+)
+export const DeadLetterList = Body(
+  'DeadLetterList',
+  'Events that the receiver rejected permanently',
+  examples.deadLetterList,
+  {
+    dead_letters: Type.Array(
+      Part('DeadLetter', 'An event that the receiver rejected permanently', {
+        id: Type.Integer(),
+        type: Type.String(),
+        event: Type.Record(Type.String(), Type.Unknown()),
+        reason: Type.String(),
+        at: Timestamp,
+      }),
+    ),
+  },
+)
+export const Redelivery = Body('Redelivery', 'The result of sending dead letters again', examples.redelivery, {
   delivered: Count,
   remaining: Count,
   error: Nullable(Type.String({ description: 'Why the next event was rejected again' })),
@@ -109,7 +124,7 @@ export const Redelivery = Body('Redelivery', 'What came of sending dead letters 
 export const IntegrationParams = Type.Object({ integration_id: Type.String() })
 export const IntegrationKindBody = Body(
   'IntegrationOfKind',
-  'A check that it is the one that was meant',
+  'The expected kind of the integration',
   { kind: 'logs' },
   {
     kind: Type.Optional(OneOf(INTEGRATION_KINDS, { description: 'Rejected if the integration is of another kind' })),

@@ -111,7 +111,7 @@ export const createIntegrations = (parts: {
           `type: there is no ${kind} integration of type ${type}. Use ${known.map(([name]) => name).join(', ')}.`,
         )
       }
-      if (topics !== null && kind !== 'logs') throw badRequest('topics: only integrations of logs have them.')
+      if (topics !== null && kind !== 'logs') throw badRequest('topics: only log integrations have them.')
       const endpoint = readEndpoint(type, requested.endpoint)
       requireSendable(endpoint)
       const format = readFormat(requested)
@@ -120,7 +120,7 @@ export const createIntegrations = (parts: {
         type === 'webhook' && given.secret === undefined ? `whsec_${randomBytes(24).toString('base64')}` : null
       const orgId = homeOf(caller)
       if ((await store.count(database.sql, orgId)) >= MAX_INTEGRATIONS) {
-        throw conflict(`There are ${MAX_INTEGRATIONS} integrations, which is the most. Delete one first.`)
+        throw conflict(`There are ${MAX_INTEGRATIONS} integrations, which is the maximum. Delete one first.`)
       }
       const id = newId()
       const config = JSON.stringify(secret === null ? given : { ...given, secret })

@@ -116,7 +116,7 @@ const sendWeb = (message: Message, allowPrivate: boolean, signal: AbortSignal): 
           // A redirect could lead anywhere.
           response:
             status >= 300 && status < 400
-              ? 'It redirects, which is not followed: name its final address.'
+              ? 'It sends a redirect, which is not followed: use its final address.'
               : withoutSecrets(body, message.headers).slice(0, SHOWN_CHARACTERS),
           body,
           isFinal: REFUSES_BODY.has(status),
@@ -144,7 +144,7 @@ const sendTcp = (message: Message, allowPrivate: boolean, signal: AbortSignal): 
     socket.once('error', reject)
     // The receiver says nothing of its own: what it has taken is known when it has closed its side too.
     socket.once('connect', () => socket.end(message.body))
-    socket.once('close', () => resolve({ ...failed('Sent; this protocol has no answers.'), ok: true }))
+    socket.once('close', () => resolve({ ...failed('Sent; this protocol has no responses.'), ok: true }))
     socket.resume()
   })
 
@@ -167,7 +167,7 @@ const sendUdp = async (message: Message, allowPrivate: boolean): Promise<Outcome
   } finally {
     socket.close()
   }
-  return { ...failed('Sent; this protocol has no answers.'), ok: true }
+  return { ...failed('Sent; this protocol has no responses.'), ok: true }
 }
 
 /** Sends once. Never throws: what went wrong is in the outcome. */

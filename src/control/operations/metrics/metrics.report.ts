@@ -55,7 +55,7 @@ export const STATE_METRICS: readonly StateMetric[] = [
   },
   {
     name: 'tributary_round_overdue_seconds',
-    help: 'How long the round that is most overdue should have ended; 0 when none is',
+    help: 'How long the most overdue round has been overdue; 0 when none is',
     labels: [],
     rows: (now, orgId) => sql<Row>`
       select coalesce(max(greatest(extract(epoch from ${now}::timestamptz - timeout_at), 0)), 0)::float8 as value
@@ -89,7 +89,7 @@ export const STATE_METRICS: readonly StateMetric[] = [
   },
   {
     name: 'tributary_round_participants',
-    help: `Devices selected in the latest ${LATEST} rounds, by what became of them`,
+    help: `Devices selected in the latest ${LATEST} rounds, by state`,
     labels: ['state'],
     rows: (_now, orgId) => sql<Row>`
       select p.state, count(*) as value from ${latestRounds(orgId)} join round_participants p on p.round_id = r.id group by 1`,
@@ -184,7 +184,7 @@ export const STATE_METRICS: readonly StateMetric[] = [
   },
   {
     name: 'tributary_integration_failures',
-    help: `Failed deliveries of an integration in a row; the ${MAX_SERIES} latest`,
+    help: `Consecutive failed deliveries of an integration; the ${MAX_SERIES} latest`,
     labels: ['integration_id', 'type'],
     rows: (_now, orgId) => sql<Row>`
       select id as integration_id, type, failures::float8 as value from integrations
@@ -192,7 +192,7 @@ export const STATE_METRICS: readonly StateMetric[] = [
   },
   {
     name: 'tributary_integration_dead_letters',
-    help: 'Events that receivers refused for good and that are kept',
+    help: 'Events that receivers rejected permanently and that are kept',
     labels: [],
     rows: (_now, orgId) => sql<Row>`
       select count(*) as value from integration_dead_letters d join integrations i on i.id = d.integration_id
@@ -200,7 +200,7 @@ export const STATE_METRICS: readonly StateMetric[] = [
   },
   {
     name: 'tributary_conversion_oldest_seconds',
-    help: 'Age of the oldest conversion that waits or runs; 0 when there is none',
+    help: 'Age of the oldest pending or running conversion; 0 when there is none',
     labels: [],
     rows: (now, orgId) => sql<Row>`
       select coalesce(max(greatest(extract(epoch from ${now}::timestamptz - c.requested_at), 0)), 0)::float8 as value
@@ -209,7 +209,7 @@ export const STATE_METRICS: readonly StateMetric[] = [
   },
   {
     name: 'tributary_lease_expired_seconds',
-    help: "How long ago the oldest lease ended that no process has taken over, by the database's clock; 0 when there is none",
+    help: "Time since the oldest expired lease that no process has taken over, by the database's clock; 0 when there is none",
     labels: ['work'],
     rows: (_now, orgId) => sql<Row>`
       select work, coalesce(max(greatest(extract(epoch from now() - until), 0)), 0)::float8 as value

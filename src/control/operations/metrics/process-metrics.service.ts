@@ -17,10 +17,14 @@ export const PROCESS_METRICS = [
     labels: ['reason'],
   },
   { name: 'tributary_database_statements_total', help: 'Statements that the database has answered', labels: [] },
-  { name: 'tributary_database_statement_seconds_total', help: 'Until they were answered', labels: [] },
+  {
+    name: 'tributary_database_statement_seconds_total',
+    help: 'Time until database statements were answered',
+    labels: [],
+  },
   {
     name: 'tributary_database_wait_seconds_total',
-    help: 'Until statements and transactions had a connection',
+    help: 'Time until statements and transactions had a connection',
     labels: [],
   },
 ] as const

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { Body, Count, Nullable, OneOf, Timestamp } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../operations.examples.ts'
 
-export const Health = Body('Health', 'Whether the service answers', examples.health, {
+export const Health = Body('Health', 'The service is running', examples.health, {
   status: Type.String(),
   version: Type.String(),
   timestamp: Timestamp,

@@ -235,15 +235,15 @@ describe('the privacy budget', () => {
       status: 409,
       body: {
         message:
-          'rounds: the target_epsilon 4 that the job was started with leaves it 1 of the 3 more rounds; rounds that failed or were ' +
-          'stopped are spent too. Ask for fewer, or start another job from its result, with a budget of its own.',
+          "rounds: the job's target_epsilon 4 allows 1 of the 3 additional rounds; rounds that failed or were " +
+          'stopped count too. Ask for fewer, or start another job from its result, with a new budget.',
       },
     })
     expect(await action(id, 'resume')).toMatchObject({ status: 200, body: { rounds: 1 } })
     await action(id, 'stop')
     expect(await action(id, 'resume')).toMatchObject({
       status: 409,
-      body: { message: expect.stringContaining('leaves it 0 of the 1 more rounds') },
+      body: { message: expect.stringContaining('allows 0 of the 1 additional rounds') },
     })
     expect(await jobOf(id)).toMatchObject({
       status: 'stopped',

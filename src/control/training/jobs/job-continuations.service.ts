@@ -31,8 +31,8 @@ export const createJobContinuations = (parts: {
   const requireBeginning = async (job: StoredJob): Promise<void> => {
     if (job.stateDeletedAt !== null) {
       throw conflict(
-        `What strategy '${job.settings.strategy.name}' carries from round to round was deleted on ` +
-          `${job.stateDeletedAt.toISOString()}, after its retention period: the job cannot go on as if nothing had happened. ` +
+        `The state that strategy '${job.settings.strategy.name}' keeps between rounds was deleted on ` +
+          `${job.stateDeletedAt.toISOString()}, after its retention period, so the job cannot continue. ` +
           `Start another job from its result, model ${job.latestModelId}; it begins with a new state.`,
       )
     }
@@ -51,7 +51,7 @@ export const createJobContinuations = (parts: {
       })
       .catch((error: unknown) => {
         if (!(error instanceof ServiceError) || error.code !== 'bad_request' || groupId === null) throw error
-        throw conflict('The device group of this job was deleted. Start another job for the devices that it is for.')
+        throw conflict('The device group of this job was deleted. Start another job for its devices.')
       })
 
   /** How many rounds the privacy budgets of the job and of its federation allow, of those that it is to get. Throws conflict. */
@@ -71,9 +71,9 @@ export const createJobContinuations = (parts: {
     const left = epsilon === undefined ? wanted : await prices.roundsLeft(caller, job.id, { epsilon, delta, round })
     if (left < (isExact ? wanted : 1)) {
       throw conflict(
-        `rounds: the target_epsilon ${epsilon} that the job was started with leaves it ${left} of the ${wanted} more rounds; rounds that ` +
-          `failed or were stopped are spent too. ${left === 0 ? 'Start' : 'Ask for fewer, or start'} another job from its result, ` +
-          'with a budget of its own.',
+        `rounds: the job's target_epsilon ${epsilon} allows ${left} of the ${wanted} additional rounds; rounds that ` +
+          `failed or were stopped count too. ${left === 0 ? 'Start' : 'Ask for fewer, or start'} another job from its result, ` +
+          'with a new budget.',
       )
     }
     const steps = Math.min(wanted, left)

@@ -90,7 +90,7 @@ export const createJobPlans = (parts: {
     if (sees(caller, model.orgId)) return publish ?? 'last'
     if (publish === undefined || publish === 'none') return 'none'
     throw badRequest(
-      `publish: '${model.name ?? model.id}' belongs to another organization, which alone adds versions to it. Leave publish out.`,
+      `publish: '${model.name ?? model.id}' belongs to another organization, and only that organization can add versions to it. Leave publish out.`,
     )
   }
 
@@ -120,7 +120,7 @@ export const createJobPlans = (parts: {
     }
     const noiseMultiplier = await ledger.noiseFor(caller, { epsilon: epsilon!, delta, sampleRate, steps })
     if (noiseMultiplier !== null) return { noiseMultiplier, clipNorm, adaptiveClip, delta, targetEpsilon: epsilon! }
-    throw badRequest(`privacy.target_epsilon ${epsilon} cannot be kept over ${steps} rounds with any noise.`)
+    throw badRequest(`privacy.target_epsilon ${epsilon} cannot be met over ${steps} rounds with any amount of noise.`)
   }
 
   return {
@@ -204,12 +204,12 @@ const requireMeasured = ({ metric, secureAggregation, stopWhen, publish }: NewJo
   requireMetric(metric)
   if (stopWhen === undefined && publish !== 'best') {
     throw badRequest(
-      'metric is what stop_when and publish: best go by; this job has neither. Leave metric out, or add one.',
+      'metric is used only by stop_when and publish: best, and this job has neither. Leave metric out, or add one of them.',
     )
   }
   if (secureAggregation !== null && metric !== 'loss' && metric !== 'accuracy') {
     throw badRequest(
-      `metric: '${metric}' cannot be had with secure_aggregation, whose sum carries only the loss and the accuracy. Use one of these.`,
+      `metric: '${metric}' is not available with secure_aggregation, whose sum contains only loss and accuracy. Use one of these.`,
     )
   }
 }
@@ -223,7 +223,7 @@ const requireNothingAtOdds = ({ overSelection, stopWhen, publish }: NewJob): voi
   }
   if (overSelection !== undefined && overSelection !== 1) {
     throw badRequest(
-      'over_selection cannot be combined with privacy: a private round draws each device by a coin of its own, and never ' +
+      'over_selection cannot be combined with privacy: a private round draws each device independently, and never ' +
         'closes early. Set target_devices to the expected number of drawn devices.',
     )
   }

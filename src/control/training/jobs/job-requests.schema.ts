@@ -129,17 +129,12 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
 
 const Rounds = (description: string) => Type.Integer({ minimum: JOB_ROUNDS.min, maximum: JOB_ROUNDS.max, description })
 
-export const ResumeJobBody = Body(
-  'JobResumption',
-  'The number of rounds that a stopped or failed job gets',
-  examples.jobResumption,
-  {
-    rounds: Type.Optional(
-      Rounds('The number of rounds to add to the completed ones; by default, those that were left'),
-    ),
-  },
-)
+export const ResumeJobBody = Body('JobResumption', 'How to resume a stopped or failed job', examples.jobResumption, {
+  rounds: Type.Optional(
+    Rounds('The number of rounds to add to the completed ones; default: the rounds that were left'),
+  ),
+})
 
-export const ExtendJobBody = Body('JobExtension', 'How many rounds a completed job gets', examples.jobExtension, {
+export const ExtendJobBody = Body('JobExtension', 'How to extend a completed job', examples.jobExtension, {
   rounds: Rounds('The number of rounds to add to the completed ones'),
 })

@@ -123,8 +123,8 @@ const continuationRoutes = (app: App, jobs: JobsService): void => {
         operationId: 'resumeTrainingJob',
         summary: 'Resume a training job',
         description:
-          'Continue a stopped or failed job from its last completed round, with the state of its strategy. 409 where that was deleted, ' +
-          'or where the privacy budget does not allow the rounds.',
+          'Continue a stopped or failed job from its last completed round, with the state of its strategy. 409 if that state was deleted ' +
+          'or the privacy budget does not allow the rounds.',
         'x-extension': true,
         params: JobParams,
         body: ResumeJobBody,
@@ -142,7 +142,7 @@ const continuationRoutes = (app: App, jobs: JobsService): void => {
         operationId: 'extendTrainingJob',
         summary: 'Extend a training job',
         description:
-          'Give a completed job more rounds; it continues with the state of its strategy. Its stop_when looks at the new rounds only.',
+          'Give a completed job more rounds; it continues with the state of its strategy. Its stop_when considers only the new rounds.',
         'x-extension': true,
         params: JobParams,
         body: ExtendJobBody,
@@ -162,7 +162,7 @@ const improvementIn = (
   const { improvement_below: improvement, loss_improvement_below: ofLoss } = stop
   if (ofLoss !== undefined && (improvement !== undefined || metric !== DEFAULT_METRIC)) {
     throw badRequest(
-      'stop_when.loss_improvement_below is for jobs that go by the loss, and stands instead of improvement_below. Give improvement_below alone.',
+      'stop_when.loss_improvement_below is only for jobs whose metric is the loss, and replaces improvement_below. Send only improvement_below.',
     )
   }
   const below = improvement ?? ofLoss

@@ -38,7 +38,9 @@ it('no job starts on what is no weights, which the upload has warned of', async 
   for (const [title, file, instead] of files) {
     for (const strategy of ['fedavg', 'fedadam']) {
       const { answer, warnings } = await tried(world, file, { strategy })
-      expect(warnings).toEqual([expect.stringContaining(`The file is ${title}: devices can be given it, but training`)])
+      expect(warnings).toEqual([
+        expect.stringContaining(`The file is ${title}: it can be delivered to devices, but training`),
+      ])
       expect(warnings[0]).toContain(instead)
       expect(answer).toMatchObject({ status: 400, body: { message: `model: ${warnings[0]}` } })
     }
@@ -69,7 +71,7 @@ it('a job on a bare vector runs: declared, by its name, or taken for one with a 
     const { world, key, answer } = await tried(prepare, file, fields, name)
     expect(answer).toMatchObject({ status: 201, body: { raw_vector: true } })
     const warning = answer.headers.get('X-Service-Warning')
-    if (warns) expect(warning).toContain('was taken for a bare vector of 3 float32 values')
+    if (warns) expect(warning).toContain('was taken for a raw vector of 3 float32 values')
     else expect(warning).toBeNull()
     for (let round = 0; round < 2; round++) {
       const { id } = (await world.request('GET', '/api/v1/training/rounds/current', { key })).body as { id: string }

@@ -193,7 +193,8 @@ describe('a published version', () => {
       status: 400,
       body: {
         error: 'bad_request',
-        message: "publish: 'net' belongs to another organization, which alone adds versions to it. Leave publish out.",
+        message:
+          "publish: 'net' belongs to another organization, and only that organization can add versions to it. Leave publish out.",
         status_code: 400,
       },
     })
@@ -263,15 +264,15 @@ describe('the metric that a job goes by', () => {
         status: 400,
         body: { message: expect.stringContaining(message) },
       })
-    await refused({ metric: 'f1' }, 'metric is what stop_when and publish: best go by')
+    await refused({ metric: 'f1' }, 'metric is used only by stop_when and publish: best')
     await refused({ metric: 'f 1', publish: 'best' }, 'metric must be loss, accuracy')
     await refused(
       { metric: 'f1', publish: 'best', secure_aggregation: {} },
-      "metric: 'f1' cannot be had with secure_aggregation",
+      "metric: 'f1' is not available with secure_aggregation",
     )
     await refused(
       { metric: 'f1', stop_when: { loss_improvement_below: 1, patience: 1 } },
-      'Give improvement_below alone',
+      'Send only improvement_below',
     )
     await refused({ stop_when: { patience: 1 } }, 'stop_when.improvement_below is missing')
   })

@@ -57,7 +57,7 @@ export const createEvaluationSteps = (parts: {
     if (state === 'asked' && round.evaluationUntil !== null) return { round, deviceId }
     throw conflict(
       state === 'reported'
-        ? 'This device has already reported its evaluation, which counts.'
+        ? 'This device has already reported its evaluation; the first one counts.'
         : state === 'failed'
           ? 'This device has already reported that it cannot evaluate the model.'
           : 'The evaluation is over.',

@@ -17,7 +17,7 @@ export const evaluationRoutes = (app: App, steps: EvaluationSteps, downloads: Do
     {
       schema: {
         operationId: 'getEvaluationPlan',
-        summary: 'Get what a device is to evaluate',
+        summary: "Get a device's evaluation plan",
         description: 'For devices that received pending_evaluation_round_id in a heartbeat.',
         'x-extension': true,
         tags: ['training'],

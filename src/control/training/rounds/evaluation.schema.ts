@@ -14,10 +14,10 @@ import {
 import { examples } from '../training.examples.ts'
 import { RawVector } from './round-settings.schema.ts'
 
-export const MetricSummary = Part('MetricSummary', 'How a metric spreads over the devices that reported it', {
+export const MetricSummary = Part('MetricSummary', 'Distribution of a metric over the devices that reported it', {
   mean: Type.Number({ description: 'Weighted by samples' }),
   median: Type.Number(),
-  worst_tenth: Type.Number({ description: 'Mean over the worst tenth of the devices, at least one of them' }),
+  worst_tenth: Type.Number({ description: 'Mean over the worst tenth of the devices (at least one device)' }),
   min: Type.Number(),
   max: Type.Number(),
   devices: Type.Integer({ minimum: 1 }),
@@ -31,18 +31,18 @@ export const ReportedMetrics = (of: string) =>
     description: `${of}. At most ${MAX_REPORTED_METRICS}; names: at most 64 letters, digits and _ . : @ / + -, a letter first. ${REPORTED_RANGE}`,
   })
 
-export const EvaluationReport = Part('EvaluationReport', 'What a device found of a model on its held-out data', {
+export const EvaluationReport = Part('EvaluationReport', "A device's metrics for a model on its held-out data", {
   num_samples: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
-  metrics: ReportedMetrics('Loss and accuracy among them'),
+  metrics: ReportedMetrics('Includes loss and accuracy'),
   final_model: Type.Optional(
     Type.Boolean({
       description:
-        "With an update: the device also evaluates the job's last model, when a heartbeat's answer asks it to",
+        "Only with an update: whether the device will evaluate the job's last model if a heartbeat response asks for it",
     }),
   ),
 })
 
-export const EvaluationSummary = Part('Evaluation', 'What devices found of a model on their held-out data', {
+export const EvaluationSummary = Part('Evaluation', "Metrics for a model on the devices' held-out data", {
   devices: Count,
   num_samples: Count,
   metrics: MetricSummaries,
@@ -58,7 +58,7 @@ export const RoundMetrics = {
   evaluation: Type.Optional(
     Beside(EvaluationSummary, {
       description:
-        "Of the round's new model, as the next round's updates or the evaluation after a job's last round brought it",
+        "Metrics for the round's new model, from the next round's updates or the evaluation after the job's last round",
     }),
   ),
 }
@@ -84,24 +84,29 @@ export const EvaluationPlan = Body(
   },
 )
 
-export const NewEvaluation = Body('NewEvaluation', 'What a device found, or why nothing', examples.newEvaluation, {
-  num_samples: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: Number.MAX_SAFE_INTEGER,
-      description: 'Samples that the model was evaluated on',
-    }),
-  ),
-  metrics: Type.Optional(ReportedValues),
-  failure_reason: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 2000,
-      description: 'Instead of metrics: the device cannot evaluate the model',
-    }),
-  ),
-})
+export const NewEvaluation = Body(
+  'NewEvaluation',
+  "A device's evaluation, or why it cannot evaluate",
+  examples.newEvaluation,
+  {
+    num_samples: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: Number.MAX_SAFE_INTEGER,
+        description: 'Samples that the model was evaluated on',
+      }),
+    ),
+    metrics: Type.Optional(ReportedValues),
+    failure_reason: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 2000,
+        description: 'Instead of metrics: the device cannot evaluate the model',
+      }),
+    ),
+  },
+)
 
-export const EvaluationTaken = Body('EvaluationTaken', 'An evaluation that was taken', examples.evaluationTaken, {
+export const EvaluationTaken = Body('EvaluationTaken', 'An accepted evaluation', examples.evaluationTaken, {
   round_id: Uuid,
 })

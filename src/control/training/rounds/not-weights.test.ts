@@ -5,8 +5,8 @@ import { formOf, startWorld, type TestDevice, type World } from '../../../../tes
 const floats = (...values: number[]) => new Uint8Array(new Float32Array(values).buffer)
 const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'latin1'))
 const vectorWarning = (count: number) =>
-  `The file was taken for a bare vector of ${count} float32 values. Start the round or job with raw_vector: true, ` +
-  'or name the file .f32, to say that it is one.'
+  `The file was taken for a raw vector of ${count} float32 values. To confirm, start the round or job with raw_vector: true, ` +
+  'or end the file name in .f32.'
 
 interface Round {
   readonly id: string
@@ -83,7 +83,7 @@ describe('updates that are not weights', () => {
         status: 'failed',
         aggregated_model_id: null,
         failure_reason: expect.stringContaining(
-          `The update of device 'd0' is ${title}, which cannot be aggregated: the 2 updates differ, and only equal ones`,
+          `The update of device 'd0' is ${title}, which cannot be aggregated: the 2 updates differ, and only identical ones`,
         ),
       })
     },

@@ -75,7 +75,7 @@ const createOpenParts = (parts: Parts) => {
   const alreadyDelivered = async (roundId: string, deviceId: string): Promise<ServiceError> => {
     const kept = await updates.find(database.sql, roundId, deviceId)
     return conflict(
-      `This device has already submitted an update for this round: ${kept?.id ?? ''}, which counts.`,
+      `This device has already submitted an update for this round (${kept?.id ?? ''}); the first one counts.`,
       'duplicate',
     )
   }
@@ -164,7 +164,7 @@ export const createParticipation = (parts: Parts) => {
     /** The round's global control variate (SCAFFOLD); not_found in a job's first round, where it is zero. */
     async controlFile(caller: Caller, id: string): Promise<{ sha256: string; size: number }> {
       const { control } = await this.plan(caller, id)
-      if (control === null) throw notFound('A control variate of round', id)
+      if (control === null) throw notFound('Control variate of round', id)
       return control
     },
 
@@ -172,7 +172,7 @@ export const createParticipation = (parts: Parts) => {
     async modelFile(caller: Caller, id: string, fetches: boolean): Promise<StoredVersion> {
       const round = await rounds.beginning(caller, id)
       const version = await versionOf(round)
-      if (version === null) throw notFound('A global model of round', id)
+      if (version === null) throw notFound('Global model of round', id)
       const deviceId = caller.deviceId
       if (fetches && deviceId !== null) await markFetched({ roundId: round.id, deviceId })
       return version
@@ -223,7 +223,7 @@ const excluded = ({ orgId, groupId, federationId }: StoredRound): string => {
         : orgId === null
           ? 'that belong to no organization'
           : `of organization '${orgId}'`
-  return `Not selected: the round is for devices ${those} that train, and this one is none of them.`
+  return `Not selected: the round is for devices ${those} that train, and this one is not among them.`
 }
 
 /** Why a device that has no part in the round has none. */

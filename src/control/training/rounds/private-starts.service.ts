@@ -27,8 +27,8 @@ export const createPrivateStart =
     await participants.insertAll(tx, round.id, { starter: null, drawn }, round.startedAt)
     if (drawn.length >= round.minDevices) return inserted
     const reason =
-      `The draw gave ${drawn.length} of at least ${round.minDevices} devices: in a private round chance decides how many, ` +
-      'and no other device may replace one. Its privacy cost is spent nevertheless.'
+      `The draw gave ${drawn.length} of at least ${round.minDevices} devices: a private round draws devices at random, ` +
+      'and adds none later. Its privacy cost is spent nevertheless.'
     await endings.fail(tx, inserted, { event: 'fail', reason, reported: reason })
     return (await store.lock(tx, round.id))!
   }

@@ -42,8 +42,8 @@ it('who took part in a private round, and with what, is for admin keys alone; wh
     body: {
       error: 'forbidden',
       message:
-        'Who took part in a private round, and with what, may be seen only with the scope ' +
-        "'admin': the round's noise cannot hide what is listed. Use a key that carries it.",
+        'The participants and updates of a private round can be seen only with the scope ' +
+        "'admin': the round's noise does not protect them. Use a key that has it.",
       status_code: 403,
     },
   }

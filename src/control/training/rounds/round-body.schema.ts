@@ -58,8 +58,8 @@ export const fewDevices = ({ privacy, takingPart, minDevices, timeoutAt }: Store
   const active =
     takingPart === 0 ? 'No active device' : `Only ${takingPart} active device${takingPart === 1 ? '' : 's'}`
   return (
-    `${active} could be selected, and the round needs ${minDevices} updates: it waits until ${timeoutAt.toISOString()} ` +
-    "for more. Devices take part in rounds of their own organization; a round's group or federation decides which."
+    `${active} could be selected, but the round needs ${minDevices} updates: it waits for more until ${timeoutAt.toISOString()}. ` +
+    "Devices take part in rounds of their own organization; a round's group or federation decides which."
   )
 }
 

@@ -54,7 +54,7 @@ export const createRoundReach = (parts: {
     },
   ): Promise<Reach> => {
     if (requested.orgId !== undefined && !sees(caller, requested.orgId)) {
-      throw forbidden(`This key is bound to another organization than '${requested.orgId}'.`)
+      throw forbidden(`This key is bound to a different organization than '${requested.orgId}'.`)
     }
     const group = requested.group === undefined ? null : await groups.locate(caller, requested.group)
     if (requested.group !== undefined && group === null) {

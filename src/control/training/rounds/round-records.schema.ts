@@ -34,7 +34,7 @@ export const ParticipantList = Body('ParticipantList', "A page of a round's devi
   participants: Type.Array(
     Part('Participant', 'A device of a round', {
       device_id: Uuid,
-      device_identifier: Type.String({ description: 'The id that the device chose for itself' }),
+      device_identifier: Type.String({ description: "The device's user-chosen id" }),
       org_id: Nullable(Type.String()),
       state: ParticipantState,
       chosen: OneOf(['drawn', 'starter', 'joined'], { description: 'How the device was selected' }),
@@ -56,7 +56,7 @@ export const RoundUpdates = Body('ModelUpdateList', "A page of a round's updates
   updates: Type.Array(
     Part('ReviewedUpdate', 'An update and how it compares with the others', {
       ...ModelUpdate.properties,
-      device_identifier: Type.String({ description: 'The id that the device chose for itself' }),
+      device_identifier: Type.String({ description: "The device's user-chosen id" }),
       metrics: Nullable(Type.Record(Type.String(), Type.Number())),
       evaluation: Nullable(EvaluationReport),
       norm: Nullable(

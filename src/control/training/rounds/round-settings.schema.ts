@@ -90,7 +90,7 @@ export const TargetDelta = Type.Number({
 })
 export const AccountantName = OneOf(['rdp', 'pld'], {
   title: 'Accountant',
-  description: 'Which bound is the tighter one',
+  description: 'The accountant with the tighter bound',
 })
 
 /** Clipping and noise: what can be said of a round, and of a job. */
@@ -121,7 +121,8 @@ export const Sampling = {
   ),
   adjacency: Type.Optional(
     OneOf(['zero-out'], {
-      description: 'Adjacency behind epsilon: a device takes part, or the same device sends nothing; N does not change',
+      description:
+        'Adjacency that epsilon is defined for: a device takes part, or the same device sends nothing; N does not change',
     }),
   ),
 }

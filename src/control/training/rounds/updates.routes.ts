@@ -83,7 +83,7 @@ export const updatesRoutes = (
       schema: {
         operationId: 'listUpdates',
         summary: 'List the updates of a round',
-        description: 'The submitted updates, in the order of device ids, and how each compares with the others.',
+        description: 'The submitted updates in order of device id, and how each compares with the others.',
         'x-extension': true,
         params: RoundParams,
         querystring: ListRoundsQuery,

@@ -24,7 +24,9 @@ export const UpdateFields = Body('NewModelUpdate', "A device's update to submit"
   training_time_seconds: Type.Optional(
     Type.Integer({ minimum: 0, description: `Above ${MAX_TRAINING_SECONDS} it becomes null, with a warning` }),
   ),
-  metrics: Type.Optional(ReportedMetrics('JSON, such as {"f1": 0.8}: of the trained model, beside loss and accuracy')),
+  metrics: Type.Optional(
+    ReportedMetrics('JSON, such as {"f1": 0.8}: metrics of the trained model besides loss and accuracy'),
+  ),
   evaluation: Type.Optional(
     Beside(EvaluationReport, { description: 'JSON: metrics of the global model on held-out data' }),
   ),

@@ -157,7 +157,7 @@ const requireControl = (round: StoredRound, control: StagedBlob | null): void =>
   }
   if (!isRequired && control !== null) {
     throw badRequest(
-      `control must be left out: strategy ${round.plan.strategy}, which this round has, keeps no control variates.`,
+      `control must be left out: this round's strategy, ${round.plan.strategy}, keeps no control variates.`,
     )
   }
 }
@@ -167,8 +167,7 @@ const isHidden = ({ privacy, plan }: StoredRound, { metrics, evaluation }: Updat
   if (metrics === null && evaluation === null) return null
   const which = [...(metrics === null ? [] : ['metrics']), ...(evaluation === null ? [] : ['evaluation'])].join(' and ')
   if (privacy !== null) return `${which} not kept: the round is private, and its noise does not cover them`
-  if (plan.secure !== undefined)
-    return `${which} not kept: of a secure round only the sum of loss and accuracy is learnt`
+  if (plan.secure !== undefined) return `${which} not kept: a secure round reveals only the sum of loss and accuracy`
   return null
 }
 

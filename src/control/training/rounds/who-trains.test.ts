@@ -76,8 +76,8 @@ describe('a round for an organization', () => {
     const answer = await start(world, key, { org_id: 'acme', target_devices: 3, min_devices: 2 })
     expect(answer).toMatchObject({ status: 201, body: { org_id: 'acme', status: 'active' } })
     expect(answer.headers.get('x-service-warning')).toBe(
-      'No active device could be selected, and the round needs 2 updates: it waits until 2026-01-01T00:05:00.000Z for ' +
-        "more. Devices take part in rounds of their own organization; a round's group or federation decides which.",
+      'No active device could be selected, but the round needs 2 updates: it waits for more until 2026-01-01T00:05:00.000Z. ' +
+        "Devices take part in rounds of their own organization; a round's group or federation decides which.",
     )
     const own = await start(world, key)
     expect(own.headers.get('x-service-warning')).toBeNull()
@@ -114,7 +114,7 @@ describe('a round for an organization', () => {
     const outside = await world.register('outside', { org_id: 'globex' })
     const { id } = (await start(world, key, { target_devices: 3 })).body as Body
     const reason =
-      "Not selected: the round is for devices of organization 'acme' that train, and this one is none of them."
+      "Not selected: the round is for devices of organization 'acme' that train, and this one is not among them."
     const { body } = await world.request('GET', `${ROUNDS}/${id}/selection`, { key: outside.key })
     expect(body).toMatchObject({ selected: false, reason })
     const failure = await world.request('POST', `${ROUNDS}/${id}/failures`, { key: outside.key, body: { reason: 'x' } })

@@ -14,7 +14,7 @@ const hex = (bytes: number, description: string) =>
 const byDevice = <T extends TSchema>(value: T) => Type.Record(Type.String(), value, { maxProperties: MAX_DEVICES })
 
 const Keys = Body('SecureKeys', "A device's public keys", examples.secureKeys, {
-  encryption_key: hex(32, 'X25519 public key under which others encrypt shares for this device'),
+  encryption_key: hex(32, 'X25519 public key with which others encrypt shares for this device'),
   masking_key: hex(32, 'X25519 public key with which masks are agreed on'),
 })
 
@@ -30,8 +30,8 @@ export const UnmaskBody = Body(
   'Shares that remove the masks from the sum',
   examples.secureUnmasking,
   {
-    self_masks: byDevice(hex(33, "Share of the self mask's seed, of each device that submitted")),
-    masking_keys: byDevice(hex(33, 'Share of the masking key, of each device that sent shares but did not submit')),
+    self_masks: byDevice(hex(33, "Share of the self mask's seed, for each device that submitted")),
+    masking_keys: byDevice(hex(33, 'Share of the masking key, for each device that sent shares but did not submit')),
   },
 )
 
@@ -42,7 +42,8 @@ export const SecureAggregation = Type.Object(
       Type.Integer({
         minimum: 2,
         maximum: MAX_DEVICES,
-        description: 'Devices that must complete the round: more than half of the selected; default: two thirds',
+        description:
+          'Devices that must complete the round: more than half of the selected devices; default: two thirds',
       }),
     ),
     range: Type.Optional(
@@ -107,7 +108,7 @@ export const SecureState = Body('SecureState', 'The state of a secure round for 
   settings: SecureSettings,
   device_id: Nullable(Type.String({ description: "The caller's name in the protocol: its internal id" })),
   counted: Type.Boolean({ description: 'Whether the current step includes this device' }),
-  answered: Type.Boolean({ description: 'Whether this device has sent its message of the current step' }),
+  answered: Type.Boolean({ description: 'Whether this device has sent its message for the current step' }),
   roster: Nullable(byDevice(Keys)),
   shares: Nullable(byDevice(hex(106, 'The encrypted shares from each other device for this one'))),
   delivered: Nullable(Type.Array(Type.String(), { description: 'The devices whose masked updates are in the sum' })),

@@ -43,7 +43,7 @@ export const createSecureRoundsService = <R extends Round>(parts: {
   const find = async (caller: Caller, roundId: string): Promise<StoredSecureRound> => {
     await rounds.get(caller, roundId)
     const round = await store.find(database.sql, roundId)
-    if (round === null) throw notFound('A secure side of round', roundId)
+    if (round === null) throw notFound('Secure round', roundId)
     return round
   }
 
@@ -152,7 +152,7 @@ export const createSecureRoundsService = <R extends Round>(parts: {
 }
 
 const requireDevice = ({ deviceId }: Caller): string => {
-  if (deviceId === null) throw conflict('This key belongs to no device. Use the key of a device that takes part.')
+  if (deviceId === null) throw conflict('This key belongs to no device. Use the key of a participant.')
   return deviceId
 }
 

@@ -75,7 +75,7 @@ export const createSecureSteps = (parts: {
       const layout = round.modelSha256 === null ? null : await layoutOf(round.modelSha256, round.rawVector)
       if (layout?.some(({ merged }) => merged)) {
         throw badRequest(
-          "secure_aggregation cannot merge statistics: the model has a scaler's or a naive Bayes classifier's. Leave one of them out.",
+          'secure_aggregation cannot merge the statistics of a scaler or a naive Bayes classifier, which this model has. Leave secure_aggregation out, or use another model.',
         )
       }
       const coordinates = layout === null ? 0 : coordinateCount(layout)

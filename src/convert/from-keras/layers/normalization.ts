@@ -8,7 +8,7 @@ import type { Layer, LayerCall, Value } from '../layer-call.ts'
 const requireLastAxis = (call: LayerCall, value: Value): number => {
   const rank = value.shape.length
   const axes = call.axes('axis', rank, -1)
-  if (axes.length !== 1 || axes[0] !== rank - 1) throw call.refuse('it normalizes another axis than the last one.')
+  if (axes.length !== 1 || axes[0] !== rank - 1) throw call.refuse('it normalizes an axis other than the last one.')
   return call.fixed(value.shape.slice(-1), 'the last axis')[0]!
 }
 

@@ -8,7 +8,8 @@ import { broadcast, ELEMENTWISE, floating, plain, REDUCTIONS } from './arithmeti
 import { ARRANGEMENT, axisOf } from './arrangement-operators.ts'
 import { einsum, oneHot } from './dense.ts'
 import { MERGING_LAYERS } from './merging.ts'
-import { POOL_OPERATORS, resize } from './spatial.ts'
+import { POOL_OPERATORS } from './pooling.ts'
+import { resize } from './resizing.ts'
 
 const topK = (call: LayerCall, value: Value, count: number, largest: boolean): Value[] => {
   const names = call.emitSeveral('TopK', [value.name, call.integers([count])], 2, {
@@ -38,7 +39,7 @@ const OPERATORS: ReadonlyMap<string, Layer> = new Map<string, Layer>(
     Sort: (call) => {
       const value = plain(call)
       const [axis, size] = axisOf(call, value, -1)
-      if (axis !== value.shape.length - 1) throw call.refuse('it sorts along another axis than the last one.')
+      if (axis !== value.shape.length - 1) throw call.refuse('it sorts along an axis other than the last one.')
       return topK(call, value, size, false)[0]!
     },
     Cumsum: (call) => {

@@ -144,7 +144,9 @@ const int32 = (call: LayerCall, value: number): string => call.constant('number'
 const run = (call: LayerCall, kind: Kind, value: Value, initial: readonly Value[]): Run => {
   if (value.shape.length !== 3) throw call.refuse(`its input has ${value.shape.length} axes, not 3.`)
   if (call.flag('stateful'))
-    call.scope.notes.add(`${call.layer.className} '${call.layer.name}' is stateful; here every call starts anew.`)
+    call.scope.notes.add(
+      `${call.layer.className} '${call.layer.name}' is stateful; the converted model starts every call from the initial state.`,
+    )
   const units = call.number('units')
   const states = initial.map((state) => call.emit('Unsqueeze', [state.name, call.integers([0])]))
   const steps = value.mask === null ? null : compactSteps(call, value, value.mask)
@@ -201,7 +203,7 @@ const rnn: Layer = (call) => {
   const cell = innerOf(call.config, 'cell')
   const cells = Array.isArray(cell?.config.cells) ? (cell.config.cells as readonly Json[]) : [call.config.cell!]
   if (cells.length > 1 && (call.flag('return_state') || call.inputs.length > 1 || call.flag('go_backwards')))
-    throw call.refuse('it has several cells and states of its own; use a layer for each.')
+    throw call.refuse('it has several cells with states; use a layer for each.')
   let results = [call.input()]
   const seen = new Map<string, number>()
   for (const [at, item] of cells.entries()) {

@@ -151,7 +151,8 @@ const unevenMeans = (node: Lowering, x: string, from: readonly number[], to: rea
     ints(Array.from({ length: rank }, (_, at) => (at === axis ? rank - 1 : at === rank - 1 ? axis : at)))
   return from.reduce((value, inputs, at) => {
     const outputs = to[at]!
-    if (inputs * outputs > MAX_MEANS) throw node.refuse('its sizes are too large where they are not multiples.')
+    if (inputs * outputs > MAX_MEANS)
+      throw node.refuse('its input size is not a multiple of its result size, and too large for that.')
     const axis = rank - from.length + at
     const swapped = axis === rank - 1 ? value : node.emit('Transpose', [value], { perm: toLast(axis) })
     const means = node.emit('MatMul', [swapped, node.constant('f32', [inputs, outputs], meansOf(inputs, outputs))])

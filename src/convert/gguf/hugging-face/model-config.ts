@@ -62,7 +62,7 @@ export const readModelConfig = (config: Json): ModelConfig => {
   const headSize = count('head_dim', embedding / heads)
   if (headSize % 2 !== 0 || heads % keyValueHeads !== 0)
     throw badRequest(
-      `config.json has ${heads} heads of ${headSize} for ${keyValueHeads} key-value heads, which cannot be.`,
+      `config.json has ${heads} heads of ${headSize} for ${keyValueHeads} key-value heads, which is impossible.`,
     )
   const epsilon = config.rms_norm_eps
   if (typeof epsilon !== 'number') throw badRequest("'rms_norm_eps' in config.json is missing; it must be a number.")

@@ -41,7 +41,7 @@ export const needJson = async (folder: string, name: string): Promise<Json> => {
   const value = await readJson(folder, name)
   if (value !== null) return value
   throw badRequest(
-    `There is no ${name} in '${folder}'. Name a folder as the Hugging Face hub has it, with all its files.`,
+    `There is no ${name} in '${folder}'. Name a folder downloaded from Hugging Face, with all its files.`,
   )
 }
 

@@ -31,7 +31,9 @@ export const tokenizerMetadata = async (folder: string, vocabulary: number, conf
   const settings = (await readJson(folder, 'tokenizer_config.json')) ?? {}
   const model = isJson(tokenizer.model) ? tokenizer.model : {}
   if (model.type !== 'BPE' || !isJson(model.vocab))
-    throw badRequest(`The tokenizer in tokenizer.json is '${String(model.type)}'; BPE tokenizers are converted.`)
+    throw badRequest(
+      `The tokenizer in tokenizer.json is '${String(model.type)}'; only BPE tokenizers can be converted.`,
+    )
   const added = addedTokens(tokenizer)
   const merges = readMerges(model)
   const { tokens, types } = readTokens(model.vocab, added, vocabulary)
@@ -83,7 +85,7 @@ const bytewise = (tokenizer: Json, merges: readonly string[]): Metadata => {
   const { normalizer } = tokenizer
   if (split === undefined || (isJson(normalizer) && normalizer.type !== 'NFC'))
     throw badRequest(
-      `tokenizer.json splits text in a way that is not known here ('pre_tokenizer' and 'normalizer'); that of Llama 3, Qwen 2 and 3, SmolLM and GPT-2 is.`,
+      `tokenizer.json splits text in an unknown way ('pre_tokenizer' and 'normalizer'); those of Llama 3, Qwen 2 and 3, SmolLM and GPT-2 are supported.`,
     )
   return {
     'tokenizer.ggml.model': ['string', 'gpt2'],

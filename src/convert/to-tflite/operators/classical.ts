@@ -3,7 +3,7 @@ import { badRequest } from '../../../domain/errors.ts'
 import { attributeOf } from '../../onnx/model.ts'
 import { type Lower, type Lowering, reshape } from '../lowering.ts'
 import type { Tensor } from '../tflite-graph.ts'
-import { arithmetic, broadcasting, castTo, unary } from './elementwise.ts'
+import { arithmetic, broadcasting, castTo, unary } from './arithmetic.ts'
 import { fullyConnected } from './matrix.ts'
 import { reduceTensor } from './reductions.ts'
 import { concat } from './slices.ts'
@@ -138,7 +138,7 @@ const features: Lower = (node) => {
 
 const oneHot: Lower = (node) => {
   const categories = attributeOf(node.node, 'cats_int64s', 'ints', undefined)
-  if (categories === undefined) throw badRequest('Categories that are texts are not supported by TFLite.')
+  if (categories === undefined) throw badRequest('Text categories are not supported by TFLite.')
   const { graph } = node
   const x = castTo(graph, node.value(0), 'i64')
   const column = reshape(graph, x, [...x.shape, 1])

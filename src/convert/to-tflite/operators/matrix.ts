@@ -5,7 +5,7 @@ import { elementCount } from '../../onnx/model.ts'
 import { einsumTerms } from '../../onnx/shape-rules-sequences.ts'
 import { type Lower, reshape, transpose } from '../lowering.ts'
 import type { Tensor, TfliteGraph } from '../tflite-graph.ts'
-import { arithmetic } from './elementwise.ts'
+import { arithmetic } from './arithmetic.ts'
 
 /** `x · weights^T + bias` with x [..., k], weights [n, k], bias [n]. */
 export const fullyConnected = (graph: TfliteGraph, x: Tensor, weights: Tensor, bias: Tensor | null): Tensor =>
@@ -69,7 +69,7 @@ const matMul: Lower = (node) => {
   const [a, b] = [node.input(0).shape, node.input(1).shape]
   const weight = node.constant(1)
   if (node.input(0).type !== 'f32' && node.result().type !== 'f32') {
-    throw badRequest('Integer matrices are not multiplied by TFLite; cast to float32.')
+    throw badRequest('TFLite does not multiply integer matrices; cast to float32.')
   }
   if (weight !== undefined && b.length === 2 && a.length >= 2) {
     const rows = transposeConstant(weight, [1, 0])
@@ -87,7 +87,8 @@ const einsum: Lower = (node) => {
   const sizes = new Map(
     inputs.flatMap((term, at) => [...term].map((letter, axis) => [letter, node.input(at).shape[axis]!])),
   )
-  if (inputs.length !== 2) throw badRequest('An Einsum of other than two terms is not supported; use MatMul.')
+  if (inputs.length !== 2)
+    throw badRequest('An Einsum with a number of terms other than two is not supported; use MatMul.')
   const [a, b] = inputs.map((term) => [...term]) as [string[], string[]]
   const kept = new Set(output)
   const batch = a.filter((letter) => b.includes(letter) && kept.has(letter))

@@ -2,7 +2,7 @@
 import { badRequest } from '../../../domain/errors.ts'
 import { poolWindow, type Window } from '../../onnx/window-shapes.ts'
 import type { Lower } from '../lowering.ts'
-import { arithmetic } from './elementwise.ts'
+import { arithmetic } from './arithmetic.ts'
 import { defineImage, image, overTwo, padImage } from './images.ts'
 
 /** For each place of the output, by what the mean over the whole window is multiplied to be that over its counted part. */

@@ -5,7 +5,7 @@ import { axisOf } from '../../onnx/constants.ts'
 import { elementCount } from '../../onnx/model.ts'
 import { type Lower, type Lowering, reshape } from '../lowering.ts'
 import type { Tensor, TfliteType } from '../tflite-graph.ts'
-import { arithmetic, castTo } from './elementwise.ts'
+import { arithmetic, castTo } from './arithmetic.ts'
 
 const RANGES: Readonly<Partial<Record<TfliteType, readonly [number, number]>>> = {
   i8: [-128, 127],

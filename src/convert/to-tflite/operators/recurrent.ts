@@ -3,7 +3,7 @@ import { badRequest } from '../../../domain/errors.ts'
 import { attributeOf } from '../../onnx/model.ts'
 import { type Lower, type Lowering, reshape } from '../lowering.ts'
 import type { Tensor, TfliteGraph } from '../tflite-graph.ts'
-import { arithmetic, broadcasting, castTo, softplus } from './elementwise.ts'
+import { arithmetic, broadcasting, castTo, softplus } from './arithmetic.ts'
 import { fullyConnected } from './matrix.ts'
 import { concat, slice } from './slices.ts'
 

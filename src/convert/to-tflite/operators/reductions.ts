@@ -6,7 +6,7 @@ import { axesOf } from '../../onnx/shape-values.ts'
 import { type Lower, type Lowering, type Order, plainOrder, reshape } from '../lowering.ts'
 import type { OperatorName } from '../operator-names.ts'
 import type { Tensor, TfliteGraph } from '../tflite-graph.ts'
-import { arithmetic, castTo } from './elementwise.ts'
+import { arithmetic, castTo } from './arithmetic.ts'
 
 const KEEP = { table: 'ReducerOptions', value: { keepDims: true } }
 

@@ -3,7 +3,7 @@ import { badRequest } from '../../../domain/errors.ts'
 import { axisOf } from '../../onnx/constants.ts'
 import { arrange, type Lower, type Lowering, plainOrder } from '../lowering.ts'
 import type { Tensor } from '../tflite-graph.ts'
-import { arithmetic } from './elementwise.ts'
+import { arithmetic } from './arithmetic.ts'
 import { take } from './slices.ts'
 
 /** The places that each output element is read from. Source: the operator Resize, nearest. */

@@ -5,7 +5,7 @@ import { elementCount } from '../../onnx/model.ts'
 import { padsOf, permutationOf, sliceRanges, splitSizes } from '../../onnx/shape-rules-arrangement.ts'
 import { arrange, type Lower, type Lowering, plainOrder, reshape, transpose as transposed } from '../lowering.ts'
 import type { Tensor } from '../tflite-graph.ts'
-import { broadcasting, castTo, orderOfResult } from './elementwise.ts'
+import { broadcasting, castTo, orderOfResult } from './arithmetic.ts'
 import { slice as cut, take } from './slices.ts'
 
 const reshaped: Lower = (node) => node.define(reshape(node.graph, node.flat(0), node.result().shape))

@@ -4,8 +4,8 @@ import { badRequest } from '../../../domain/errors.ts'
 import { attributeOf, elementCount, type OnnxNode } from '../../onnx/model.ts'
 import { type Lower, type Lowering, reshape } from '../lowering.ts'
 import type { Tensor } from '../tflite-graph.ts'
+import { arithmetic, broadcasting } from './arithmetic.ts'
 import { classOutputs } from './classical.ts'
-import { arithmetic, broadcasting } from './elementwise.ts'
 import { reduceTensor } from './reductions.ts'
 
 const MAX_DEPTH = 200
@@ -47,7 +47,9 @@ const readNodes = (node: OnnxNode): Nodes => {
     trees.length === 0 ||
     [ids, values, features, trues, falses, modes].some((list) => list.length !== trees.length)
   ) {
-    throw badRequest('Its lists of nodes have different lengths, or are kept as tensors; float32 lists are supported.')
+    throw badRequest(
+      'Its lists of nodes have different lengths, or are stored as tensors; only float32 lists are supported.',
+    )
   }
   const at = new Map(ids.map((id, index) => [`${trees[index]} ${id}`, index]))
   const roots = [...new Map(trees.map((tree, index) => [tree, index] as const).reverse()).values()]
@@ -84,7 +86,7 @@ const depthOf = ({ yes, no, roots }: Nodes): number => {
     if (next.size === 0) return depth
     level = next
   }
-  throw badRequest(`Its trees are deeper than ${MAX_DEPTH}, or run in a circle.`)
+  throw badRequest(`Its trees are deeper than ${MAX_DEPTH}, or have a cycle.`)
 }
 
 /** The sum of the leaves' weights of all trees: [rows, targets]. */
@@ -103,7 +105,7 @@ const sums = (node: Lowering, kind: 'target' | 'class', targets: number): Tensor
   const shape = [rows, nodes.roots.length]
   if (elementCount(shape) > MAX_PLACES) {
     throw badRequest(
-      `${rows} rows for ${nodes.roots.length} trees are too many at a time. Give an input shape of fewer rows.`,
+      `${rows} rows for ${nodes.roots.length} trees are too many at once. Give an input shape with fewer rows.`,
     )
   }
   const look = (tensor: Tensor, at: Tensor) =>

@@ -110,12 +110,10 @@ export const superviseProcess = async <Settings extends { readonly path: string 
         restarts += 1
         figures = {}
         const how = signal === null ? `with code ${code}` : `by ${signal}`
-        options.log(`the engine of ${options.name} ended ${how} and is started again`)
+        options.log(`the engine of ${options.name} ended ${how} and is being restarted`)
         running = restart()
         running.catch(() => undefined)
-        rejectPending(
-          new InferenceError('engine_failed', `The engine ended ${how} and is started again. Ask once more.`),
-        )
+        rejectPending(new InferenceError('engine_failed', `The engine ended ${how} and is being restarted. Try again.`))
       })
       return ready
     })
@@ -132,7 +130,7 @@ export const superviseProcess = async <Settings extends { readonly path: string 
         options.log(`the engine of ${options.name} could not be started: ${String(error)}`)
         // Who waits for it learns why, and is not kept until it can.
         const reason = error instanceof Error ? error.message : String(error)
-        rejectPending(new InferenceError('engine_failed', `The engine ended and could not be started again: ${reason}`))
+        rejectPending(new InferenceError('engine_failed', `The engine ended and could not be restarted: ${reason}`))
       }
     }
   }

@@ -20,7 +20,7 @@ const LEAST = 1e-40
 const windowsOf = ({ tokenize, firstToken, trainContextTokens }: LlamaModel, text: string): Uint32Array[] => {
   const tokens = [...(firstToken === null ? [] : [firstToken]), ...tokenize(text, false)]
   if (tokens.length < MIN_TOKENS) {
-    const words = `The text has ${tokens.length} tokens; at least ${MIN_TOKENS} are needed, and ${WINDOW} or more say something.`
+    const words = `The text has ${tokens.length} tokens; at least ${MIN_TOKENS} are needed, and ${WINDOW} or more for a meaningful result.`
     throw new InferenceError('unsupported', words)
   }
   const length = Math.min(WINDOW, trainContextTokens, tokens.length)
@@ -56,7 +56,7 @@ const divergenceOf = (p: Float32Array, q: Float32Array): number => {
 
 const compare = async ({ original, other, text, threads }: ComparisonCommand): Promise<ModelComparison> => {
   if ((await readGgufHeader(original)).embeds) {
-    throw new InferenceError('unsupported', 'The model makes embeddings: it has no probabilities of tokens to compare.')
+    throw new InferenceError('unsupported', 'The model computes embeddings: it has no token probabilities to compare.')
   }
   const addon = await loadAddon(null)
   const models = [await loadModel(original, addon), await loadModel(other, addon)] as const

@@ -27,7 +27,7 @@ export const openEmbedder = async (settings: Settings, header: GgufHeader): Prom
     if (long >= 0) {
       throw new InferenceError(
         'context_length_exceeded',
-        `${inputs.length === 1 ? 'The text' : `Text ${long}`} has ${texts[long]!.length} tokens; the model takes ${contextTokens}. Cut it.`,
+        `${inputs.length === 1 ? 'The text' : `Text ${long}`} has ${texts[long]!.length} tokens; the model takes ${contextTokens}. Shorten it.`,
         { param: 'input' },
       )
     }

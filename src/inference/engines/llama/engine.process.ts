@@ -59,7 +59,7 @@ const chatInTurn = (command: Extract<Command, { type: 'chat' }>): void => {
   })
 }
 
-const notHere = new InferenceError('unsupported', 'llama.cpp makes no transcripts here.')
+const notHere = new InferenceError('unsupported', 'llama.cpp does not transcribe speech here.')
 
 /** Requests that are still wanted. */
 const embedding = new Set<number>()

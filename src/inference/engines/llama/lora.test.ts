@@ -67,8 +67,8 @@ test('what does not fit the model is refused with the reason, before llama.cpp r
   const cases = [
     [STARTER, 'is not a LoRA adapter'],
     [join(folder, 'nothing.gguf'), 'There is no LoRA adapter'],
-    [await made('other.gguf', 'qwen2', [256, 4]), "for the architecture 'qwen2', and the model has 'llama'"],
-    [await made('small.gguf', 'llama', [128, 4]), "'blk.0.attn_q.weight' has another shape there"],
+    [await made('other.gguf', 'qwen2', [256, 4]), "for the architecture 'qwen2', but the model has 'llama'"],
+    [await made('small.gguf', 'llama', [128, 4]), "'blk.0.attn_q.weight' has a different shape there"],
   ] as const
   for (const [path, words] of cases) await expect(open([path])).rejects.toThrow(words)
 })

@@ -58,6 +58,6 @@ test('what was asked for is kept, or refused with the numbers', () => {
     firstSlots: 4,
   })
   expect(() => planMemory({ contextTokens: 50_000, slots: 4 }, model, FIRST, memory)).toThrow(
-    '4 slots of 50000 tokens take 18.6 GB, and there are 8.0 GB. Use fewer slots or a shorter context.',
+    '4 slots of 50000 tokens take 18.6 GB, but only 8.0 GB is available. Use fewer slots or a shorter context.',
   )
 })

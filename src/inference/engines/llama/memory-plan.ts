@@ -34,7 +34,7 @@ export const planMemory = (
     const gigabytes = (value: number): string => `${(value / 2 ** 30).toFixed(1)} GB`
     throw new InferenceError(
       'out_of_memory',
-      `${slots} slots of ${contextTokens} tokens take ${gigabytes(bytes(contextTokens))}, and there are ${gigabytes(memory.total)}. Use fewer slots or a shorter context.`,
+      `${slots} slots of ${contextTokens} tokens take ${gigabytes(bytes(contextTokens))}, but only ${gigabytes(memory.total)} is available. Use fewer slots or a shorter context.`,
     )
   }
   let requested = usualTokens

@@ -135,7 +135,7 @@ test('a prompt that does not fit is refused with both numbers', async () => {
   expect(failure).toBeInstanceOf(InferenceError)
   expect((failure as InferenceError).toJSON().error).toEqual({
     message: expect.stringMatching(
-      /^The messages become \d{3} tokens, and the context of 64 tokens must hold an answer/,
+      /^The messages become \d{3} tokens, and the context of 64 tokens must also hold the reply/,
     ),
     type: 'invalid_request_error',
     param: 'messages',
@@ -222,10 +222,10 @@ test('a process that is killed is replaced, and who waited is told', async () =>
   } catch (error) {
     failure = error
   }
-  expect(failure).toMatchObject({ code: 'engine_failed', message: expect.stringContaining('is started again') })
+  expect(failure).toMatchObject({ code: 'engine_failed', message: expect.stringContaining('is being restarted') })
   expect(await answerOf(victim, ask('What is the capital of France?'))).toBe('The capital of France is Paris.')
   expect(victim.figures().restarts_total).toBe(1)
-  expect(lines).toEqual(['the engine of starter ended by SIGKILL and is started again'])
+  expect(lines).toEqual(['the engine of starter ended by SIGKILL and is being restarted'])
 })
 
 test('a file that is not a model is refused before a process falls over it', async () => {

@@ -46,7 +46,7 @@ export const createSizeCheck = (tokenize: (text: string) => Uint32Array) => {
     if (size > limit)
       throw new InferenceError(
         'invalid_request',
-        `The shortest answer that fits the JSON schema takes ${size} tokens, and this one may have ${limit}. Raise max_tokens, shorten the messages, or ask for less.`,
+        `The shortest reply that fits the JSON schema takes ${size} tokens, but the limit is ${limit}. Raise max_tokens, shorten the messages, or ask for less.`,
         { param: 'max_tokens' },
       )
   }

@@ -115,7 +115,7 @@ export const openRunner = async (
       const refuse = (what: string): InferenceError =>
         new InferenceError(
           'context_length_exceeded',
-          `The messages ${what}, and the context of ${plan.contextTokens} tokens must hold an answer too. Shorten the messages.`,
+          `The messages ${what}, and the context of ${plan.contextTokens} tokens must also hold the reply. Shorten the messages.`,
           { param: 'messages' },
         )
       const characters = request.messages.reduce((sum, { content }) => sum + content.length, 0)

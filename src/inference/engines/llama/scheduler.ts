@@ -50,7 +50,7 @@ export const createReports = (parts: ReportParts) => {
       return tell(progress)
     } catch (error) {
       progress.choice.over = true
-      return [failed(progress.choice, 'The answer could not be written', error)]
+      return [failed(progress.choice, 'The reply could not be generated', error)]
     }
   }
 

@@ -60,7 +60,7 @@ const assertPossible = ({ responseFormat }: ChatRequest): void => {
   if (responseFormat.type === 'text') return
   throw new InferenceError(
     'unsupported',
-    `onnxruntime cannot be held to ${responseFormat.type}. The same model as GGUF can: llama.cpp runs it.`,
+    `onnxruntime cannot enforce ${responseFormat.type}. Use a GGUF model, which llama.cpp runs.`,
     { param: 'response_format' },
   )
 }
@@ -90,7 +90,7 @@ export const openChatter = async (loading: Loading): Promise<Chatter> => {
     if (room < 1) {
       throw new InferenceError(
         'context_length_exceeded',
-        `The prompt has ${prompt.length} tokens; the context of the model holds ${contextTokens}, and the answer needs some.`,
+        `The prompt has ${prompt.length} tokens; the model's context holds ${contextTokens}, including the reply.`,
         { param: 'messages' },
       )
     }

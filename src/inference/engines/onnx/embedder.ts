@@ -38,7 +38,7 @@ export const openEmbedder = async (loading: Loading): Promise<Embedder> => {
     if (whole !== undefined) return normalized(Float32Array.from(whole.data as Float32Array))
     const states = outputs.last_hidden_state ?? outputs.token_embeddings
     if (states === undefined)
-      throw invalidModel(`The model gives ${Object.keys(outputs).join(', ')}, and no embeddings.`)
+      throw invalidModel(`The model outputs ${Object.keys(outputs).join(', ')}, but no embeddings.`)
     return normalized(pool(states.data as Float32Array, states.dims.at(-1)!, pooling))
   }
 
@@ -51,7 +51,7 @@ export const openEmbedder = async (loading: Loading): Promise<Embedder> => {
       if (long >= 0) {
         throw new InferenceError(
           'context_length_exceeded',
-          `${inputs.length === 1 ? 'The text' : `Text ${long}`} has ${tokens[long]} tokens; the model takes ${contextTokens}. Cut it.`,
+          `${inputs.length === 1 ? 'The text' : `Text ${long}`} has ${tokens[long]} tokens; the model takes ${contextTokens}. Shorten it.`,
           { param: 'input' },
         )
       }

@@ -31,7 +31,7 @@ const kindOf = (names: readonly string[], config: JsonObject): ModelKind => {
   if (architecture === '' || /Model$|ForMaskedLM$/.test(architecture)) return 'embeddings'
   throw new InferenceError(
     'unsupported',
-    `The model is a ${architecture}. onnxruntime runs models for embeddings, Whisper models and language models here.`,
+    `The model is a ${architecture}. Here, onnxruntime runs embedding models, Whisper models and language models.`,
     { param: 'model' },
   )
 }
@@ -53,7 +53,7 @@ export const readModelFolder = async (path: string): Promise<ModelFolder> => {
   const { folder, file } = await locate(path)
   const names = await readdir(folder)
   if (!names.includes('config.json')) {
-    throw invalidModel(`There is no config.json in ${folder}: it has to be beside the ONNX model.`)
+    throw invalidModel(`There is no config.json in ${folder}: it must be next to the ONNX model.`)
   }
   const config = await readObject(join(folder, 'config.json'))
   const kind = kindOf(names, config)

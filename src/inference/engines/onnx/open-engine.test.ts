@@ -185,7 +185,7 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
     await expect(eventsOf({ messages: long })).rejects.toMatchObject({
       code: 'context_length_exceeded',
       param: 'messages',
-      message: 'The prompt has 75 tokens; the context of the model holds 64, and the answer needs some.',
+      message: "The prompt has 75 tokens; the model's context holds 64, including the reply.",
     })
   })
 
@@ -212,7 +212,7 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
       ['invalid_model', 'There is no tokenizer.json in ….'],
       ['invalid_model', 'There is no encoder_model.onnx in …/onnx.'],
       ['invalid_model', '…/config.json is damaged: it is not JSON.'],
-      ['unsupported', 'The model is a BertForSequenceClassification. onnxruntime runs models '],
+      ['unsupported', 'The model is a BertForSequenceClassification. Here, onnxruntime runs embedding models'],
     ])
   })
 })

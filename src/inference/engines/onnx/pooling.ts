@@ -26,7 +26,7 @@ export const readPooling = async (folder: string): Promise<Pooling> => {
   if (unknown !== undefined) {
     throw new InferenceError(
       'unsupported',
-      `The model has a layer after its ONNX file, which is not read: ${unknown}.`,
+      `The model has a layer after its ONNX file that is not supported: ${unknown}.`,
       {
         param: 'model',
       },
@@ -37,7 +37,7 @@ export const readPooling = async (folder: string): Promise<Pooling> => {
   const known = chosen.map((key) => KEYS[key])
   if (chosen.length === 0) return 'mean'
   if (chosen.length === 1 && known[0] !== undefined) return known[0]
-  throw new InferenceError('unsupported', `The model pools by ${chosen.join(' and ')}, which is not done here.`, {
+  throw new InferenceError('unsupported', `The model pools by ${chosen.join(' and ')}, which is not supported.`, {
     param: 'model',
   })
 }

@@ -54,7 +54,7 @@ const tokensIn = (config: JsonObject): WhisperTokens => {
 
 const assertKnown = ({ languages }: WhisperTokens, language: string | null): void => {
   if (language === null || languages.has(language) || (languages.size === 0 && language === 'en')) return
-  const known = languages.size === 0 ? 'English alone' : [...languages.keys()].sort().join(', ')
+  const known = languages.size === 0 ? 'only English' : [...languages.keys()].sort().join(', ')
   throw new InferenceError(
     'invalid_request',
     `The model does not know the language '${language}'. It knows ${known}.`,
@@ -71,7 +71,7 @@ export const openListener = async (loading: Loading): Promise<Listener> => {
   const windowSamples = countIn(sound, 'n_samples') ?? USUAL_WINDOW_SECONDS * SAMPLE_RATE
   const contextTokens = countIn(model.config, 'max_target_positions') ?? USUAL_POSITIONS
   if ((countIn(sound, 'sampling_rate') ?? SAMPLE_RATE) !== SAMPLE_RATE) {
-    throw invalidModel(`The model hears sound at ${String(sound.sampling_rate)} Hz; 16000 is what is done here.`)
+    throw invalidModel(`The model expects audio at ${String(sound.sampling_rate)} Hz; only 16000 Hz is supported.`)
   }
   const tokenizer = await loadTokenizer(loading)
   const extract = await loadFeatureExtractor(loading)

@@ -130,7 +130,7 @@ test('what npm says is told when it fails', async () => {
   const unknown = { ...PART, packages: { 'no-such-thing': '1.0.0' } }
   await expect(installPart(unknown, options)).rejects.toMatchObject({
     code: 'engine_failed',
-    message: expect.stringMatching(/npm install .* ended with code 1\. It said:\n.*no-such-thing/s),
+    message: expect.stringMatching(/npm install .* ended with code 1\. Its output:\n.*no-such-thing/s),
   })
   expect(await readdir(engines)).toEqual([])
 })

@@ -31,12 +31,12 @@ export const runProgram = (program: string, argv: readonly string[], { cwd, env,
     const stop = (): void => void child.kill()
     signal.addEventListener('abort', stop, { once: true })
     const fail = (how: string, cause?: unknown): void => {
-      const output = words.trim() === '' ? 'It said nothing.' : `It said:\n${words.trim()}`
+      const output = words.trim() === '' ? 'It printed nothing.' : `Its output:\n${words.trim()}`
       reject(new InferenceError('engine_failed', `${[program, ...argv].join(' ')} ${how}. ${output}`, { cause }))
     }
     child.once('error', (error: NodeJS.ErrnoException) =>
       error.code === 'ENOENT'
-        ? reject(new InferenceError('engine_missing', `${program} is needed for this, and is not on PATH.`))
+        ? reject(new InferenceError('engine_missing', `${program} is needed for this, but is not on PATH.`))
         : fail('could not be started', error),
     )
     child.once('close', (code, by) => {
@@ -67,7 +67,7 @@ export interface InstallOptions {
 const assertUsable = async (part: Part, folder: string, options: InstallOptions): Promise<void> => {
   const fault = await faultOf(part, folder)
   if (fault !== null) {
-    throw new InferenceError('engine_failed', `npm did not install what was asked for: ${fault}.`)
+    throw new InferenceError('engine_failed', `npm did not install what was requested: ${fault}.`)
   }
   const url = JSON.stringify(pathToFileURL(modulePathOf(part, folder)).href)
   const argv = ['--input-type=module', '-e', `await import(${url}); process.exit(0)`]
@@ -114,7 +114,8 @@ export const installPart = async (
   if (before.state === 'installed') return before
   await install(part, options)
   const after = await partState(part, options.engines)
-  if (after.state !== 'installed') throw new InferenceError('engine_failed', `${part.folder} is not there after all.`)
+  if (after.state !== 'installed')
+    throw new InferenceError('engine_failed', `${part.folder} is missing after the installation.`)
   return after
 }
 

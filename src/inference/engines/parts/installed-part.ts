@@ -23,7 +23,8 @@ const readJson = async (path: string): Promise<Readonly<Record<string, unknown>>
 export const faultOf = async (part: Part, folder: string): Promise<string | null> => {
   for (const [name, requested] of Object.entries(part.packages)) {
     const version = (await readJson(join(folder, 'node_modules', name, 'package.json')))?.version
-    if (version !== requested) return `it has ${name} ${String(version ?? 'not at all')} instead of ${requested}`
+    if (version === undefined) return `${name} ${requested} is missing`
+    if (version !== requested) return `it has ${name} ${String(version)} instead of ${requested}`
   }
   const path = modulePathOf(part, folder)
   return (await stat(path).catch(() => null))?.isFile() ? null : `${path} is missing`

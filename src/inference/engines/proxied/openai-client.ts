@@ -116,7 +116,7 @@ const askOnce = async (server: Server, path: string, body: object | null, signal
   let size = 0
   for await (const bytes of answerOf(server, path, body, signal)) {
     size += bytes.length
-    if (size > MAX_ANSWER_BYTES) throw new ChatServerError('it answers with more than is read', null)
+    if (size > MAX_ANSWER_BYTES) throw new ChatServerError('its response is too large', null)
     pieces.push(bytes)
   }
   const text = Buffer.concat(pieces).toString('utf8')
@@ -191,7 +191,7 @@ export async function* streamChat(server: Server, body: object, signal: AbortSig
     if (data.trim() === '[DONE]') return
     yield pieceIn(data)
   }
-  throw new Error('the stream ended before its end')
+  throw new Error('the stream ended early')
 }
 
 /** One vector for each input, as the server makes them. @throws as streamChat */

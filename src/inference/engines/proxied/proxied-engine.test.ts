@@ -137,7 +137,7 @@ describe('an engine that is a server of its own', () => {
     expect(await errorOf(collect(engine, request('die')))).toEqual({
       code: 'engine_failed',
       message:
-        'mlx-lm died in the middle of a reply (SIGABRT) and is started again. It said:\n' +
+        'mlx-lm died in the middle of a reply (SIGABRT) and is being restarted. Its output:\n' +
         'libc++abi: terminating due to uncaught exception',
     })
     expect(textOf(await collect(engine, request('hello')))).toBe('Grüße, café')
@@ -188,7 +188,7 @@ describe('an engine that is a server of its own', () => {
     expect(await errorOf(collect(other, requested))).toEqual({
       code: 'unsupported',
       message:
-        'mlx-lm cannot force the format of a reply. Leave out response_format, or use a GGUF model: llama.cpp can.',
+        'mlx-lm cannot enforce the format of a reply. Leave out response_format, or use a GGUF model, which llama.cpp runs.',
     })
   })
 
@@ -207,17 +207,17 @@ describe('an engine that is a server of its own', () => {
   it('that ends while it starts, or never answers, is an error with what it said', async () => {
     expect(await errorOf(open('mlx-lm', { DOUBLE_DIES_AT_START: '1' }))).toEqual({
       code: 'engine_failed',
-      message: 'mlx-lm ended while it started (exit code 3). It said:\nValueError: Model type tiny not supported.',
+      message: 'mlx-lm ended during startup (exit code 3). Its output:\nValueError: Model type tiny not supported.',
     })
     const impatient = async (readyWithinMs: number): Promise<void> => {
       const { model, env, logged } = await setUp('mlc_llm', { DOUBLE_NEVER_READY: '1' })
       const opening = openStartedEngine(SERVERS['mlc-llm'], { model, env, log: () => undefined, readyWithinMs })
       const error = await errorOf(opening)
       // On a busy machine patience may end before the program has begun.
-      if (error.message.endsWith('It said nothing.')) return impatient(2 * readyWithinMs)
+      if (error.message.endsWith('It printed nothing.')) return impatient(2 * readyWithinMs)
       expect(error).toEqual({
         code: 'engine_failed',
-        message: `mlc-llm was started but did not answer within ${readyWithinMs / 1000} s. It said:\nFetching 12 files: 0%`,
+        message: `mlc-llm was started but did not answer within ${readyWithinMs / 1000} s. Its output:\nFetching 12 files: 0%`,
       })
       expect(isAlive(pidIn(await logged()))).toBe(false)
     }

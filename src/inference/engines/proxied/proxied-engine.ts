@@ -69,7 +69,7 @@ const createEngine = <S extends Server>(proxied: Proxied<S>): Engine => {
     if (format.type !== 'text' && responseFormat === null) {
       throw new InferenceError(
         'unsupported',
-        `${name} cannot force the format of a reply. Leave out response_format, or use a GGUF model: llama.cpp can.`,
+        `${name} cannot enforce the format of a reply. Leave out response_format, or use a GGUF model, which llama.cpp runs.`,
         { param: 'response_format' },
       )
     }
@@ -106,7 +106,7 @@ const createEngine = <S extends Server>(proxied: Proxied<S>): Engine => {
     }
     if (!begun) yield started
     if (request.toolUse && request.toolUse.choice !== 'auto' && calls.count() === 0 && reason !== 'length')
-      throw new InferenceError('upstream_failed', `${label} was told to call a function, and replied without a call.`)
+      throw new InferenceError('upstream_failed', `${label} was told to call a function, but replied without a call.`)
     yield {
       type: 'finished',
       result: {
@@ -199,7 +199,7 @@ export const openStartedEngine = async (program: ServerProgram, options: Proxied
       const what =
         reason === null
           ? `${name} broke off its reply.`
-          : `${name} died in the middle of a reply (${reason}) and is started again.`
+          : `${name} died in the middle of a reply (${reason}) and is being restarted.`
       return new InferenceError('engine_failed', withWords(what, server.program), { cause: error })
     },
   })

@@ -178,7 +178,7 @@ test('what goes wrong later is told with its status, and the next request is ser
       response.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: {"choices":[{"delta":{"con')
       return true
     }),
-  ).toMatchObject({ status: 502, message: expect.stringContaining('the stream ended before its end') })
+  ).toMatchObject({ status: 502, message: expect.stringContaining('the stream ended early') })
   failing = null
   expect((await client.chat.completions.create(question)).choices[0]!.finish_reason).toBe('stop')
 })
@@ -236,7 +236,7 @@ test('embeddings are those of the server, in the order of the inputs', async () 
   const { client: chats } = await serve(upstream.url)
   expect(await faultOf(chats.embeddings.create({ model: 'starter', input: 'a' }))).toMatchObject({
     status: 400,
-    message: `${upstream.url}/v1 refused: The model 'starter' makes no embeddings.`,
+    message: `${upstream.url}/v1 refused: The model 'starter' does not compute embeddings.`,
   })
 })
 

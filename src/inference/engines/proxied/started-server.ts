@@ -37,7 +37,7 @@ export interface StartedServer {
 
 export const withWords = (what: string, program: KeptProgram): string => {
   const words = program.stderrTail()
-  return words === '' ? `${what} It said nothing.` : `${what} It said:\n${words}`
+  return words === '' ? `${what} It printed nothing.` : `${what} Its output:\n${words}`
 }
 
 /** Starts the program on a free port of this machine and waits until it answers. */
@@ -63,7 +63,7 @@ const startOnce = async (
       () => true,
       () => false,
     )
-    if (ended !== null) throw failed(`ended while it started (${ended})`)
+    if (ended !== null) throw failed(`ended during startup (${ended})`)
     if (answers) return { baseUrl: server.baseUrl, program }
     if (Date.now() >= deadline) {
       await program.stop()
@@ -72,7 +72,7 @@ const startOnce = async (
     await Promise.race([sleep(PROBE_MS), program.ended])
   }
   await program.stop()
-  throw new InferenceError('engine_failed', `${name} was closed while it started.`)
+  throw new InferenceError('engine_failed', `${name} was closed during startup.`)
 }
 
 /** @throws InferenceError engine_missing when the program is not on PATH, engine_failed when it does not come up */
@@ -93,7 +93,7 @@ export const startServer = async (program: ServerProgram, options: StartOptions)
     const since = Date.now()
     void running.program.ended.then((reason) => {
       if (stop.signal.aborted) return
-      options.log(`${program.name} ended (${reason}); it is started again.`)
+      options.log(`${program.name} ended (${reason}); it is being restarted.`)
       restarts++
       current = null
       // Its failure is told to whoever asks next.

@@ -35,7 +35,7 @@ export const checkAdapter = (path: string, model: Pick<GgufHeader, 'architecture
     if (architecture !== model.architecture)
       throw invalidModel(
         path,
-        `is for the architecture ${quoted(architecture)}, and the model has '${model.architecture}'.`,
+        `is for the architecture ${quoted(architecture)}, but the model has '${model.architecture}'.`,
       )
     const shapes = new Map(container.tensors.map(({ name, shape }) => [name, shape]))
     const weights = new Map(model.tensors.map(({ name, shape }) => [name, shape]))
@@ -50,7 +50,7 @@ export const checkAdapter = (path: string, model: Pick<GgufHeader, 'architecture
       if (!fits && !(weight === 'token_embd.weight' && turned))
         throw invalidModel(
           path,
-          `does not fit '${model.path}': ${quoted(weight)} has another shape there, or is missing.`,
+          `does not fit '${model.path}': ${quoted(weight)} has a different shape there, or is missing.`,
         )
     }
   } finally {

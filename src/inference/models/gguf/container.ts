@@ -62,7 +62,7 @@ export const padded = (bytes: number, alignment: number): number => Math.ceil(by
 const readVersion = (reader: HeaderReader): number => {
   const magic = reader.take(4, 'the letters GGUF that every GGUF file begins with').toString('latin1')
   if (magic !== 'GGUF')
-    throw invalidModel(reader.path, `is not a GGUF file: it begins with ${quoted(magic)} and not with 'GGUF'.`)
+    throw invalidModel(reader.path, `is not a GGUF file: it begins with ${quoted(magic)}, not with 'GGUF'.`)
   const version = reader.u32('the version of GGUF')
   if (version === 2 || version === 3) return version
   throw invalidModel(
@@ -76,7 +76,7 @@ const readVersion = (reader: HeaderReader): number => {
 const readCount = (reader: HeaderReader, what: string, most: number): number => {
   const count = reader.u64(`the number of ${what}`)
   if (count <= most) return count
-  throw invalidModel(reader.path, `is said to have ${count} ${what}; at most ${most} are read. It is damaged.`)
+  throw invalidModel(reader.path, `claims ${count} ${what}; at most ${most} are supported. It is damaged.`)
 }
 
 const readAlignment = (path: string, metadata: ReadonlyMap<string, MetadataEntry>): number => {
@@ -86,7 +86,7 @@ const readAlignment = (path: string, metadata: ReadonlyMap<string, MetadataEntry
   if (entry.type === 'u32' && value > 0 && value <= 1 << 20 && Number.isInteger(Math.log2(value))) return value
   throw invalidModel(
     path,
-    `has the alignment ${value} as ${entry.type} in 'general.alignment'; it is a power of 2 as u32.`,
+    `has the alignment ${value} as ${entry.type} in 'general.alignment'; it must be a power of 2 as u32.`,
   )
 }
 
@@ -100,7 +100,7 @@ const readTensor = (reader: HeaderReader, index: number): GgufTensor => {
     )
   const dimensions = reader.u32(`the dimensions of ${label}`)
   if (dimensions < 1 || dimensions > MAX_DIMENSIONS)
-    throw invalidModel(reader.path, `has ${dimensions} dimensions at ${label}; there are 1 to ${MAX_DIMENSIONS}.`)
+    throw invalidModel(reader.path, `has ${dimensions} dimensions at ${label}; there must be 1 to ${MAX_DIMENSIONS}.`)
   const shape = Array.from({ length: dimensions }, () => reader.u64(`the shape of ${label}`))
   const elements = shape.reduce((product, size) => product * size, 1)
   const typeNumber = reader.u32(`the type of ${label}`)

@@ -159,6 +159,6 @@ const checkExperts = (path: string, metadata: Metadata, architecture: string, bl
   if (fits || (architecture.startsWith('hunyuan') && experts <= 1)) return experts
   throw invalidModel(
     path,
-    `has ${experts} experts of which ${used} are used, in ${groups} groups of which ${groupsUsed} are used ('${key('expert_count')}' and the keys beside it); that does not fit together.`,
+    `has ${experts} experts of which ${used} are used, in ${groups} groups of which ${groupsUsed} are used ('${key('expert_count')}' and the keys beside it); these do not match.`,
   )
 }

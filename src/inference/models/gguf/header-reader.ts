@@ -57,7 +57,7 @@ export class HeaderReader {
     if (value > Number.MAX_SAFE_INTEGER)
       throw invalidModel(
         this.path,
-        `says ${this.#window.readBigUInt64LE(at)} for ${ofWhat}${what}, which cannot be. It is damaged: fetch it again.`,
+        `says ${this.#window.readBigUInt64LE(at)} for ${ofWhat}${what}, which is impossible. It is damaged: fetch it again.`,
       )
     return value
   }

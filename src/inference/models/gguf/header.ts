@@ -95,7 +95,7 @@ const readArchitecture = (path: string, metadata: ReturnType<typeof metadataOf>)
   throw invalidModel(
     path,
     other === undefined
-      ? `has the architecture ${quoted(architecture)}, which this llama.cpp does not know. Known are ${[...CHAT_ARCHITECTURES].join(', ')}.`
+      ? `has the architecture ${quoted(architecture)}, which this llama.cpp does not know. It knows ${[...CHAT_ARCHITECTURES].join(', ')}.`
       : `has the architecture '${architecture}': it is ${other} and cannot answer chats.`,
   )
 }

@@ -123,7 +123,7 @@ export const readEntry = (reader: HeaderReader, index: number): MetadataEntry =>
   if (itemType === 'array' || length > MAX_ARRAY_LENGTH || length * SIZES[itemType] > reader.remaining)
     throw invalidModel(
       reader.path,
-      `has a metadata key ${quoted(key)} that is said to be an array of ${length} ${itemType}, which cannot be. It is damaged: fetch it again.`,
+      `has a metadata key ${quoted(key)} that claims to be an array of ${length} ${itemType}, which is impossible. It is damaged: fetch it again.`,
     )
   const valueStart = reader.position
   const { value, differ } = readArray(reader, itemType, length, key)

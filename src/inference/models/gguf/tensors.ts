@@ -17,5 +17,5 @@ export const checkType = (path: string, { name, type, shape }: GgufTensor): void
     (elementwise && type !== 'F32') ||
     (/^(token_embd|output|blk\.\d+\.(attn|ffn)_\w+)\.weight$/.test(name) && NEVER_WEIGHTS.has(type))
   )
-    throw invalidModel(path, `has the tensor ${quoted(name)} as ${type}, which cannot be computed with.`)
+    throw invalidModel(path, `has the tensor ${quoted(name)} as ${type}, which is not supported for computation.`)
 }

@@ -100,8 +100,7 @@ test('without a queue a request that cannot start at once is refused, but one fo
   await Promise.all(places.slice(0, 2))
   expect(refusal(() => admission.enter(1, never))).toEqual({
     code: 'queue_full',
-    message:
-      'The engine is busy with all it can do at once (2), and this server keeps no queue. Try again in 1 second.',
+    message: 'The engine is busy (at most 2 at once), and this server has no queue. Try again in 1 second.',
     after: 1,
   })
   for (const place of places) (await place).release()
@@ -116,7 +115,7 @@ test('a full queue refuses with the time after which a slot has come free until 
   occupy(admission.enter(2, never))
   occupy(admission.enter(1, never))
   const message = (after: number) =>
-    `The engine is busy with all it can do at once (2), and 1 more request in the queue. Try again in ${after} seconds.`
+    `The engine is busy (at most 2 at once), and the queue is full (1 request). Try again in ${after} seconds.`
   for (const after of [5, 10, 15]) {
     expect(refusal(() => admission.enter(1, never))).toEqual({ code: 'queue_full', message: message(after), after })
   }
@@ -140,8 +139,7 @@ test('a request that waits too long for its first slot is refused, one that has 
   const late = admission.enter(1, never)[0]!
   await expect(late).rejects.toMatchObject({
     code: 'queue_full',
-    message:
-      'The request waited 0.02 seconds in the queue, which is as long as this server lets one wait. Try again in 1 second.',
+    message: 'The request waited 0.02 seconds in the queue, the maximum on this server. Try again in 1 second.',
     retryAfterSeconds: 1,
   })
   const place = await first!

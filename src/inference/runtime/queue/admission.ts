@@ -145,17 +145,15 @@ export const createAdmission = ({ slots, maxQueue, timeoutMs, now }: AdmissionOp
       if (!startsAtOnce && waiting() >= maxQueue) {
         throw refusal(
           maxQueue === 0
-            ? `The engine is busy with all it can do at once (${slots}), and this server keeps no queue.`
-            : `The engine is busy with all it can do at once (${slots}), and ${plural(maxQueue, 'more request')} in the queue.`,
+            ? `The engine is busy (at most ${slots} at once), and this server has no queue.`
+            : `The engine is busy (at most ${slots} at once), and the queue is full (${plural(maxQueue, 'request')}).`,
         )
       }
       const tooLate = setTimeout(() => {
         if (!ticket.started)
           giveUp(
             ticket,
-            refusal(
-              `The request waited ${seconds(timeoutMs / 1000)} in the queue, which is as long as this server lets one wait.`,
-            ),
+            refusal(`The request waited ${seconds(timeoutMs / 1000)} in the queue, the maximum on this server.`),
           )
       }, timeoutMs)
       const leave = (): void => giveUp(ticket, signal.reason)

@@ -115,10 +115,10 @@ it('the file is read as it was written, and a damaged one says where', async () 
     await readAs(JSON.stringify({ ...written, tiers: [{ model: 'a' }] })),
     await readAs(JSON.stringify({ ...written, prompts: 'many' })),
   ]).toEqual([
-    'it is not JSON. Remove it, or write it anew',
-    'it is not an object. Remove it, or write it anew',
+    'it is not JSON. Remove it, or write it again with',
+    'it is not an object. Remove it, or write it again with',
     null,
-    'tiers[0] is not {model, up_to_score}. Remove it, or write it anew',
-    'prompts or tiers are missing. Remove it, or write it anew',
+    'tiers[0] is not {model, up_to_score}. Remove it, or write it again with',
+    'prompts or tiers are missing. Remove it, or write it again with',
   ])
 })

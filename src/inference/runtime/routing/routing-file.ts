@@ -22,7 +22,7 @@ export const writeCalibration = async (home: string, { prompts, tiers }: Calibra
 }
 
 const damaged = (path: string, what: string): InferenceError =>
-  new InferenceError('invalid_request', `${path} is damaged: ${what}. Remove it, or write it anew: svc calibrate`)
+  new InferenceError('invalid_request', `${path} is damaged: ${what}. Remove it, or write it again with: svc calibrate`)
 
 /**
  * What calibration found on this machine; null where it never ran, or ran with other scores than today's.

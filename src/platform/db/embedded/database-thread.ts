@@ -20,7 +20,7 @@ export interface DatabaseThread {
 }
 
 export interface ThreadEvents {
-  /** The thread has ended unasked; told once. */
+  /** The thread has ended unexpectedly; called once. */
   readonly onFatal: (error: Error) => void
   readonly onTrouble: (message: string) => void
 }

@@ -19,7 +19,10 @@ export const openEmbedded = async (dataDir: string, events: ThreadEvents): Promi
   const unusable = (error: unknown): StartError =>
     error instanceof StartError
       ? error
-      : new StartError(`The data folder ${dataDir} cannot be used: ${error}. SERVICE_DATA_DIR names another.`, error)
+      : new StartError(
+          `The data folder ${dataDir} cannot be used: ${error}. Set SERVICE_DATA_DIR to another folder.`,
+          error,
+        )
   const lock = await mkdir(dataDir, { recursive: true })
     .then(() => lockFolder(dataDir))
     .catch((error: unknown) => {

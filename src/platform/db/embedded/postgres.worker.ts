@@ -74,7 +74,7 @@ const open = async (): Promise<void> => {
         // A startup packet (it has no type byte): a new client must not inherit what a broken one left open.
         if (message[0] === 0) await resetSession()
         const chunks: Uint8Array[] = []
-        // The raw stream: PGlite's other protocol calls parse every answer and keep the parsed messages for ever.
+        // The raw stream: PGlite's other protocol calls parse every answer and keep the parsed messages forever.
         await db.execProtocolRawStream(message, { onRawData: (bytes) => void chunks.push(bytes.slice()) })
         const whole = Uint8Array.from(Buffer.concat(chunks))
         port.postMessage(whole, [whole.buffer])

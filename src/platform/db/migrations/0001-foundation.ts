@@ -1,4 +1,4 @@
-/** Organisations, keys, devices, models and their files, rounds and their updates. */
+/** Organizations, keys, devices, models and their files, rounds and their updates. */
 export const foundation = {
   name: '0001-foundation',
   statements: [

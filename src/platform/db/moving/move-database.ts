@@ -19,7 +19,7 @@ const withoutTimeouts = async (tx: Executor): Promise<void> => {
   await sql`set local lock_timeout = 0`.execute(tx)
 }
 
-/** Those of our migrations that the source has, so that both have the same tables. */
+/** The migrations that the source has, so that both databases have the same tables. */
 const migrationsOf = async (source: Executor, all: readonly Migration[]): Promise<readonly Migration[]> => {
   const { rows } = await sql<{ name: string }>`select name from migrations order by name`.execute(source)
   const unknown = rows.filter(({ name }) => !all.some((migration) => migration.name === name))
@@ -106,7 +106,7 @@ export const moveDatabase = (
     readonly fingerprint: string
     readonly migrations: readonly Migration[]
     progress(words: string): void
-    /** What belongs to the move beside the rows: until it is done, no service starts on the target. Done again by a run that goes on. */
+    /** Steps besides copying rows; until they are done, no service starts on the target. A resumed run repeats them. */
     beforeEnd(): Promise<void>
   },
 ): Promise<Moved> =>

@@ -34,9 +34,7 @@ export const isUnfinished = async (db: Executor): Promise<boolean> => {
 /** @throws StartError when only a part of an installation has been moved to this server */
 export const refuseUnfinishedMove = async ({ kind, sql: db }: Database): Promise<void> => {
   if (kind !== 'postgres' || !(await isUnfinished(db))) return
-  throw new StartError(
-    'The database that SERVICE_DATABASE_URL names is being moved to, and that has not ended: run svc migrate again.',
-  )
+  throw new StartError('The move to the database in SERVICE_DATABASE_URL is not complete: run svc migrate again.')
 }
 
 /**
@@ -96,7 +94,7 @@ export const finishMove = async (tx: Executor): Promise<void> => {
   await sql`drop schema tributary_move cascade`.execute(tx)
 }
 
-/** The block with which the copy of a table goes on. */
+/** The block at which the copy of a table continues. */
 export const nextBlock = async (db: Executor, part: string): Promise<number> => {
   const { rows } = await sql<{ next: number }>`
     select next_block::float8 as next from tributary_move.parts where name = ${part}`.execute(db)

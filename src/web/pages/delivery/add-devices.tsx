@@ -48,7 +48,7 @@ export const AddDevices = ({ group, onClose }: { readonly group: Group; readonly
                 />
               ))}
             </div>
-            {next !== null && <Quiet>{`The first ${SHOWN}; search for others.`}</Quiet>}
+            {next !== null && <Quiet>{`Only the first ${SHOWN} are shown; search for others.`}</Quiet>}
           </>
         )}
       </Loaded>

@@ -100,7 +100,7 @@ export const Decisions = ({ modelId }: { readonly modelId: string }) => {
           rowKey="id"
           empty={
             <Empty title="No decisions yet" command="svc train start my-model --rounds 10">
-              The next round trained from this model is tried on the canary first:
+              The result of the next training round goes to the canary first:
             </Empty>
           }
         />

@@ -20,14 +20,14 @@ const Promote = ({ deployment, onClose }: { readonly deployment: Deployment; rea
       act={() => write(api.POST('/api/v1/deployments/{deployment_id}/promote', { ...at(deployment), body }))}
     >
       <NumberField
-        label="Share of its targets"
+        label="Share of targets"
         unit="%"
         min={rollout_percentage + 1}
         max={100}
         value={percentage}
         onChange={setPercentage}
       />
-      <p>{`${plural(Math.max(0, after - activated_count), 'more device')} of ${target_count} get it now.`}</p>
+      <p>{`${plural(Math.max(0, after - activated_count), 'more device')} of ${target_count} will get it now.`}</p>
     </FormDialog>
   )
 }
@@ -51,7 +51,7 @@ export const DeploymentActions = ({ deployment }: { readonly deployment: Deploym
             onClose={close}
             act={() => write(api.POST('/api/v1/deployments/{deployment_id}/rollback', { ...at(deployment), body: {} }))}
           >
-            {`${plural(activated_count, 'device')} return to their previous version with their next heartbeat.`}
+            {`${plural(activated_count, 'device')} will return to the previous version with the next heartbeat.`}
           </Confirm>
         )}
       >

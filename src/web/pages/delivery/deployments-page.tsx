@@ -39,7 +39,7 @@ export const DeploymentsPage = () => {
       rows={({ deployments }) => deployments}
       rowKey="deployment_id"
       empty={
-        <Empty title="No deployment yet" command="svc deploy my-model --devices pixel-7,lab-3">
+        <Empty title="No deployments yet" command="svc deploy my-model --devices pixel-7,lab-3">
           A deployment sends a version to the devices you name and reports the outcome on each. Start one from a model’s
           page, or with:
         </Empty>

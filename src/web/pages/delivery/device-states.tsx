@@ -31,9 +31,9 @@ export const DeviceStates = ({ counts }: { readonly counts: Readonly<Record<stri
     return { from, to, color, opacity }
   })
   return (
-    <Panel title="Devices by state" aside={`${count(total)} in all`}>
+    <Panel title="Devices by state" aside={`${count(total)} total`}>
       {total === 0 ? (
-        <Quiet>It has reached no device yet.</Quiet>
+        <Quiet>It has not reached any device yet.</Quiet>
       ) : (
         <>
           <Strip

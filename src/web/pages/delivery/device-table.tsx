@@ -35,6 +35,6 @@ export const DeviceTable = ({
     columns={COLUMNS}
     rows={[...devices].sort((a, b) => Number(b.state === 'failed') - Number(a.state === 'failed'))}
     rowKey="device_id"
-    empty={<Empty title="No device yet">Devices get the version with their next heartbeat.</Empty>}
+    empty={<Empty title="No devices yet">Devices get the version with their next heartbeat.</Empty>}
   />
 )

@@ -8,7 +8,7 @@ const SAID: Readonly<Record<string, string>> = {
   pause: 'Paused',
   resume: 'Resumed',
   advance: 'Advanced',
-  step: 'Stepped',
+  step: 'Next step',
   reach: 'Reached its target',
   rollback: 'Rolled back',
   fail_health: 'Paused: too many devices failed',

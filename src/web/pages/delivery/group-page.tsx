@@ -33,7 +33,8 @@ const Remove = ({ group, member }: { readonly group: Group; readonly member: Mem
           return write(api.DELETE('/api/v1/device-groups/{group_id}/devices', { ...at(group), body }))
         }}
       >
-        The device stays registered. With its next heartbeat it loses what it received through rollouts to this group.
+        The device stays registered. With its next heartbeat, it loses the versions that it received through rollouts to
+        this group.
       </Confirm>
     )}
   >
@@ -46,9 +47,9 @@ const columns = (group: Group): readonly Column<Member>[] => [
     name: 'Device',
     cell: ({ device_identifier: name, org_id }) => <Link href={deviceHref(name, org_id)}>{name}</Link>,
   },
-  { name: 'Status', cell: ({ status }) => <Badge state={status === 'active' ? 'active' : 'silent'} /> },
+  { name: 'Status', cell: ({ status }) => <Badge state={status === 'active' ? 'active' : 'inactive'} /> },
   { name: 'Platform', cell: ({ platform }) => platform },
-  { name: 'Last heard', number: true, cell: ({ last_seen_at }) => <Ago time={last_seen_at} /> },
+  { name: 'Last heartbeat', number: true, cell: ({ last_seen_at }) => <Ago time={last_seen_at} /> },
   { name: 'Added', number: true, cell: ({ added_at }) => <Ago time={added_at} /> },
   { name: 'Actions', number: true, cell: (member) => <Remove group={group} member={member} /> },
 ]
@@ -103,7 +104,7 @@ const Actions = ({ group }: { readonly group: Group }) => {
               write(api.DELETE('/api/v1/device-groups/{group_id}', at(group)), () => navigate('/delivery/groups'))
             }
           >
-            {`Its ${plural(group.device_count, 'device')} stay registered. Rollouts and policies that target the group no longer reach any device through it.`}
+            {`Its ${plural(group.device_count, 'device')} will stay registered. Rollouts and policies that target the group no longer reach any device through it.`}
           </Confirm>
         )}
       >

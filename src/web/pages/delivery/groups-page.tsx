@@ -72,7 +72,7 @@ export const GroupsPage = () => {
       rows={({ groups }) => groups}
       rowKey="id"
       empty={
-        <Empty title="No group yet" command="svc groups create canaries">
+        <Empty title="No groups yet" command="svc groups create canaries">
           A rollout or a policy can target a group of devices. Create one here, or with:
         </Empty>
       }

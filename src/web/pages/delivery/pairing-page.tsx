@@ -35,11 +35,11 @@ const describe = ({ status, device_id, model_name, model_version, reason }: Pair
   const what = model_name === null ? '' : `${model_name} ${model_version ?? ''}`.trim()
   switch (status) {
     case 'waiting':
-      return 'Waits for a device to enter the code.'
+      return 'Waiting for a device to enter the code.'
     case 'paired':
       return `${device_id} is paired.`
     case 'deploying':
-      return `${device_id} is paired and gets ${what}.`
+      return `${device_id} is paired and will get ${what}.`
     case 'active':
       return `${device_id} runs ${what}.`
     default:
@@ -74,15 +74,15 @@ const Shown = ({ made, again }: { readonly made: Made; readonly again: () => voi
           {isOpen && pairing && <Countdown expiresAt={pairing.expires_at} />}
           {isOpen && (
             <>
-              <p>Scan it with the phone’s camera, or enter the code in the app. On a computer:</p>
+              <p>Scan the QR code with the phone’s camera, or enter the code in the app. On a computer:</p>
               <Command>{`svc pair ${made.code} --api-base ${window.location.origin}`}</Command>
             </>
           )}
           {isOpen && LOOPBACK.test(window.location.hostname) && (
             <p>
               <Quiet>
-                This page was opened at {window.location.host}, which a phone cannot reach: open the dashboard by this
-                machine’s name on the network, and make a code there.
+                This page was opened at {window.location.host}, which a phone cannot reach: open the dashboard at this
+                machine’s network name and create a code there.
               </Quiet>
             </p>
           )}
@@ -90,7 +90,7 @@ const Shown = ({ made, again }: { readonly made: Made; readonly again: () => voi
             {!isOpen && pairing?.device_id != null && (
               <Link href={deviceHref(pairing.device_id)}>The device’s page</Link>
             )}{' '}
-            <Button onClick={again}>Make another code</Button>
+            <Button onClick={again}>Create another code</Button>
           </p>
         </Fields>
       </div>
@@ -128,7 +128,8 @@ export const PairingPage = () => {
           >
             <Fields>
               <p>
-                A code registers one device within five minutes, without a key on it, and can send it a model at once.
+                A code registers one device without a key and can send it a model at once. It expires after five
+                minutes.
               </p>
               <FieldRow>
                 <SelectField
@@ -138,7 +139,7 @@ export const PairingPage = () => {
                   onChange={setModel}
                 />
                 <SelectField
-                  label="Only this platform"
+                  label="Allowed platform"
                   value={platform}
                   options={choices('Any platform', PLATFORMS)}
                   onChange={setPlatform}
@@ -147,7 +148,7 @@ export const PairingPage = () => {
               {error && <Problem error={error} />}
               <p>
                 <Button type="submit" tone="primary">
-                  Make a code
+                  Create a code
                 </Button>
               </p>
             </Fields>

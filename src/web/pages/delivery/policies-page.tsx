@@ -11,7 +11,7 @@ import { duration, percent } from '../../text/format.ts'
 type Listed = AnswerOf<'/api/v1/policies'>['policies'][number]
 
 export const PolicyBadge = ({ enabled }: { readonly enabled: boolean }) => (
-  <Badge state={enabled ? 'enabled' : 'switched off'} tone={enabled ? 'good' : 'idle'} />
+  <Badge state={enabled ? 'enabled' : 'disabled'} tone={enabled ? 'good' : 'idle'} />
 )
 
 const hrefOf = (model: string): string => `/delivery/policies/${encodeURIComponent(model)}`
@@ -24,8 +24,8 @@ const COLUMNS: readonly Column<Listed>[] = [
   { name: 'Status', cell: PolicyBadge },
   { name: 'Canary', number: true, cell: ({ canary_percentage }) => `${canary_percentage} %` },
   { name: 'Observed for', number: true, cell: ({ observe_minutes }) => duration(observe_minutes * 60_000) },
-  { name: 'Accuracy may drop', number: true, cell: ({ max_accuracy_drop }) => percent(max_accuracy_drop) },
-  { name: 'Loss may grow', number: true, cell: ({ max_loss_increase }) => percent(max_loss_increase) },
+  { name: 'Max accuracy drop', number: true, cell: ({ max_accuracy_drop }) => percent(max_accuracy_drop) },
+  { name: 'Max loss increase', number: true, cell: ({ max_loss_increase }) => percent(max_loss_increase) },
   { name: 'Changed', number: true, cell: ({ updated_at }) => <Ago time={updated_at} /> },
 ]
 
@@ -53,9 +53,9 @@ export const PoliciesPage = () => (
     rows={({ policies }) => policies}
     rowKey="model_id"
     empty={
-      <Empty title="No policy yet" command="svc policies set my-model --enable">
-        With a policy, the result of each training round is tried on a few devices, then promoted or rolled back by what
-        they measure:
+      <Empty title="No policies yet" command="svc policies set my-model --enable">
+        With a policy, the result of each training round is tried on a few devices, then promoted or rolled back
+        depending on what they measure:
       </Empty>
     }
   />

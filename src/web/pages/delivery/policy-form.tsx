@@ -70,16 +70,16 @@ export const PolicyForm = ({
         <NumberField label="Reports needed" min={2} {...number('min_reports')} />
       </FieldRow>
       <FieldRow>
-        <NumberField label="Accuracy may drop" {...share('max_accuracy_drop')} />
-        <NumberField label="Loss may grow" {...share('max_loss_increase')} />
+        <NumberField label="Max accuracy drop" {...share('max_accuracy_drop')} />
+        <NumberField label="Max loss increase" {...share('max_loss_increase')} />
       </FieldRow>
       <FieldRow>
-        <NumberField label="Then steps of" unit="%" min={1} max={100} {...number('increment_step')} />
+        <NumberField label="Step" unit="%" min={1} max={100} {...number('increment_step')} />
         <NumberField label="Every" unit="min" min={0.01} step="any" {...number('step_interval_minutes')} />
       </FieldRow>
       <Outcome>
         {requested.enabled
-          ? `Each finished round goes to ${first} first, and to the others only if it is no worse there.`
+          ? `The result of each completed round goes to ${first} first, and to the others only if it is no worse there.`
           : 'Nothing is delivered automatically.'}
       </Outcome>
     </FormDialog>

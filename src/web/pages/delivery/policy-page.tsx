@@ -18,14 +18,14 @@ const Settings = ({ policy }: { readonly policy: Policy }) => (
       } for at most ${duration(policy.observe_minutes * 60_000)}. It is promoted once it is shown, with ${percent(
         policy.confidence_level,
         0,
-      )} confidence, to lose no more than ${percent(policy.max_accuracy_drop)} accuracy and to have no more than ${percent(
+      )} confidence, to lose at most ${percent(policy.max_accuracy_drop)} accuracy and to increase the loss by at most ${percent(
         policy.max_loss_increase,
-      )} more loss; otherwise it is rolled back.`}
+      )}; otherwise it is rolled back.`}
     </p>
     <br />
     <Facts
       entries={[
-        ['Reports needed on either side', policy.min_reports],
+        ['Reports needed on each side', policy.min_reports],
         ['Promotion', `${policy.increment_step} % every ${duration(policy.step_interval_minutes * 60_000)}`],
         ['Set', <Ago key="set" time={policy.created_at} />],
         ['Changed', <Ago key="changed" time={policy.updated_at} />],
@@ -43,7 +43,7 @@ export const PolicyPage = ({ modelId }: { readonly modelId: string }) => {
   const policy = isMissing(query.error) ? undefined : query.data
   return (
     <>
-      <PageHeader title={`Policy of ${modelId}`} up={{ href: '/delivery/policies', label: 'Policies' }}>
+      <PageHeader title={`Policy for ${modelId}`} up={{ href: '/delivery/policies', label: 'Policies' }}>
         {policy && <PolicyBadge enabled={policy.enabled} />}
         <Aside>
           <DialogButton
@@ -57,7 +57,7 @@ export const PolicyPage = ({ modelId }: { readonly modelId: string }) => {
               tone="danger"
               dialog={(close) => (
                 <Confirm
-                  title={`Delete the policy of ${modelId}?`}
+                  title={`Delete the policy for ${modelId}?`}
                   verb="Delete"
                   name={modelId}
                   onClose={close}
@@ -75,7 +75,7 @@ export const PolicyPage = ({ modelId }: { readonly modelId: string }) => {
       {isMissing(query.error) ? (
         <Panel title="Policy">
           <Empty title="This model has no policy">
-            None of its results are delivered automatically. Set a policy, and the next round’s result is.
+            Its training results are not delivered automatically. Set a policy to deliver them.
           </Empty>
         </Panel>
       ) : (

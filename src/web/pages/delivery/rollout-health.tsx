@@ -7,7 +7,7 @@ import type { Rollout } from './types.ts'
 
 const verdict = ({ reports, failed, min_reports, max_failure_share }: Rollout['health']): readonly [Tone, string] => {
   if (reports < min_reports) {
-    return ['idle', `${plural(reports, 'report')} of ${min_reports} that are needed before failures count`]
+    return ['idle', `${plural(reports, 'report')} of the ${min_reports} needed before failures count`]
   }
   const share = failed / reports
   const label = `${percent(share)} failed: ${failed} of ${plural(reports, 'report')}`

@@ -40,7 +40,11 @@ const COLUMNS: readonly Column<ListedRollout>[] = [
     name: 'Next step',
     number: true,
     cell: ({ next_step_at, status }) =>
-      next_step_at === null ? <Quiet>{status === 'paused' ? 'waits for you' : ''}</Quiet> : <Ago time={next_step_at} />,
+      next_step_at === null ? (
+        <Quiet>{status === 'paused' ? 'waiting for you' : ''}</Quiet>
+      ) : (
+        <Ago time={next_step_at} />
+      ),
   },
   { name: 'Reason', cell: ({ reason }) => reason ?? '' },
   { name: 'Started', number: true, cell: ({ started_at, created_at }) => <Ago time={started_at ?? created_at} /> },
@@ -69,7 +73,7 @@ export const RolloutsPage = () => {
       rowKey="rollout_id"
       empty={
         <Empty
-          title={status === '' ? 'No rollout yet' : 'No rollout has this status'}
+          title={status === '' ? 'No rollouts yet' : 'No rollout has this status'}
           command="svc deploy my-model --rollout 10"
         >
           A rollout brings a version to a growing share of the fleet while it stays healthy. Start one from a model’s

@@ -44,7 +44,7 @@ const Assignments = ({ device }: { readonly device: Device }) => {
         {(data) =>
           data.assignments.length === 0 ? (
             <Empty title="Nothing is assigned" command="svc deploy my-model">
-              A rollout or a deployment brings a version here:
+              Assign a version with a rollout or a deployment:
             </Empty>
           ) : (
             <Facts
@@ -93,7 +93,7 @@ const Namesakes = ({ deviceId }: { readonly deviceId: string }) => {
   const found = useApi('/api/v1/fleet/devices', { query: { q: deviceId, limit: 100 } })
   const namesakes = (found.data?.devices ?? []).filter(({ device_id }) => device_id === deviceId)
   return (
-    <Panel title="Several organizations have a device of this name">
+    <Panel title="Several organizations have a device with this name">
       {namesakes.map((device) => (
         <p key={device.id}>
           <Link href={deviceHref(deviceId, device.org_id ?? 'default')}>
@@ -116,7 +116,7 @@ export const DevicePage = ({ deviceId }: { readonly deviceId: string }) => {
   return (
     <>
       <PageHeader title={deviceId} up={{ href: '/devices', label: 'Devices' }}>
-        {query.data && <Badge state={query.data.status === 'active' ? 'active' : 'silent'} />}
+        {query.data && <Badge state={query.data.status === 'active' ? 'active' : 'inactive'} />}
       </PageHeader>
       {isAmbiguous ? (
         <Namesakes deviceId={deviceId} />
@@ -127,7 +127,7 @@ export const DevicePage = ({ deviceId }: { readonly deviceId: string }) => {
               <Panel title="Device">
                 <Facts
                   entries={[
-                    ['Last heard', <Ago key="heard" time={device.last_heartbeat} />],
+                    ['Last heartbeat', <Ago key="heard" time={device.last_heartbeat} />],
                     ['Registered', <Ago key="registered" time={device.created_at} />],
                     ['Platform', device.platform],
                     ['Organization', device.org_id ?? 'none'],

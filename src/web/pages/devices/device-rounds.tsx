@@ -10,11 +10,11 @@ const COLUMNS: readonly Column<RoundOfDevice>[] = [
     cell: ({ round }) => <Link href={`/training/rounds/${round.id}`}>{`Round ${round.round_number}`}</Link>,
   },
   {
-    name: 'Part',
+    name: 'Participation',
     cell: ({ selection }) =>
       selection === null ? '' : selection.state === null ? <Quiet>none</Quiet> : <Badge state={selection.state} />,
   },
-  { name: 'Why', cell: ({ selection }) => selection?.reason ?? '' },
+  { name: 'Reason', cell: ({ selection }) => selection?.reason ?? '' },
   { name: 'Started', number: true, cell: ({ round }) => <Ago time={round.started_at ?? round.created_at} /> },
 ]
 
@@ -28,7 +28,12 @@ export const DeviceRounds = ({ rounds }: { readonly rounds: ReturnType<typeof us
             Start a training job:
           </Empty>
         ) : (
-          <Table label="Part in rounds" columns={COLUMNS} rows={rounds.rows} rowKey={({ round }) => round.id} />
+          <Table
+            label="Participation in rounds"
+            columns={COLUMNS}
+            rows={rounds.rows}
+            rowKey={({ round }) => round.id}
+          />
         )
       }
     </Loaded>

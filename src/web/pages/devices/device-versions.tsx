@@ -37,7 +37,7 @@ const COLUMNS: readonly Column<DeviceReport>[] = [
       ),
   },
   { name: 'State', cell: ({ state }) => <Badge state={state} tone={reportTone(state)} /> },
-  { name: 'Given by', cell: (report) => <Link href={planHref(report)}>{report.kind}</Link> },
+  { name: 'Assigned by', cell: (report) => <Link href={planHref(report)}>{report.kind}</Link> },
   { name: 'Reason', cell: ({ reason }) => reason ?? '' },
   { name: 'Measured', cell: ({ metrics }) => measured(metrics) },
   { name: 'Reported', number: true, cell: ({ reported_at }) => <Ago time={reported_at} /> },
@@ -46,14 +46,14 @@ const COLUMNS: readonly Column<DeviceReport>[] = [
 /** The versions that the device was given and what it said of each, newest first. */
 export const DeviceVersions = ({ reports }: { readonly reports: readonly DeviceReport[] }) => (
   <TablePanel
-    title="Versions it ran"
+    title="Reported versions"
     label="Versions"
     columns={COLUMNS}
     rows={reports}
     rowKey="plan_id"
     empty={
       <Empty title="No version reported yet" command="svc deploy my-model">
-        A device reports its progress with each version it is given:
+        A device reports its progress with each version assigned to it:
       </Empty>
     }
   />

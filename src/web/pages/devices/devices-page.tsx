@@ -22,7 +22,7 @@ const PAGE = 50
 const STATUSES = [
   ['', 'Any status'],
   ['active', 'Active'],
-  ['inactive', 'Silent'],
+  ['inactive', 'Inactive'],
 ] as const
 
 const PLATFORM_CHOICES = choices('Any platform', PLATFORMS)
@@ -35,12 +35,17 @@ const COLUMNS: readonly Column<Device>[] = [
   },
   {
     name: 'Status',
-    cell: ({ status }) => <Badge state={status === 'active' ? 'active' : 'silent'} />,
+    cell: ({ status }) => <Badge state={status === 'active' ? 'active' : 'inactive'} />,
   },
   { name: 'Platform', cell: ({ platform }) => platform },
   { name: 'Organization', cell: ({ org_id }) => org_id ?? <Quiet>none</Quiet> },
   { name: 'Trains', cell: ({ trains }) => (trains ? 'yes' : 'no') },
-  { name: 'Last heard', sort: 'last_seen', number: true, cell: ({ last_heartbeat }) => <Ago time={last_heartbeat} /> },
+  {
+    name: 'Last heartbeat',
+    sort: 'last_seen',
+    number: true,
+    cell: ({ last_heartbeat }) => <Ago time={last_heartbeat} />,
+  },
   { name: 'Registered', sort: 'created', number: true, cell: ({ created_at }) => <Ago time={created_at} /> },
 ]
 
@@ -54,7 +59,7 @@ const NoDevices = ({ filtered }: { readonly filtered: boolean }) =>
     <Empty title="No device matches">Change the search or the filters.</Empty>
   ) : (
     <Empty title="No device is registered" command="svc devices invite">
-      Where svc is signed in, print the command that enrolls a device:
+      On a machine where svc is signed in, print the command that enrolls a device:
     </Empty>
   )
 

@@ -6,7 +6,7 @@ const MOST = 20
 
 const DID: Readonly<Record<DeviceReport['state'], string>> = {
   downloading: 'began to download',
-  verifying: 'checks',
+  verifying: 'is verifying',
   ready: 'is ready to run',
   active: 'runs',
   failed: 'failed with',
@@ -16,7 +16,7 @@ const TOOK_PART: Readonly<Record<string, readonly [tone: Moment['tone'], text: s
   selected: ['busy', 'was selected for'],
   delivered: ['good', 'delivered its update to'],
   failed: ['bad', 'failed in'],
-  absent: ['warn', 'did not come to'],
+  absent: ['warn', 'was absent from'],
 }
 
 const because = (reason: string | null): string => (reason === null ? '' : `: ${reason}`)
@@ -31,7 +31,7 @@ export const momentsOf = (
     {
       key: 'heard',
       tone: device.status === 'active' ? 'good' : 'warn',
-      text: device.status === 'active' ? 'last heartbeat' : 'last heartbeat; silent since',
+      text: device.status === 'active' ? 'last heartbeat' : 'last heartbeat; inactive since',
       time: device.last_heartbeat,
     },
     { key: 'registered', tone: 'idle', text: 'registered', time: device.created_at },

@@ -12,7 +12,7 @@ const columnsFor = (level: number): readonly Column<Comparison>[] => [
   { name: 'Difference', number: true, cell: ({ difference }) => measure(difference) },
   { name: 'Always-valid interval', number: true, cell: (one) => range(one.always_valid_interval) },
   { name: `${percent(level, 0)} interval`, number: true, cell: (one) => range(one.confidence_interval) },
-  { name: 'p, adjusted', number: true, cell: ({ adjusted_p_value }) => measure(adjusted_p_value) },
+  { name: 'Adjusted p', number: true, cell: ({ adjusted_p_value }) => measure(adjusted_p_value) },
   { name: 'Effect size', number: true, cell: ({ effect_size }) => measure(effect_size) },
   {
     name: 'Decided',

@@ -57,7 +57,7 @@ it.each<readonly [string, Partial<Analytics>, string, string]>([
     'devices are missing, whatever else is certain',
     { sample_ratio: ratio, comparisons: [compared(0.2, 0.1, 0.3)] },
     'bad',
-    'Not to be trusted',
+    'Not trustworthy',
   ],
 ])('where %s, it says so', (_, fields, tone, title) => {
   const { reasons, ...decision } = decide(analytics(fields))
@@ -67,10 +67,10 @@ it.each<readonly [string, Partial<Analytics>, string, string]>([
 
 it('says how large the difference is, and which variants lack devices', () => {
   expect(decide(analytics({ comparisons: [compared(-0.2, -0.3, -0.1)] })).reasons).toEqual([
-    'new has a lower accuracy than old, by 0.2000 (-0.3000 to -0.1000); the interval leaves zero out.',
+    'new has a lower accuracy than old, by 0.2000 (-0.3000 to -0.1000); the interval excludes zero.',
   ])
   expect(decide(analytics({ variants: [measured('old', 1), measured('new', 0)] })).reasons).toEqual([
-    'At least two devices of each variant have to report accuracy; old, new have fewer.',
+    'At least two devices of each variant must report accuracy; old, new have fewer.',
   ])
 })
 

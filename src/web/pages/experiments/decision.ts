@@ -20,8 +20,8 @@ const isBetter = (metric: string, difference: number): boolean => difference > 0
 /** What can be said now, and why: by the always-valid intervals, so that looking often does no harm. */
 export const decide = ({ comparisons, sample_ratio, primary_metric, variants }: Analytics): Decision => {
   if (sample_ratio?.mismatch) {
-    const text = `Devices do not report in the shares they were allocated (p = ${measure(sample_ratio.p_value)}). Find out what keeps those of one variant from reporting before trusting any comparison.`
-    return { tone: 'bad', title: 'Not to be trusted', reasons: [text] }
+    const text = `The shares of reporting devices differ from the allocation (p = ${measure(sample_ratio.p_value)}). Find out what keeps devices of one variant from reporting before you trust any comparison.`
+    return { tone: 'bad', title: 'Not trustworthy', reasons: [text] }
   }
   const compared = comparisons.filter(({ always_valid_interval: interval }) => interval !== null)
   if (compared.length === 0) {
@@ -30,7 +30,7 @@ export const decide = ({ comparisons, sample_ratio, primary_metric, variants }: 
       .map(({ name }) => name)
     const text =
       missing.length > 0
-        ? `At least two devices of each variant have to report ${primary_metric}; ${missing.join(', ')} ${missing.length === 1 ? 'has' : 'have'} fewer.`
+        ? `At least two devices of each variant must report ${primary_metric}; ${missing.join(', ')} ${missing.length === 1 ? 'has' : 'have'} fewer.`
         : `All devices measured the same ${primary_metric}: there is no variation to test against.`
     return { tone: 'idle', title: 'Nothing to compare yet', reasons: [text] }
   }
@@ -44,7 +44,7 @@ export const decide = ({ comparisons, sample_ratio, primary_metric, variants }: 
   }
   const reasons = decided.map(
     (one) =>
-      `${one.variant} has ${one.difference! > 0 ? 'a higher' : 'a lower'} ${primary_metric} than ${one.baseline}, by ${measure(Math.abs(one.difference!))}${between(one)}; the interval leaves zero out.`,
+      `${one.variant} has ${one.difference! > 0 ? 'a higher' : 'a lower'} ${primary_metric} than ${one.baseline}, by ${measure(Math.abs(one.difference!))}${between(one)}; the interval excludes zero.`,
   )
   const better = decided.filter((one) => isBetter(primary_metric, one.difference!))
   if (better.length > 0)

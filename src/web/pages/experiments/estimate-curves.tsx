@@ -37,7 +37,7 @@ export const EstimateCurves = ({ estimates }: { readonly estimates: Estimates })
   if (points.length === 0) {
     return (
       <Panel title="Estimates over time">
-        <Quiet>{`No device has reported ${metric} yet. A running experiment keeps a point whenever devices have.`}</Quiet>
+        <Quiet>{`No device has reported ${metric} yet. A running experiment adds a point when devices report.`}</Quiet>
       </Panel>
     )
   }

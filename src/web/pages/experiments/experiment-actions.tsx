@@ -41,15 +41,15 @@ const consequence = (action: Action, { variants, status }: Experiment, reach: nu
   switch (action) {
     case 'start':
     case 'resume':
-      return `${devices} get their variant with their next heartbeat: ${shares.join(', ')}.`
+      return `${devices} will get their variant with their next heartbeat: ${shares.join(', ')}.`
     case 'pause':
-      return `${devices} return to the version they have without the experiment, and nothing is measured until it is resumed. Each keeps its variant.`
+      return `${devices} will return to the version they have without the experiment, and nothing is measured until it is resumed. Each device keeps its variant.`
     case 'complete':
-      return `${devices} return to the version they have without the experiment. The results are final; deploy the version that you choose.`
+      return `${devices} will return to the version they have without the experiment. The results are final; deploy the version that you choose.`
     case 'cancel':
       return status === 'draft'
         ? 'No device has a variant yet. A cancelled experiment cannot be started.'
-        : `${devices} return to the version they have without the experiment. It cannot be resumed.`
+        : `${devices} will return to the version they have without the experiment. It cannot be resumed.`
   }
 }
 

@@ -57,11 +57,11 @@ export const ExperimentsPage = () => {
       rowKey="id"
       empty={
         <Empty
-          title={status === '' ? 'No experiment yet' : 'No experiment has this status'}
+          title={status === '' ? 'No experiments yet' : 'No experiment has this status'}
           command="svc experiments create my-test --variant a=my-model@1.0.0:0.5 --variant b=my-model@2.0.0:0.5"
         >
-          An experiment gives two or more versions to randomly drawn devices and compares what they measure. Create one
-          here, or with:
+          An experiment assigns two or more versions to random devices and compares what they measure. Create one here,
+          or with:
         </Empty>
       }
     />

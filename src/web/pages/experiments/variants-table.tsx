@@ -32,13 +32,13 @@ const columnsFor = (metric: string, others: readonly string[], level: number): r
     cell: ({ variant }) => <Version modelId={variant.model_id} version={variant.version} />,
   },
   {
-    name: 'Devices that report',
+    name: 'Reporting devices',
     cell: ({ variant, measured, all, isMismatch }) => (
       <Meter
         label={`Devices of ${variant.name}`}
         value={measured.sample_size}
         max={Math.max(1, all)}
-        text={`${count(measured.sample_size)}, ${all === 0 ? 'none of them yet' : `${percent(measured.sample_size / all)}`} (allocated ${percent(variant.allocation)})`}
+        text={`${count(measured.sample_size)}${all === 0 ? '' : `, ${percent(measured.sample_size / all)}`} (allocated ${percent(variant.allocation)})`}
         tone={isMismatch ? 'bad' : 'busy'}
       />
     ),
@@ -76,7 +76,7 @@ export const VariantsTable = ({
     .filter((name) => name !== metric)
     .slice(0, MAX_OTHERS)
   return (
-    <Panel title="Variants" aside="means of devices" flush>
+    <Panel title="Variants" aside="means over devices" flush>
       <Table
         label="Variants"
         columns={columnsFor(metric, others, confidence_level)}

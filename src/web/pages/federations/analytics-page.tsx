@@ -71,7 +71,7 @@ const Analytics = ({ federation }: { readonly federation: Federation }) => {
             rowKey="id"
             empty={
               <Empty
-                title="No question asked yet"
+                title="No questions asked yet"
                 command={`svc analytics describe ${shellWord(federation.name)} local_accuracy --group-by federation_member`}
               >
                 Ask here, or with:

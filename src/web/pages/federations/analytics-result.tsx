@@ -36,7 +36,7 @@ const describedColumns = (nameOf: NameOf): readonly Column<Described>[] => [
 const pairColumns = (nameOf: NameOf): readonly Column<Pair>[] => [
   { name: 'Pair', cell: ({ group_a, group_b }) => `${nameOf(group_a)} minus ${nameOf(group_b)}` },
   { name: 'Difference', number: true, cell: ({ mean_difference }) => measure(mean_difference) },
-  { name: 'p, adjusted', number: true, cell: ({ p_value }) => measure(p_value) },
+  { name: 'Adjusted p', number: true, cell: ({ p_value }) => measure(p_value) },
   { name: 'Significant', cell: ({ significant }) => <Significance is={significant} /> },
 ]
 
@@ -76,7 +76,7 @@ const TTest = ({ result, nameOf }: { readonly result: Of<'t-test'>; readonly nam
     <>
       <Means result={result} level={interval?.level ?? LEVEL} nameOf={nameOf} />
       {interval !== null && difference !== null && (
-        <Panel title="Difference" aside="decided where the interval leaves zero out">
+        <Panel title="Difference" aside="significant if the interval excludes zero">
           <RangePlot
             label="Difference"
             axis={result.variable}

@@ -24,7 +24,7 @@ it('a histogram of quartiles has four bars of equal area, also where values are 
     { from: 2, to: 4, height: 0.5 },
     { from: 4, to: 8, height: 0.25 },
   ])
-  expect(row!.text).toBe('A: a quarter of the devices each from 0.0000 to 1.0000 to 2.0000 to 4.0000 to 8.0000')
+  expect(row!.text).toBe('A: quarters of the devices, bounded by 0.0000, 1.0000, 2.0000, 4.0000, 8.0000')
   const [equal] = quartileRows(
     [{ ...described, group_id: 'b', min: 3, max: 3, percentiles: { p25: 3, p50: 3, p75: 3 } }],
     nameOf,

@@ -68,7 +68,7 @@ export const quartileRows = (groups: readonly Described[], nameOf: NameOf): Rang
       {
         key: group_id,
         label: nameOf(group_id),
-        text: `${nameOf(group_id)}: a quarter of the devices each from ${edges.map((edge) => measure(edge)).join(' to ')}`,
+        text: `${nameOf(group_id)}: quarters of the devices, bounded by ${edges.map((edge) => measure(edge)).join(', ')}`,
         bars: bars.map(({ from, to, density }) => ({ from, to, height: density / largest })),
       },
     ]

@@ -33,7 +33,7 @@ const Invite = ({ federation, onClose }: { readonly federation: Federation; read
       <TextField label="Organizations" hint="Ids, separated by commas" required value={text} onChange={setText} />
       <Outcome>
         {names.length === 0
-          ? 'The organizations you invite see this federation and may join it.'
+          ? 'The organizations that you invite can see this federation and join it.'
           : `${names.join(', ')} will see this federation and may join it. They share nothing before they join.`}
       </Outcome>
     </FormDialog>
@@ -66,7 +66,7 @@ const Join = ({
     >
       {own === null && <TextField label="Organization" required maxLength={128} value={org} onChange={setOrg} />}
       <Outcome>
-        {`Devices of ${org === '' ? 'the organization' : org} may be drawn for the federation’s rounds, its members see statistics over them, never of fewer than five devices, and it may read the shared models.`}
+        {`Devices of ${org === '' ? 'the organization' : org} can be selected for the federation’s rounds, the members see statistics over groups of at least five devices, and ${org === '' ? 'the organization' : org} can read the shared models.`}
       </Outcome>
     </FormDialog>
   )

@@ -89,10 +89,10 @@ export const FederationsPage = () => {
       rowKey="id"
       empty={
         <Empty
-          title="No federation yet"
+          title="No federations yet"
           command={`svc federation create my-federation --org ${shellWord(own ?? 'my-org')}`}
         >
-          Members of a federation train together, share models and spend one privacy budget. Create one here, or with:
+          Members of a federation train together and share models and one privacy budget. Create one here, or with:
         </Empty>
       }
     />

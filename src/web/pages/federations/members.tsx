@@ -26,8 +26,8 @@ const endingOf = (
 
 const consequence = ({ org_id, status, rounds_contributed }: Member): string =>
   status === 'invited'
-    ? `The invitation of ${org_id} ends; it no longer sees this federation.`
-    : `Devices of ${org_id} are no longer drawn, and it no longer reads the shared models. What it contributed to ${plural(rounds_contributed, 'round')} stays in their models.`
+    ? `The invitation of ${org_id} ends, and ${org_id} can no longer see this federation.`
+    : `Devices of ${org_id} are no longer selected, and ${org_id} can no longer read the shared models. Its contributions to ${plural(rounds_contributed, 'round')} stay in their models.`
 
 const End = ({ federation, member }: { readonly federation: Federation; readonly member: Member }) => {
   const [, navigate] = useLocation()
@@ -96,7 +96,7 @@ export const Members = ({ federation }: { readonly federation: Federation }) => 
   return (
     <Panel
       title="Members"
-      aside="contributions to rounds without privacy; private rounds reveal nothing about single members"
+      aside="contributions to non-private rounds; private rounds reveal nothing about individual members"
       flush
     >
       <Loaded query={query}>

@@ -42,8 +42,8 @@ const SetBudget = ({
       </FieldRow>
       <Outcome>
         {epsilon < budget.epsilon_committed
-          ? `${measure(budget.epsilon_committed)} are already spent or reserved: no more private rounds can start.`
-          : `All private rounds of ${plural(federation.member_count, 'member')} together may spend this much. What is spent stays spent.`}
+          ? `ε ${measure(budget.epsilon_committed)} is already spent or reserved: no more private rounds can start.`
+          : `All private rounds of ${plural(federation.member_count, 'member')} together may spend this much. Spent privacy budget is never restored.`}
       </Outcome>
     </FormDialog>
   )

@@ -40,7 +40,7 @@ const Unshare = ({ federation, model }: { readonly federation: Federation; reado
 
 const columnsFor = (federation: Federation, isOwner: boolean): readonly Column<SharedModel>[] => [
   { name: 'Model', cell: (model) => <Link href={`/models/${model.model_id}`}>{nameOf(model)}</Link> },
-  { name: 'Of', cell: ({ org_id }) => org_id ?? '' },
+  { name: 'Owner', cell: ({ org_id }) => org_id ?? '' },
   { name: 'Framework', cell: ({ framework }) => framework },
   { name: 'Versions', number: true, cell: ({ latest_version }) => count(latest_version) },
   { name: 'Accuracy', number: true, cell: ({ accuracy }) => percent(accuracy) },
@@ -94,8 +94,8 @@ export const SharedModels = ({ federation }: { readonly federation: Federation }
           models.length === 0 ? (
             <Empty title="No model is shared" command={`svc federation share my-model ${shellWord(federation.name)}`}>
               {isOwner
-                ? 'Members can read what is shared:'
-                : `${federation.org_id} owns the federation and shares models with:`}
+                ? 'Share a model with all members:'
+                : `Only ${federation.org_id}, the owner, can share models, with:`}
             </Empty>
           ) : (
             <>

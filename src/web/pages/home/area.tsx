@@ -24,7 +24,7 @@ const Fleet = () => {
                   {count(active)} {total > 0 && <small>{percent(active / total, 0)}</small>}
                 </>,
               ],
-              ['Silent', count(total - active)],
+              ['Inactive', count(total - active)],
               ['Models', count(status.data?.total_models)],
               [
                 'Latest round',
@@ -40,7 +40,7 @@ const Fleet = () => {
           />
           {total > 0 && (
             <Columns>
-              <Panel title="Last heard from" aside="devices by minute, the last 60">
+              <Panel title="Last heartbeat" aside="devices by minute, last 60 minutes">
                 <Sparkline
                   label={`Devices by the minute of their last heartbeat: ${plural(last_heard[0] ?? 0, 'device')} within the last minute.`}
                   values={[...last_heard].reverse()}
@@ -75,7 +75,7 @@ export const Area = () => {
         <Fleet />
       ) : (
         <Panel title="Fleet">
-          <Quiet>Who is signed in here may not see devices: that takes the scope devices:read.</Quiet>
+          <Quiet>You cannot see devices: that requires the scope devices:read.</Quiet>
         </Panel>
       )}
       {(training || models) && (

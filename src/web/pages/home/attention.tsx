@@ -50,7 +50,7 @@ export const Attention = ({ training, models }: Seen) => {
       href: '/organization/approvals',
       state: 'pending',
       name: approval.title,
-      reason: 'An admin other than the one who requested it approves or rejects it.',
+      reason: 'An admin other than the requester must approve or reject it.',
       time: approval.requested_at,
     })),
     ...(paused.data?.rollouts ?? []).map((rollout) => ({
@@ -96,7 +96,7 @@ export const Attention = ({ training, models }: Seen) => {
       <Loaded<unknown> query={training ? jobs : paused}>
         {() =>
           items.length === 0 ? (
-            <Empty title="Nothing needs you">
+            <Empty title="Nothing needs attention">
               Failed jobs and rounds, paused rollouts, requests for approval and spent privacy budgets appear here, with
               the reason.
             </Empty>

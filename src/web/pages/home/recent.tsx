@@ -45,12 +45,12 @@ export const Recent = ({ training, models: seesModels }: Seen) => {
   ]
   const latest = moments.sort((a, b) => Date.parse(b.time ?? '') - Date.parse(a.time ?? '')).slice(0, MOST)
   return (
-    <Panel title="Lately">
+    <Panel title="Recent activity">
       <Loaded<unknown> query={training ? rounds : models}>
         {() =>
           latest.length === 0 ? (
             <Empty title="Nothing has happened yet" command="npm run demo -- --keep">
-              See devices train in a minute:
+              Run the demo to see devices train within a minute:
             </Empty>
           ) : (
             <Timeline moments={latest} />

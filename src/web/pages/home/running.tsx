@@ -40,7 +40,7 @@ export const Running = ({ training, models }: Seen) => {
       <Loaded<unknown> query={training ? jobs : rollouts}>
         {() =>
           running.length + alone.length + active.length + compared.length === 0 ? (
-            <Empty title="Nothing runs" command="svc train start my-model --rounds 10">
+            <Empty title="Nothing is running" command="svc train start my-model --rounds 10">
               Start a training job:
             </Empty>
           ) : (
@@ -69,7 +69,7 @@ export const Running = ({ training, models }: Seen) => {
                     </Link>
                   </span>
                   <Meter
-                    label="Devices inside"
+                    label="Share of devices"
                     value={rollout.percentage}
                     max={rollout.target_percentage}
                     text={`${rollout.percentage} % of devices`}
@@ -80,7 +80,7 @@ export const Running = ({ training, models }: Seen) => {
                 <li key={id}>
                   <span className={styles.line}>
                     <Badge state={status} /> <Link href={`/experiments/${id}`}>{name}</Link>
-                    <Quiet>{`${plural(variants.length, 'variant')} by ${primary_metric}`}</Quiet>
+                    <Quiet>{`${plural(variants.length, 'variant')} compared by ${primary_metric}`}</Quiet>
                   </span>
                 </li>
               ))}

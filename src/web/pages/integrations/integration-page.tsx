@@ -45,7 +45,7 @@ const Actions = ({ integration }: { readonly integration: Integration }) => {
     })
   const switchTo = (action: 'pause' | 'resume') => async () => {
     await write(api.POST(`${AT}/${action}`, paramsOf(integration)))
-    return action === 'pause' ? 'Paused: events wait for 24 hours.' : 'Resumed.'
+    return action === 'pause' ? 'Paused: events are kept for 24 hours.' : 'Resumed.'
   }
   const isPaused = integration.status === 'paused'
   return (
@@ -91,7 +91,7 @@ const DeadLetters = ({ integration }: { readonly integration: Integration }) => 
     <Loaded query={query}>
       {({ dead_letters: rows }) =>
         rows.length > 0 && (
-          <Panel title="Dead letters" aside="events that the receiver refused for good" flush>
+          <Panel title="Dead letters" aside="events that the receiver refused permanently" flush>
             <Table label="Dead letters" columns={COLUMNS} rows={rows} rowKey={({ id }) => String(id)} />
           </Panel>
         )
@@ -114,11 +114,11 @@ export const IntegrationPage = ({ integrationId }: { readonly integrationId: str
           <Panel title="Deliveries">
             <Facts
               entries={[
-                ['Sends', `${integration.kind} by ${integration.type}`],
+                ['Sends', `${integration.kind} via ${integration.type}`],
                 ['Endpoint', integration.endpoint],
                 ['Last delivery', <Ago key="delivered" time={integration.delivered_at} />],
                 ['Pending events', count(integration.pending)],
-                ['Failed in a row', count(integration.failures)],
+                ['Consecutive failures', count(integration.failures)],
                 ['Last error', integration.last_error ?? 'none'],
                 ['Settings', Object.keys(integration.config).join(', ') || 'none'],
               ]}

@@ -21,7 +21,7 @@ export const IntegrationBadge = ({ status }: Pick<Integration, 'status'>) => (
 
 const COLUMNS: readonly Column<Integration>[] = [
   { name: 'Name', cell: ({ id, name }) => <Link href={`/integrations/${id}`}>{name}</Link> },
-  { name: 'Sends', cell: ({ kind, type }) => `${kind} by ${type}` },
+  { name: 'Sends', cell: ({ kind, type }) => `${kind} via ${type}` },
   { name: 'Status', cell: IntegrationBadge },
   { name: 'Pending', number: true, cell: ({ pending }) => count(pending) },
   { name: 'Dead letters', number: true, cell: ({ dead_letters }) => count(dead_letters) },
@@ -57,8 +57,8 @@ export const IntegrationsPage = () => {
         rows={({ integrations }) => integrations}
         rowKey="id"
         empty={
-          <Empty title="No integration yet" command="svc integrations connect-otlp --endpoint http://localhost:4318">
-            Send events and metrics to Prometheus, an OpenTelemetry Collector, Datadog, Splunk, a webhook and others:
+          <Empty title="No integrations yet" command="svc integrations connect-otlp --endpoint http://localhost:4318">
+            Send events and metrics to Prometheus, an OpenTelemetry Collector, Datadog, Splunk, a webhook, and others:
           </Empty>
         }
       />
@@ -69,7 +69,7 @@ export const IntegrationsPage = () => {
           text={made.secret}
           onClose={() => navigate(`/integrations/${made.id}`)}
         >
-          The receiver checks signatures with it. It is shown only here.
+          The receiver checks signatures with it. It is shown only once.
         </ShownOnce>
       )}
     </>

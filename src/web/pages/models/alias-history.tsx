@@ -5,7 +5,7 @@ import { type ModelDetail, nameOf } from './types.ts'
 
 const moveText = (from: string | null, to: string | null): string => {
   if (to === null) return `was removed from ${from}`
-  return from === null ? `was given to ${to}` : `moved from ${from} to ${to}`
+  return from === null ? `was set to ${to}` : `moved from ${from} to ${to}`
 }
 
 /** Who moved which name, and when. */
@@ -19,8 +19,8 @@ export const AliasHistory = ({ model }: { readonly model: ModelDetail }) => {
       <Loaded query={query}>
         {({ moves }) =>
           moves.length === 0 ? (
-            <Empty title="No version has an alias" command={`svc models promote ${nameOf(model)} latest production`}>
-              An alias such as production names a version, whatever its number:
+            <Empty title="No aliases yet" command={`svc models promote ${nameOf(model)} latest production`}>
+              An alias such as production points to a version and can be moved to another:
             </Empty>
           ) : (
             <Timeline

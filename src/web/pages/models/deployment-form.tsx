@@ -13,8 +13,8 @@ import type { ModelDetail } from './types.ts'
 
 const MEANING: Readonly<Record<Strategy, string>> = {
   canary: 'withdrawn as soon as too many devices fail',
-  immediate: 'judged when every device has reported',
-  blue_green: 'all make ready, then all switch',
+  immediate: 'evaluated once every device has reported',
+  blue_green: 'all devices prepare, then all switch',
 }
 
 const OPTIONS = STRATEGIES.map((name) => [name, `${name.replace('_', '/')}: ${MEANING[name]}`] as const)
@@ -59,7 +59,14 @@ export const DeploymentForm = ({
         <SelectField label="Strategy" value={strategy} options={OPTIONS} onChange={setStrategy} />
         <FieldRow>
           <SelectField label="Devices" value={group} options={groups} onChange={setGroup} />
-          <NumberField label="Share of them" unit="%" min={1} max={100} value={percentage} onChange={setPercentage} />
+          <NumberField
+            label="Share of devices"
+            unit="%"
+            min={1}
+            max={100}
+            value={percentage}
+            onChange={setPercentage}
+          />
         </FieldRow>
         {prepared.error && <Problem error={prepared.error} />}
         {prepared.data && (

@@ -78,7 +78,7 @@ const Row = ({ model, row }: { readonly model: ModelDetail; readonly row: Lineag
       <ul className={styles.uses}>
         {uses.length === 0 && devices.length === 0 && (
           <li className={styles.none}>
-            <Quiet>runs nowhere</Quiet>
+            <Quiet>not deployed</Quiet>
           </li>
         )}
         {devices.length > 0 && (

@@ -29,7 +29,7 @@ const About = ({ model }: { readonly model: ModelDetail }) => {
           [
             'Policy',
             <Link key="policy" href={`/delivery/policies/${encodeURIComponent(model.name ?? model.id)}`}>
-              {policy === undefined ? 'none: set one' : policy.enabled ? 'delivers automatically' : 'switched off'}
+              {policy === undefined ? 'none (set one)' : policy.enabled ? 'delivers automatically' : 'disabled'}
             </Link>,
           ],
           ['Model id', <Id key="id" id={model.id} />],
@@ -61,7 +61,7 @@ export const ModelPage = ({ modelId }: { readonly modelId: string }) => {
             {loaded.versions.length === 0 ? (
               <Panel title="Versions">
                 <Empty
-                  title="No version yet"
+                  title="No versions yet"
                   command={`svc push weights.onnx --model-id ${nameOf(loaded)} --version 1.0.0`}
                 >
                   Upload its weights:

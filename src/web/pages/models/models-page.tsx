@@ -52,7 +52,7 @@ export const ModelsPage = () => {
       rowKey="id"
       empty={
         <Empty
-          title={framework === '' ? 'No model yet' : 'No model of this framework'}
+          title={framework === '' ? 'No models yet' : 'No model has this framework'}
           command="svc push weights.onnx --model-id my-model --version 1.0.0"
         >
           Upload a weight file; every upload under the same name becomes a new version:

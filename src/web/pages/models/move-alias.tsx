@@ -22,8 +22,8 @@ export const MoveAlias = ({
   const isHere = holder?.version === version.version
   return (
     <FormDialog
-      title={`Name version ${version.version_label}`}
-      verb={holder === undefined ? 'Name it' : isHere ? 'Close' : `Move ${alias}`}
+      title={`Set an alias for version ${version.version_label}`}
+      verb={holder === undefined ? 'Set alias' : isHere ? 'Close' : `Move ${alias}`}
       onClose={onClose}
       act={async () => {
         if (isHere) return
@@ -45,7 +45,7 @@ export const MoveAlias = ({
         hint="Such as production. An alias can be used wherever a version can."
         required
         pattern="(?![vV]?\d)[A-Za-z][A-Za-z0-9_\-]{0,62}"
-        title="Letters, digits, - and _, beginning with a letter, and not like a version number"
+        title="Letters, digits, - and _; must begin with a letter and not look like a version number"
         list="aliases"
         value={alias}
         onChange={setAlias}
@@ -55,10 +55,10 @@ export const MoveAlias = ({
         <Outcome>
           <p>
             {isHere
-              ? `${alias} already names version ${version.version_label}.`
+              ? `${alias} already points to version ${version.version_label}.`
               : holder === undefined
-                ? `${nameOf(model)}@${alias} will be version ${version.version_label}.`
-                : `${nameOf(model)}@${alias} is version ${holder.version_label} now and will be ${version.version_label}.`}
+                ? `${nameOf(model)}@${alias} will point to version ${version.version_label}.`
+                : `${nameOf(model)}@${alias} points to version ${holder.version_label} and will point to ${version.version_label}.`}
           </p>
           {!isHere && (
             <p>Rollouts in progress keep the version they started with; pulls and new rollouts get this one.</p>

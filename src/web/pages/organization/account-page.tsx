@@ -47,7 +47,7 @@ const ChangePassword = ({ onClose }: { readonly onClose: () => void }) => {
         onChange={setAfter}
       />
       <CheckField
-        label="Also revoke my personal keys; svc has to sign in again"
+        label="Also revoke my personal keys; svc must then sign in again"
         checked={revoke}
         onChange={setRevoke}
       />
@@ -74,7 +74,7 @@ const Factors = ({ account, onDone }: { readonly account: Account; readonly onDo
     <>
       <p>An authenticator app is set up; {account.recovery_codes_left} recovery codes are left.</p>
       {error && <Problem error={error} />}
-      <Button onClick={() => run(renew)}>Make new recovery codes</Button>{' '}
+      <Button onClick={() => run(renew)}>Create new recovery codes</Button>{' '}
       <Button tone="danger" onClick={() => run(() => writeWithoutAnswer(api.DELETE('/api/v1/account/totp')))}>
         Remove the app
       </Button>
@@ -133,7 +133,7 @@ export const AccountPage = () => {
             </Panel>
             {account.must_confirm ? (
               <Panel title="Second factor">
-                <Button onClick={askToConfirm}>Confirm who you are to change it</Button>
+                <Button onClick={askToConfirm}>Confirm it’s you to change it</Button>
               </Panel>
             ) : (
               <>

@@ -33,10 +33,10 @@ const Reject = ({ approval, onClose }: { readonly approval: Approval; readonly o
       act={() => write(api.POST('/api/v1/approvals/{approval_id}/reject', { ...at(approval), body: { reason } }))}
       onClose={onClose}
     >
-      <p>{approval.title}: it is not done.</p>
+      <p>{approval.title}: this will not be carried out.</p>
       <TextField
         label="Reason"
-        hint="For whoever requested it."
+        hint="Shown to the requester."
         required
         maxLength={1000}
         value={reason}
@@ -48,8 +48,8 @@ const Reject = ({ approval, onClose }: { readonly approval: Approval; readonly o
 
 /** What ends a request without a reason. */
 const ENDS = {
-  approve: { verb: 'Approve', tone: 'primary', says: 'it is done at once, as requested.' },
-  cancel: { verb: 'Withdraw', tone: 'danger', says: 'nobody can approve it any more.' },
+  approve: { verb: 'Approve', tone: 'primary', says: 'this is carried out at once, as requested.' },
+  cancel: { verb: 'Withdraw', tone: 'danger', says: 'nobody can approve it anymore.' },
 } as const
 
 const End = ({ approval, by }: { readonly approval: Approval; readonly by: keyof typeof ENDS }) => {
@@ -125,7 +125,7 @@ export const ApprovalsPage = () => {
             onEnd={query.hasNextPage ? query.fetchNextPage : undefined}
             empty={
               <Empty
-                title="Nothing waits for approval"
+                title="Nothing is waiting for approval"
                 command={`svc org set ${shellWord(org)} --require-approval true`}
               >
                 Organizations can require a second admin for moving aliases and for changes that reach most devices:

@@ -15,7 +15,7 @@ import { OrganizationHeader } from './organization-header.tsx'
 const KINDS = [
   ['service', 'Service keys'],
   ['personal', 'Personal keys'],
-  ['device', 'Keys of devices'],
+  ['device', 'Device keys'],
 ] as const
 type Kind = (typeof KINDS)[number][0]
 const DEFAULTS: { readonly kind: string } = { kind: 'service' }
@@ -91,7 +91,7 @@ export const KeysPage = () => {
             rows={keys}
             rowKey="id"
             empty={
-              <Empty title="No key of this kind yet" command="svc keys create ci --scope models:read">
+              <Empty title="No keys of this kind yet" command="svc keys create ci --scope models:read">
                 Programs use service keys; approving svc login creates a personal key:
               </Empty>
             }
@@ -100,7 +100,7 @@ export const KeysPage = () => {
       </Loaded>
       {secret !== null && (
         <ShownOnce title="The new key" what="key" text={secret} onClose={() => setSecret(null)}>
-          Save it now: it is shown only here.
+          Save it now: it is shown only once.
         </ShownOnce>
       )}
     </>

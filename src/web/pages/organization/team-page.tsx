@@ -21,13 +21,13 @@ const SetRole = ({ member, onClose }: { readonly member: Member; readonly onClos
   const [role, setRole] = useState<Role>(member.role)
   return (
     <Confirm
-      title={`The role of ${member.email}`}
+      title={`Set the role of ${member.email}`}
       verb="Set role"
       tone="primary"
       act={() => write(api.PATCH('/api/v1/team/{member_id}', { ...at(member), body: { role } }))}
       onClose={onClose}
     >
-      <p>It applies at once, to their browsers and their own keys too.</p>
+      <p>It applies at once, also to their open sessions and personal keys.</p>
       <SelectField label="Role" value={role} options={ROLE_OPTIONS} onChange={setRole} />
     </Confirm>
   )
@@ -41,7 +41,7 @@ const Remove = ({ member, onClose }: { readonly member: Member; readonly onClose
     onClose={onClose}
   >
     {member.status === 'active'
-      ? 'Their account, their sessions and their own keys end at once. Keys they created for programs stay.'
+      ? 'Their account, sessions and personal keys stop working at once. Service keys that they created stay valid.'
       : 'The invitation link stops working.'}
   </Confirm>
 )
@@ -107,7 +107,7 @@ export const TeamPage = () => {
       <SignInPolicy />
       {link !== null && (
         <ShownOnce title="The invitation" what="link" text={link} onClose={() => setLink(null)}>
-          Send this link to the person you invited. It works once, for 7 days, and is shown only here.
+          Send this link to the person you invited. It works once, for 7 days, and is shown only once.
         </ShownOnce>
       )}
     </>

@@ -18,8 +18,8 @@ const NoServer = () => (
     <PageHeader title="Playground" />
     <Panel title="No inference server yet">
       <Empty title="Talk to a model from here">
-        The service asks an inference server for you: one of this project, or any other with OpenAI's API. Start one
-        with the model that comes along, then start the service with its address.
+        The service forwards requests to an inference server: svc serve or any OpenAI-compatible server. Start one with
+        the included model, then start the service with its address.
       </Empty>
       <div className={styles.steps}>
         <Command>svc serve starter --port 8080</Command>

@@ -38,7 +38,7 @@ const Composer = ({
     <form className={styles.composer} onSubmit={submit}>
       <textarea
         aria-label="Message"
-        placeholder="Message (Enter sends, Shift+Enter begins a line)"
+        placeholder="Message (Enter sends, Shift+Enter starts a new line)"
         rows={3}
         maxLength={MAX_CHARACTERS}
         value={text}
@@ -100,7 +100,7 @@ export const ChatPage = ({ models }: { readonly models: readonly string[] }) => 
           <SelectField
             label="Compare with"
             value={beside ?? ''}
-            options={[['', 'No other'], ...named]}
+            options={[['', 'No other model'], ...named]}
             onChange={(name) => change({ beside: name })}
           />
           <NumberField
@@ -127,7 +127,7 @@ export const ChatPage = ({ models }: { readonly models: readonly string[] }) => 
         </Panel>
         {beside !== null && (
           <Panel title={beside === model ? `${beside} again` : beside}>
-            <Transcript label={`Chat with ${beside} beside it`} turns={right.turns} />
+            <Transcript label={`Second chat with ${beside}`} turns={right.turns} />
           </Panel>
         )}
       </Columns>

@@ -40,7 +40,7 @@ const Answer = ({ model, reply }: { readonly model: string; readonly reply: Repl
     {reply.error !== null && <p className={styles.error}>{reply.error}</p>}
     <p className={styles.figures}>
       {ENDS[reply.state] && <span>{ENDS[reply.state]}</span>}
-      {reply.finish === 'length' && <span>Cut off at the limit of tokens.</span>}
+      {reply.finish === 'length' && <span>Cut off at the token limit.</span>}
       {figuresOf(reply).map((figure) => (
         <span key={figure}>{figure}</span>
       ))}
@@ -70,7 +70,9 @@ export const Transcript = ({ label, turns }: { readonly label: string; readonly 
         follows.current = scrollHeight - scrollTop - clientHeight < 40
       }}
     >
-      {turns.length === 0 && <Quiet>Nothing asked yet. What you write stays in this page, and is gone with it.</Quiet>}
+      {turns.length === 0 && (
+        <Quiet>No messages yet. The chat exists only in this page and is lost when you leave it.</Quiet>
+      )}
       {turns.map(({ key, question, model, reply }) => (
         <div key={key} className={styles.turn}>
           <p className={styles.question}>{question}</p>

@@ -29,7 +29,7 @@ const Reference = ({ document }: { readonly document: ApiDocument }) => {
               return (
                 <>
                   <PageHeader title="No such operation" up={{ href: '/docs', label: 'All operations' }} />
-                  <Empty title="The API has no operation of this name">Search for it in the list.</Empty>
+                  <Empty title="The API has no operation with this name">Search for it in the list.</Empty>
                 </>
               )
             }}

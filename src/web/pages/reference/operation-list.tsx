@@ -31,7 +31,7 @@ export const OperationList = ({
       <div role="status" className="visually-hidden">
         {query !== '' && `${found.size} operations found`}
       </div>
-      {shown.length === 0 && <Quiet>No operation has these words.</Quiet>}
+      {shown.length === 0 && <Quiet>No operation matches.</Quiet>}
       {shown.map((group) => (
         <div key={group.name}>
           <h2>{group.name}</h2>

@@ -19,8 +19,8 @@ export const Overview = ({
       <div className={styles.prose}>
         <p>{document.info.description}</p>
         <p>
-          Programs send a key with each request; this page sends what you try with your session. The document itself is
-          at <a href="/openapi.json">/openapi.json</a>.
+          Programs send a key with each request; requests from this page use your session. The OpenAPI document is at{' '}
+          <a href="/openapi.json">/openapi.json</a>.
         </p>
         <Command>svc keys create "my program" --scope devices:read</Command>
         <Command>{`curl -H "authorization: Bearer $SERVICE_API_KEY" ${window.location.origin}/api/v1/status`}</Command>

@@ -12,7 +12,7 @@ export const SchemaPage = ({ document, name }: { readonly document: ApiDocument;
     return (
       <>
         <PageHeader title="No such schema" up={UP} />
-        <Empty title="The API has no schema of this name" />
+        <Empty title="The API has no schema with this name" />
       </>
     )
   const fields = fieldsOf(document, schema)

@@ -32,7 +32,7 @@ const ParameterField = ({
       <SelectField
         label={name}
         value={value}
-        options={[['', required ? 'Choose' : 'Left out'], ...words.map((word) => [word, word] as const)]}
+        options={[['', required ? 'Choose' : 'Not sent'], ...words.map((word) => [word, word] as const)]}
         onChange={onChange}
       />
     )
@@ -49,7 +49,7 @@ const AnswerView = ({ answer }: { readonly answer: Answer }) => {
         <Quiet>{type}</Quiet>
       </p>
       {text !== '' && <Code label="response body" text={text} />}
-      {more && <Quiet>{text === '' ? 'Bytes, which are not shown here.' : 'The rest is not shown here.'}</Quiet>}
+      {more && <Quiet>{text === '' ? 'Binary data is not shown.' : 'The rest is not shown here.'}</Quiet>}
       <details>
         <summary>Headers</summary>
         <Code label="response headers" text={headers.map(([name, value]) => `${name}: ${value}`).join('\n')} />
@@ -111,7 +111,7 @@ export const TryIt = ({
     void run(inputs, file)
   }
   return (
-    <Panel title="Try it" aside={method === 'GET' ? 'Reads only' : 'Sent with your session: it changes what is there'}>
+    <Panel title="Try it" aside={method === 'GET' ? 'Read-only' : 'Sent with your session: this can change data'}>
       <form onSubmit={submit}>
         <Fields>
           <div className={styles.inputs}>

@@ -25,10 +25,9 @@ const Stop = ({ job, onClose }: ActionProps) => (
 )
 
 const STATE: Readonly<Record<JobDetail['optimizer_state'], string>> = {
-  kept: 'With the state of its strategy (moments, control variates), as if it had not ended.',
-  none: 'Its strategy carries nothing from round to round.',
-  deleted:
-    'The state of its strategy was deleted after its retention period: start another job from its result instead.',
+  kept: 'The state of its strategy (moments, control variates) is restored, as if the job had not ended.',
+  none: 'Its strategy keeps no state between rounds.',
+  deleted: 'The state of its strategy was deleted after the retention period: start a new job from its result instead.',
 }
 
 /** Resumes a stopped or failed job, or extends a completed one, by so many rounds. */
@@ -59,7 +58,10 @@ const GoOn = ({ job, onClose, verb }: ActionProps & { readonly verb: 'resume' | 
         </p>
         <p>{STATE[job.optimizer_state]}</p>
         {job.privacy !== null && (
-          <p>Every round spends privacy. The job is refused if its budget, or its federation’s, does not allow that.</p>
+          <p>
+            Every round spends privacy budget. If the budget of the job or its federation is too small, the request is
+            refused.
+          </p>
         )}
         {job.publish !== 'none' && <p>Its result becomes a new version of the model.</p>}
       </Outcome>

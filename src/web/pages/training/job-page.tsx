@@ -32,8 +32,8 @@ const Overview = ({ job }: { readonly job: JobDetail }) => {
             />,
           ],
           ['Strategy', job.strategy],
-          ['Devices a round', `${job.target_devices} wanted, ${job.min_devices} needed`],
-          ['Time', duration(elapsed(job.started_at, job.ended_at, now))],
+          ['Devices per round', `target ${job.target_devices}, minimum ${job.min_devices}`],
+          ['Duration', duration(elapsed(job.started_at, job.ended_at, now))],
           ['Started', <Ago key="started" time={job.started_at} />],
           job.resumed_at !== null && ['Resumed', <Ago key="resumed" time={job.resumed_at} />],
           job.ended_by !== null && ['Ended by', words(job.ended_by)],
@@ -86,7 +86,7 @@ export const JobPage = ({ jobId }: { readonly jobId: string }) => {
                 <p>{loaded.reason ?? loaded.waiting_for}</p>
                 {loaded.status === 'failed' && newestFirst[0] && (
                   <p>
-                    The last round’s page says what each device reported:{' '}
+                    The page of the last round shows what each device reported:{' '}
                     <Link href={`/training/rounds/${newestFirst[0].id}`}>{`round ${newestFirst[0].round_number}`}</Link>
                   </p>
                 )}

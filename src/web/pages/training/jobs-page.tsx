@@ -34,7 +34,7 @@ const JOBS: readonly Column<Job>[] = [
     ),
   },
   {
-    name: 'Ended by',
+    name: 'Reason',
     cell: ({ reason, ended_by, waiting_for }) => reason ?? waiting_for ?? (ended_by === null ? '' : words(ended_by)),
   },
   { name: 'Started', number: true, cell: ({ started_at, created_at }) => <Ago time={started_at ?? created_at} /> },
@@ -88,10 +88,10 @@ export const JobsPage = () => {
             rowKey="id"
             empty={
               <Empty
-                title={status === '' ? 'No training job yet' : 'No job has this status'}
+                title={status === '' ? 'No training jobs yet' : 'No job has this status'}
                 command="svc train start my-model --rounds 10"
               >
-                A job trains a model in rounds, one after another:
+                A job trains a model in consecutive rounds. Start one with:
               </Empty>
             }
           />

@@ -19,7 +19,7 @@ const betterOf = (name: string) => (goalOf(name) === 'minimize' ? 'lowest' : 'hi
 const formatOf = (name: string) => (name === 'accuracy' ? percent : measure)
 
 const trained = (name: string): MetricChart => ({
-  title: `${capital(name)} in training on the devices`,
+  title: `Training ${name} on the devices`,
   name: capital(name),
   better: betterOf(name),
   format: formatOf(name),

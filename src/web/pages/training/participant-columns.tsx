@@ -32,7 +32,7 @@ const stretchesOf = ({ participant }: Row, start: Date, end: Date): readonly Str
 const timesOf = ({ participant }: Row): string => {
   const since = (time: string | null): string =>
     time === null ? 'not yet' : `after ${duration(Date.parse(time) - Date.parse(participant.selected_at))}`
-  return `Fetched the model ${since(participant.model_fetched_at)}, reported ${since(participant.reported_at)}`
+  return `Model fetched: ${since(participant.model_fetched_at)}; reported: ${since(participant.reported_at)}`
 }
 
 const Norm = ({ row }: { readonly row: Row }) =>
@@ -53,7 +53,7 @@ export const participantColumns = (start: Date, end: Date): readonly Column<Row>
     ),
   },
   { name: 'State', cell: ({ participant }) => <Badge state={participant.state} /> },
-  { name: 'Within the round', cell: (row) => <Span label={timesOf(row)} stretches={stretchesOf(row, start, end)} /> },
+  { name: 'Timeline', cell: (row) => <Span label={timesOf(row)} stretches={stretchesOf(row, start, end)} /> },
   { name: 'Samples', number: true, cell: ({ update }) => count(update?.num_samples) },
   { name: 'Loss', number: true, cell: ({ update }) => measure(update?.local_loss) },
   { name: 'Accuracy', number: true, cell: ({ update }) => percent(update?.local_accuracy) },

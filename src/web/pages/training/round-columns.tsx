@@ -20,7 +20,7 @@ export const ROUND_COLUMNS: readonly Column<Round>[] = [
   { name: 'Loss', number: true, cell: ({ loss }) => measure(loss) },
   { name: 'Accuracy', number: true, cell: ({ accuracy }) => percent(accuracy) },
   {
-    name: 'Time',
+    name: 'Duration',
     number: true,
     cell: ({ started_at, completed_at }) =>
       completed_at === null ? '' : duration(elapsed(started_at, completed_at, new Date(completed_at))),

@@ -38,7 +38,7 @@ const Metrics = ({ title, metrics }: { readonly title: string; readonly metrics:
 export const RoundMetrics = ({ round }: { readonly round: Round }) => (
   <>
     <Metrics title="The new model on held-out data" metrics={round.evaluation?.metrics} />
-    <Metrics title="In training on the devices" metrics={round.metrics} />
-    <Metrics title="The model they received, on held-out data" metrics={round.global_evaluation?.metrics} />
+    <Metrics title="Training metrics of the devices" metrics={round.metrics} />
+    <Metrics title="The global model on held-out data" metrics={round.global_evaluation?.metrics} />
   </>
 )

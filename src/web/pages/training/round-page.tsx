@@ -19,7 +19,6 @@ const MOST = 1000
 const Cancel = ({ round }: { readonly round: Round }) => {
   if (round.status !== 'active' && round.status !== 'pending') return null
   const params = { path: { round_id: round.id } }
-  const one = round.completed_devices === 1
   return (
     <DialogButton
       tone="danger"
@@ -30,8 +29,8 @@ const Cancel = ({ round }: { readonly round: Round }) => {
           onClose={close}
           act={() => write(api.POST('/api/v1/training/rounds/{round_id}/cancel', { params }))}
         >
-          {`The ${plural(round.completed_devices, 'update')} received so far ${one ? 'is' : 'are'} not aggregated. ${
-            round.job_id === undefined ? '' : 'Its job continues with another round.'
+          {`The ${plural(round.completed_devices, 'update')} received so far will not be aggregated. ${
+            round.job_id === undefined ? '' : 'The job continues with another round.'
           }`}
         </Confirm>
       )}
@@ -50,20 +49,20 @@ const Summary = ({ round }: { readonly round: Round }) => {
           [
             'Updates',
             <>
-              {count(round.completed_devices)} <small>of {count(round.target_devices)} wanted</small>
+              {count(round.completed_devices)} <small>of {count(round.target_devices)}</small>
             </>,
           ],
           ['Failed devices', count(round.failed_devices)],
-          ['Loss in training', measure(round.loss)],
-          ['Accuracy in training', percent(round.accuracy)],
-          ['Time', duration(elapsed(round.started_at, round.completed_at, now))],
+          ['Training loss', measure(round.loss)],
+          ['Training accuracy', percent(round.accuracy)],
+          ['Duration', duration(elapsed(round.started_at, round.completed_at, now))],
         ]}
       />
       <Panel title="Round">
         <Facts
           entries={[
             ['Strategy', round.strategy ?? 'fedavg'],
-            ['Updates needed', count(round.min_devices)],
+            ['Minimum updates', count(round.min_devices)],
             ['Started', <Ago key="started" time={round.started_at} />],
             [
               round.completed_at === null ? 'Times out' : 'Ended',
@@ -103,8 +102,8 @@ const Phases = ({ round }: { readonly round: Round }) => {
       <Facts
         entries={[
           ['First device fetched the model after', duration(figures.pickedUp)],
-          ['Devices trained and sent for', duration(figures.trained)],
-          ['Aggregated in', duration(figures.aggregated)],
+          ['Training and upload took', duration(figures.trained)],
+          ['Aggregation took', duration(figures.aggregated)],
           ['Sent to devices', bytes(figures.downloadedBytes)],
           ['Received from devices', bytes(figures.uploadedBytes)],
         ]}
@@ -140,7 +139,7 @@ const Participants = ({ round }: { readonly round: Round }) => {
           rows={rows}
           rowKey={({ participant }) => participant.device_id}
           empty={
-            <Empty title="No device takes part yet">Devices are drawn from those that are active and train.</Empty>
+            <Empty title="No participants yet">The round selects its participants from the eligible devices.</Empty>
           }
         />
       )}
@@ -157,7 +156,7 @@ export const RoundPage = ({ roundId }: { readonly roundId: string }) => {
       query={query}
       title={({ round_number }) => `Round ${round_number}`}
       loading="Round"
-      up={job === undefined ? ['/training', 'Training'] : [`/training/jobs/${job}`, 'Its job']}
+      up={job === undefined ? ['/training', 'Training'] : [`/training/jobs/${job}`, 'Job']}
       badge={RoundBadge}
       actions={(round) => <Cancel round={round} />}
     >

@@ -35,7 +35,7 @@ const Start = ({ onClose }: { readonly onClose: () => void }) => {
         onChange={setModel}
       />
       <Suggestions id="trainable-models" values={models.map(({ id, name }) => name ?? id)} />
-      <TextField label="Name of the job" value={jobName} onChange={setJobName} />
+      <TextField label="Job name" value={jobName} onChange={setJobName} />
       <FieldRow>
         <SelectField
           label="Strategy"
@@ -44,11 +44,11 @@ const Start = ({ onClose }: { readonly onClose: () => void }) => {
           onChange={setStrategy}
         />
         <NumberField label="Rounds" value={rounds} min={1} max={10_000} onChange={setRounds} />
-        <NumberField label="Updates a round needs" value={minDevices} min={1} onChange={setMinDevices} />
+        <NumberField label="Minimum updates per round" value={minDevices} min={1} onChange={setMinDevices} />
       </FieldRow>
       <Outcome>
         <p>{`Devices train ${plural(rounds || 0, 'round')}; the result becomes the next version of the model.`}</p>
-        <p>For privacy, secure aggregation, groups and everything else: svc train start --help.</p>
+        <p>For privacy, secure aggregation, groups and all other options, see svc train start --help.</p>
       </Outcome>
     </FormDialog>
   )

@@ -88,7 +88,7 @@ const makeContext = async (
   if (!(await context.init())) {
     throw new InferenceError(
       'out_of_memory',
-      `A context of ${sequences} x ${settings.contextTokens} tokens could not be made; use fewer slots or a shorter context.`,
+      `A context of ${sequences} x ${settings.contextTokens} tokens could not be created; use fewer slots or a shorter context.`,
     )
   }
   if (loras.length > 0)

@@ -38,7 +38,7 @@ export const openEmbeddingContext = async (
   if (!(await context.init()))
     throw new InferenceError(
       'out_of_memory',
-      `A context of ${contextTokens} tokens could not be made; use a shorter one.`,
+      `A context of ${contextTokens} tokens could not be created; use a shorter one.`,
     )
   const memory = context.getMemoryBreakdown()
   const isWordPieces = handle.getVocabularyType() === WORD_PIECES

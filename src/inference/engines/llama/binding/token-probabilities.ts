@@ -27,7 +27,7 @@ export const openTokenProbabilities = async (
     flashAttention: 'auto',
     swaFullCache: true,
   })
-  if (!(await context.init())) throw new Error(`A context of ${contextTokens} tokens could not be made.`)
+  if (!(await context.init())) throw new Error(`A context of ${contextTokens} tokens could not be created.`)
   const sampler = new addon.AddonSampler(handle)
   sampler.applyConfig({ temperature: 1, topK: 0, topP: 1, minP: 0 })
 

@@ -22,7 +22,7 @@ export const openDraftModel = async (settings: DraftModelSettings): Promise<Prop
   if (!sameVocabulary(draft, settings.model))
     throw new InferenceError(
       'invalid_model',
-      `The draft model '${settings.path}' has another vocabulary than the model it drafts for. Use one of the same family.`,
+      `The draft model '${settings.path}' has a different vocabulary than the model it drafts for. Use one of the same family.`,
     )
   const context = await openContext(draft, { ...settings, batchTokens: BATCH_TOKENS })
   const sampler = context.createSampler({ temperature: 0, topP: 1, seed: 1, grammar: null })

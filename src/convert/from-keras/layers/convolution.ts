@@ -1,0 +1,84 @@
+import { int, ints, type OnnxTensor } from '../../onnx/model.ts'
+import { numbersOf } from '../../onnx/tensors.ts'
+import { type Layer, type LayerCall, permuted, type Value } from '../layer-call.ts'
+import { activated } from './activations.ts'
+import { placed, spatialResult, type Window } from './windows.ts'
+
+const windowOf = (call: LayerCall, axes: number, kernel = call.sizes('kernel_size', axes)): Window => ({
+  kernel,
+  strides: call.sizes('strides', axes, 1),
+  dilations: call.sizes('dilation_rate', axes, 1),
+})
+
+const biasInputs = (call: LayerCall): string[] => {
+  const bias = call.optionalWeight('bias')
+  return bias === undefined ? [] : [call.vector('bias', numbersOf(bias))]
+}
+
+const finished = (call: LayerCall, value: Value): Value => activated(call, value, call.config.activation)
+
+const range = (count: number): number[] => [...Array(count).keys()]
+
+/** Kernel [...window, channels, results] with the window last, as [results, channels, ...window]. */
+const turned = (kernel: OnnxTensor, axes: number): OnnxTensor => permuted(kernel, [axes + 1, axes, ...range(axes)])
+
+/** Kernel [...window, channels, multiplier] to [channels · multiplier, 1, ...window]. */
+const depthwiseKernel = (kernel: OnnxTensor, axes: number): OnnxTensor => {
+  const order = permuted(kernel, [axes, axes + 1, ...range(axes)])
+  const [channels = 1, multiplier = 1, ...sizes] = order.shape
+  return { ...order, shape: [channels * multiplier, 1, ...sizes] }
+}
+
+/** A convolution of all channels (`plain`), of each by itself (`depthwise`), or both one after the other (`separable`). */
+export const convolution =
+  (kind: 'plain' | 'depthwise' | 'separable') =>
+  (axes: number): Layer =>
+  (call) => {
+    const value = call.inputOfRank(axes + 2)
+    const name = kind === 'plain' ? 'kernel' : 'depthwise_kernel'
+    const kernel = call.weightOfRank(name, axes + 2)
+    const weight = kind === 'plain' ? turned(kernel, axes) : depthwiseKernel(kernel, axes)
+    const { attributes, sizes } = placed(call, value, windowOf(call, axes))
+    const group = int(kind === 'plain' ? call.number('groups', 1) : kernel.shape[axes]!)
+    const inputs = [call.first(value), call.constant(name, weight)]
+    const convolve = (last: readonly string[]) => call.emit('Conv', [...inputs, ...last], { ...attributes, group })
+    if (kind !== 'separable')
+      return finished(call, spatialResult(call, value, convolve(biasInputs(call)), sizes, weight.shape[0]!))
+    const points = turned(call.weightOfRank('pointwise_kernel', axes + 2), axes)
+    const all = call.emit('Conv', [convolve([]), call.constant('pointwise_kernel', points), ...biasInputs(call)])
+    return finished(call, spatialResult(call, value, all, sizes, points.shape[0]!))
+  }
+
+/** Kernel [...window, results, channels] to [channels, results, ...window]. */
+export const transposedConvolution =
+  (axes: number): Layer =>
+  (call) => {
+    const value = call.inputOfRank(axes + 2)
+    const weight = turned(call.weightOfRank('kernel', axes + 2), axes)
+    const { kernel, strides, dilations } = windowOf(call, axes)
+    const asked = (call.config.output_padding ?? null) === null ? null : call.sizes('output_padding', axes)
+    const isSame = call.text('padding', 'valid') === 'same'
+    const spans = kernel.map((size, axis) => dilations[axis]! * (size - 1) + 1)
+    // Without output_padding the result has n · stride elements (same), or those that all windows cover.
+    const lengths = spans.map((span, axis) => {
+      const stride = strides[axis]!
+      if (asked === null) return isSame ? stride : Math.max(span, stride)
+      return span - (isSame ? 2 * Math.floor(span / 2) : 0) + asked[axis]!
+    })
+    const before = spans.map((span, axis) => (isSame ? Math.floor(Math.max(0, span - lengths[axis]!) / 2) : 0))
+    // The result has (n - 1) · stride + length elements; ONNX's is (n - 1) · stride + span - pads + output_padding.
+    const after = spans.map((span, axis) => span - before[axis]! - lengths[axis]!)
+    const name = call.emit('ConvTranspose', [call.first(value), call.constant('kernel', weight), ...biasInputs(call)], {
+      kernel_shape: ints(kernel),
+      strides: ints(strides),
+      dilations: ints(dilations),
+      pads: ints([...before, ...after.map((size) => Math.max(0, size))]),
+      output_padding: ints(after.map((size) => Math.max(0, -size))),
+    })
+    const sizes = value.shape
+      .slice(1, -1)
+      .map((size, axis) =>
+        typeof size === 'number' ? (size - 1) * strides[axis]! + lengths[axis]! : `${size}_${call.layer.name}`,
+      )
+    return finished(call, spatialResult(call, value, name, sizes, weight.shape[1]!))
+  }

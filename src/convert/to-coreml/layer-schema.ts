@@ -1,0 +1,267 @@
+// The messages of Core ML's layers that are written and quantized here, with Apple's names and numbers
+// (coremltools, mlmodel/format/NeuralNetwork.proto, specification version 4).
+import { type Field, type MessageType, many, of, one } from '../protobuf/message.ts'
+
+export type Message = Record<string, unknown>
+
+export const message = (name: string, fields: Readonly<Record<string, Field>>): MessageType<Message> =>
+  ({ name, fields }) as unknown as MessageType<Message>
+export const held = (number: number, type: () => MessageType<Message>): Field => one(number, of(type))
+export const list = (number: number, type: () => MessageType<Message>): Field => many(number, of(type))
+export const flag = (number: number): Field => one(number, 'bool')
+export const count = (number: number): Field => one(number, 'uint64')
+export const real = (number: number): Field => one(number, 'float')
+export const counts = (number: number): Field => many(number, 'uint64')
+export const integers = (number: number): Field => many(number, 'int64')
+export const weights = (number: number): Field => held(number, () => weightParams)
+
+const linearQuantization = message('LinearQuantizationParams', { scale: many(1, 'float'), bias: many(2, 'float') })
+const lookupTable = message('LookUpTableQuantizationParams', { floatValue: many(1, 'float') })
+const quantizationParams = message('QuantizationParams', {
+  numberOfBits: count(1),
+  linearQuantization: held(101, () => linearQuantization),
+  lookupTableQuantization: held(102, () => lookupTable),
+})
+
+/** Weights; packed float32 numbers are the bytes that they are in the file. */
+export const weightParams = message('WeightParams', {
+  floatValue: one(1, 'bytes'),
+  float16Value: one(2, 'bytes'),
+  rawValue: one(30, 'bytes'),
+  int8RawValue: one(31, 'bytes'),
+  quantization: held(40, () => quantizationParams),
+  isUpdatable: flag(50),
+})
+
+export const empty = message('Empty', {})
+const alpha = message('Alpha', { alpha: real(1) })
+const alphaBeta = message('AlphaBeta', { alpha: real(1), beta: real(2) })
+const activation = message('ActivationParams', {
+  linear: held(5, () => alphaBeta),
+  ReLU: held(10, () => empty),
+  leakyReLU: held(15, () => alpha),
+  thresholdedReLU: held(20, () => alpha),
+  tanh: held(30, () => empty),
+  sigmoid: held(40, () => empty),
+  sigmoidHard: held(41, () => alphaBeta),
+  ELU: held(50, () => alpha),
+  softsign: held(60, () => empty),
+  softplus: held(70, () => empty),
+})
+
+const edge = message('EdgeSizes', { startEdgeSize: count(1), endEdgeSize: count(2) })
+const borders = message('BorderAmounts', { borderAmounts: list(10, () => edge) })
+const validPadding = message('ValidPadding', { paddingAmounts: held(1, () => borders) })
+const convolution = message('ConvolutionLayerParams', {
+  outputChannels: count(1),
+  kernelChannels: count(2),
+  nGroups: count(10),
+  kernelSize: counts(20),
+  stride: counts(30),
+  dilationFactor: counts(40),
+  valid: held(50, () => validPadding),
+  isDeconvolution: flag(60),
+  hasBias: flag(70),
+  weights: weights(90),
+  bias: weights(91),
+  outputShape: counts(100),
+})
+const pooling = message('PoolingLayerParams', {
+  type: one(1, 'int32'),
+  kernelSize: counts(10),
+  stride: counts(20),
+  valid: held(30, () => validPadding),
+  avgPoolExcludePadding: flag(50),
+  globalPooling: flag(60),
+})
+const innerProduct = message('InnerProductLayerParams', {
+  inputChannels: count(1),
+  outputChannels: count(2),
+  hasBias: flag(10),
+  weights: weights(20),
+  bias: weights(21),
+})
+const batchnorm = message('BatchnormLayerParams', {
+  channels: count(1),
+  computeMeanVar: flag(5),
+  instanceNormalization: flag(6),
+  epsilon: real(10),
+  gamma: weights(15),
+  beta: weights(16),
+  mean: weights(17),
+  variance: weights(18),
+})
+const lrn = message('LRNLayerParams', { alpha: real(1), beta: real(2), localSize: count(3), k: real(4) })
+const paddingConstant = message('PaddingConstant', { value: real(1) })
+const padding = message('PaddingLayerParams', {
+  constant: held(1, () => paddingConstant),
+  reflection: held(2, () => empty),
+  replication: held(3, () => empty),
+  paddingAmounts: held(10, () => borders),
+})
+const upsample = message('UpsampleLayerParams', {
+  scalingFactor: counts(1),
+  mode: one(5, 'int32'),
+  linearUpsampleMode: one(6, 'int32'),
+})
+const unary = message('UnaryFunctionLayerParams', { type: one(1, 'int32'), alpha: real(2), epsilon: real(3) })
+const reorganize = message('ReorganizeDataLayerParams', { mode: one(1, 'int32'), blockSize: count(2) })
+const clip = message('ClipLayerParams', { minVal: real(1), maxVal: real(2) })
+const gelu = message('GeluLayerParams', { mode: one(1, 'int32') })
+const axes = message('Axes', { axes: integers(1), squeezeAll: flag(2) })
+const axis = message('Axis', { axis: one(1, 'int64') })
+const argument = message('ArgMaxLayerParams', { axis: one(1, 'int64'), removeDim: flag(2) })
+const splitND = message('SplitNDLayerParams', { axis: one(1, 'int64'), numSplits: count(2), splitSizes: counts(3) })
+const transpose = message('TransposeLayerParams', { axes: counts(1) })
+const sliceStatic = message('SliceStaticLayerParams', {
+  beginIds: integers(1),
+  beginMasks: many(2, 'bool'),
+  endIds: integers(3),
+  endMasks: many(4, 'bool'),
+  strides: integers(5),
+  squeezeMasks: many(6, 'bool'),
+})
+const tile = message('TileLayerParams', { reps: counts(1) })
+const topK = message('TopKLayerParams', { axis: one(1, 'int64'), K: count(2), useBottomK: flag(3) })
+const embeddingND = message('EmbeddingNDLayerParams', {
+  vocabSize: count(1),
+  embeddingSize: count(2),
+  hasBias: flag(3),
+  weights: weights(20),
+  bias: weights(21),
+})
+const batchedMatmul = message('BatchedMatMulLayerParams', {
+  transposeA: flag(1),
+  transposeB: flag(2),
+  weightMatrixFirstDimension: count(5),
+  weightMatrixSecondDimension: count(6),
+  hasBias: flag(7),
+  weights: weights(8),
+  bias: weights(9),
+})
+const loadConstant = message('LoadConstantNDLayerParams', { shape: counts(1), data: weights(2) })
+const broadcastTo = message('BroadcastToStaticLayerParams', { targetShape: counts(1) })
+const reshapeStatic = message('ReshapeStaticLayerParams', { targetShape: integers(1) })
+const constantPad = message('ConstantPaddingLayerParams', { value: real(1), padAmounts: counts(2) })
+const reduce = message('ReduceLayerParams', { axes: integers(1), keepDims: flag(2), reduceAll: flag(3) })
+const layerNormalization = message('LayerNormalizationLayerParams', {
+  normalizedShape: integers(1),
+  eps: real(2),
+  gamma: weights(3),
+  beta: weights(4),
+})
+const cumSum = message('CumSumLayerParams', { axis: one(1, 'int64'), excludeFinalSum: flag(2), reverse: flag(3) })
+
+const LSTM_WEIGHTS = [
+  ...['inputGateWeightMatrix', 'forgetGateWeightMatrix', 'blockInputWeightMatrix', 'outputGateWeightMatrix'],
+  ...[
+    'inputGateRecursionMatrix',
+    'forgetGateRecursionMatrix',
+    'blockInputRecursionMatrix',
+    'outputGateRecursionMatrix',
+  ],
+  ...['inputGateBiasVector', 'forgetGateBiasVector', 'blockInputBiasVector', 'outputGateBiasVector'],
+]
+const lstmWeights = message(
+  'LSTMWeightParams',
+  Object.fromEntries(LSTM_WEIGHTS.map((name, at) => [name, weights([1, 20, 40][Math.floor(at / 4)]! + (at % 4))])),
+)
+const lstmParams = message('LSTMParams', {
+  sequenceOutput: flag(10),
+  hasBiasVectors: flag(20),
+  forgetBias: flag(30),
+  hasPeepholeVectors: flag(40),
+  coupledInputAndForgetGate: flag(50),
+})
+const lstm = message('UniDirectionalLSTMLayerParams', {
+  inputVectorSize: count(1),
+  outputVectorSize: count(2),
+  activations: list(10, () => activation),
+  params: held(15, () => lstmParams),
+  weightParams: held(20, () => lstmWeights),
+  reverseInput: flag(100),
+})
+
+/** The layers, by the name of their field. Those that have no parameters here have none that are not their defaults. */
+export const LAYERS: Readonly<Record<string, readonly [number, MessageType<Message>]>> = {
+  convolution: [100, convolution],
+  pooling: [120, pooling],
+  activation: [130, activation],
+  innerProduct: [140, innerProduct],
+  batchnorm: [160, batchnorm],
+  lrn: [180, lrn],
+  padding: [200, padding],
+  upsample: [210, upsample],
+  unary: [220, unary],
+  reorganizeData: [345, reorganize],
+  uniDirectionalLSTM: [420, lstm],
+  clip: [660, clip],
+  ceil: [665, empty],
+  floor: [670, empty],
+  sign: [680, empty],
+  round: [685, empty],
+  sin: [710, empty],
+  cos: [715, empty],
+  tan: [720, empty],
+  asin: [730, empty],
+  acos: [735, empty],
+  atan: [740, empty],
+  sinh: [750, empty],
+  cosh: [755, empty],
+  tanh: [760, empty],
+  asinh: [770, empty],
+  acosh: [775, empty],
+  atanh: [780, empty],
+  erf: [790, empty],
+  gelu: [795, gelu],
+  equal: [815, empty],
+  lessThan: [825, empty],
+  lessEqual: [827, empty],
+  greaterThan: [830, empty],
+  greaterEqual: [832, empty],
+  logicalOr: [840, empty],
+  logicalXor: [845, empty],
+  logicalNot: [850, empty],
+  logicalAnd: [855, empty],
+  modBroadcastable: [865, empty],
+  minBroadcastable: [870, empty],
+  maxBroadcastable: [875, empty],
+  addBroadcastable: [880, empty],
+  powBroadcastable: [885, empty],
+  divideBroadcastable: [890, empty],
+  multiplyBroadcastable: [900, empty],
+  subtractBroadcastable: [905, empty],
+  tile: [920, tile],
+  gather: [930, axis],
+  gatherAlongAxis: [952, axis],
+  softmaxND: [950, axis],
+  splitND: [975, splitND],
+  concatND: [980, axis],
+  transpose: [985, transpose],
+  sliceStatic: [995, sliceStatic],
+  topK: [1015, topK],
+  argMin: [1020, argument],
+  argMax: [1025, argument],
+  embeddingND: [1040, embeddingND],
+  batchedMatmul: [1045, batchedMatmul],
+  loadConstantND: [1070, loadConstant],
+  broadcastToStatic: [1105, broadcastTo],
+  squeeze: [1120, axes],
+  expandDims: [1125, axes],
+  flattenTo2D: [1130, axis],
+  reshapeStatic: [1140, reshapeStatic],
+  constantPad: [1155, constantPad],
+  reduceL1: [1250, reduce],
+  reduceL2: [1255, reduce],
+  reduceMax: [1260, reduce],
+  reduceMin: [1265, reduce],
+  reduceSum: [1270, reduce],
+  reduceProd: [1275, reduce],
+  reduceMean: [1280, reduce],
+  reduceLogSum: [1285, reduce],
+  reduceSumSquare: [1290, reduce],
+  reduceLogSumExp: [1295, reduce],
+  whereBroadcastable: [1330, empty],
+  layerNormalization: [1350, layerNormalization],
+  cumSum: [1455, cumSum],
+}

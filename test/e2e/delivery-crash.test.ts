@@ -53,7 +53,7 @@ it('an agent that is killed while it downloads, and while its hook runs, goes on
   proxy.onBody = null
 
   const second = await runAgentProcess(proxy.baseUrl, argv, folder)
-  await second.line('downloading version 2.0.0, 2.0 MB, from ')
+  await second.line('downloading version 2.0.0, 2.0 MB, resuming at ')
   await until(second.notes, (notes) => notes.length === 2)
   await second.kill()
 

@@ -222,7 +222,7 @@ describe.skipIf(testEngines === null)(`with onnxruntime (${testEngines === null 
       'samples.npz',
     )
     expect(exitCode).toBe(1)
-    expect(stderr).toContain('Measured on 3 samples of samples.npz.')
+    expect(stderr).toContain('Measured on 3 samples from samples.npz.')
     expect(stderr).toContain(
       'svc: net.onnx was not quantized, and nothing was written: no result reaches the quality 1',
     )
@@ -265,6 +265,6 @@ it.skipIf(tfliteEngines === null)(`LiteRT measures .tflite files in the same way
   )
   const below = await svc('net.tflite', '-m', 'int8', '--quality-threshold', '1', '--data', 'samples.jsonl')
   expect(below).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('no result reaches the quality 1') })
-  expect(below.stderr).toContain('Measured on 1 samples of samples.jsonl.')
+  expect(below.stderr).toContain('Measured on 1 sample from samples.jsonl.')
   expect(await readdir(join(cwd, 'quantized'))).toEqual(['net-dynamic.tflite'])
 })

@@ -102,7 +102,7 @@ const showTable = ({ table, samples }: Report, { out }: Session): void => {
   out.table(columns, rows, { right: new Set([...columns.keys()].slice(1, -1)) })
   if (samples === null) return
   const { count, of, from } = samples
-  if (from !== 'generated') out.note(`Measured on ${count} ${of} from ${from}.`)
+  if (from !== 'generated') out.note(`Measured on ${count} ${count === 1 ? of.slice(0, -1) : of} from ${from}.`)
   else if (of === 'tokens')
     out.note(`Measured on ${count} tokens of a built-in text. Your own is more meaningful: --data text.txt`)
   else

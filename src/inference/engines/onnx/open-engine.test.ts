@@ -73,7 +73,7 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
     await expect(engine.embed!(['ok', 'the '.repeat(200)], never)).rejects.toMatchObject({
       code: 'context_length_exceeded',
       param: 'input',
-      message: 'Text 1 has 202 tokens; the model takes 128. Cut it.',
+      message: 'Text 1 has 202 tokens; the model takes 128. Shorten it.',
     })
   })
 
@@ -212,7 +212,7 @@ describe.skipIf(testEngines === null)('onnxruntime (svc engines install onnxrunt
       ['invalid_model', 'There is no tokenizer.json in ….'],
       ['invalid_model', 'There is no encoder_model.onnx in …/onnx.'],
       ['invalid_model', '…/config.json is damaged: it is not JSON.'],
-      ['unsupported', 'The model is a BertForSequenceClassification. Here, onnxruntime runs embedding models'],
+      ['unsupported', 'The model is a BertForSequenceClassification. Here, onnxruntime runs e'],
     ])
   })
 })

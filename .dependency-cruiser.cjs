@@ -40,7 +40,7 @@ const webParts = ['text', 'url', 'api', 'live', 'parts', 'shell', 'pages']
 const tests = '\\.test\\.tsx?$'
 const fixtures = '\\.fixture\\.ts$'
 /** The files of platform/transfer that run in a browser too. */
-const browserTransfer = '^src/platform/transfer/(receive-rest|transfer-error)\\.ts$'
+const browserTransfer = '^src/platform/transfer/(resume-download|transfer-error)\\.ts$'
 /** What every room may import: two files of settings. */
 const settings = '^src/(config|version)\\.ts$'
 
@@ -98,7 +98,7 @@ module.exports = {
       from: { path: '^src/control/([^/]+/[^/]+)/', pathNot: tests },
       to: {
         path: '^src/control/[^/]+/[^/]+/',
-        pathNot: ['^src/control/$1/', '\\.(service|schema)\\.ts$', '/accounting/'],
+        pathNot: ['^src/control/$1/', '\\.(service|schema|present)\\.ts$', '/accounting/'],
       },
     },
     {

@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     include: ['src/{domain,tensors,aggregation,secure-aggregation}/**/*.test.ts'],
     // Threads started from .ts sources need what only the whole suite prepares; thousands of random files take too long.
-    exclude: ['**/worker-pool.test.ts', '**/screen.test.ts', '**/fuzz.test.ts'],
+    exclude: ['**/aggregation-workers.test.ts', '**/screen.test.ts', '**/fuzz.test.ts'],
     testTimeout: 60_000,
   },
 })

@@ -1,5 +1,5 @@
-// The README's test command; files in which a test failed run once more, alone. Other work on the machine fails a test now and then
-// that waits for processes; a defect fails it again. What passed only alone is named, and not counted as failed.
+// Runs the README's test command, then runs the files with failed tests again, alone: on a busy machine, a test that waits for
+// processes fails now and then, but a defect makes it fail again. Files that pass only alone are printed, and not counted as failed.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest'
-import { AggregationWorkers } from '../src/aggregation/worker-pool.ts'
+import { AggregationWorkers } from '../src/aggregation/aggregation-workers.ts'
 import { type ApiClient, createClient } from '../src/client/client.ts'
 import { type Config, readConfig } from '../src/config.ts'
 import { createControlPlane, type Service } from '../src/control/app.ts'

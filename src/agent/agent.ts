@@ -59,7 +59,7 @@ const RESTATE_SECONDS = 1800
 /** After news the next heartbeat comes soon, because more may follow; never at once, whatever the service answers. */
 const AFTER_NEWS_MS = 500
 
-const percent = (share: number): string => `${(share * 100).toFixed(1)} %`
+const percent = (share: number): string => `${(share * 100).toFixed(1)}%`
 
 const describe = ({ plan, report, globalModel }: RoundResult): string => {
   const took = report.trainingTimeSeconds === undefined ? '' : ` in ${report.trainingTimeSeconds.toFixed(1)} s`

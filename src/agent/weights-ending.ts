@@ -1,7 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { badRequest } from '../domain/errors.ts'
-import { formatOf } from '../tensors/describe-format.ts'
-import { detectFormat } from '../tensors/detect.ts'
+import { detectFormat, formatOf } from '../tensors/detect.ts'
 
 const readAt = (descriptor: number, offset: number, length: number): Uint8Array => {
   const bytes = new Uint8Array(length)

@@ -1,6 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 import { ServiceError } from '../domain/errors.ts'
-import { aggregateFiles } from './engine.ts'
+import { aggregateFiles } from './aggregate-files.ts'
 import { inspectFile } from './inspect.ts'
 import type { Reply, Request } from './job.ts'
 import { screenUpdates } from './screen.ts'

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { StrategyName } from '../domain/strategy-rules.ts'
 import { strategySettings } from '../domain/strategy-settings.ts'
-import { aggregateFiles } from './engine.ts'
+import { aggregateFiles } from './aggregate-files.ts'
 import { jobOf, temporaryFolder, tensor, valuesIn } from './weight-samples.fixture.ts'
 
 let files = temporaryFolder()
@@ -19,7 +19,7 @@ const gradients = (drift: number): readonly ((x: number) => number)[] => [(x) =>
 const restingPoint = (drift: number, steps: number): number =>
   drift * ((steps * eta) / (1 - (1 - 2 * mu * eta) ** steps) - 1 / (2 * mu))
 
-/** Rounds through the engine, with files as devices would send them. Returns x after the last round. */
+/** Rounds through the aggregation, with files as devices would send them. Returns x after the last round. */
 const train = async (
   name: StrategyName,
   rounds: number,

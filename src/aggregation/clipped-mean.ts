@@ -1,8 +1,8 @@
 import { conflict } from '../domain/errors.ts'
-import { blameNonFinite } from './finite.ts'
 import { GaussianNoise, NOISE } from './gaussian-noise.ts'
 import type { PrivacyPlan } from './job.ts'
 import { isFloat, type Kernel, padded } from './kernel.ts'
+import { blameNonFinite } from './non-finite.ts'
 import type { Mean } from './sample-mean.ts'
 import type { Survey } from './strategy.ts'
 

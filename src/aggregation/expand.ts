@@ -3,9 +3,8 @@ import { createInflateRaw } from 'node:zlib'
 import { badRequest } from '../domain/errors.ts'
 import { readTensorBytes } from '../tensors/elements.ts'
 import { showName } from '../tensors/shape.ts'
-import { BYTES_OF, type DeflatedMember, isDirect, type Tensor } from '../tensors/weight-file.ts'
+import { BYTES_OF, type DeflatedMember, elementCount, isDirect, type Tensor } from '../tensors/weight-file.ts'
 import { type OpenFile, openFile } from './files.ts'
-import { slicesOf } from './slices.ts'
 
 /** Bounds the memory that gathering a strided tensor takes. */
 export const SLICE_BYTES = 32 * 1024 * 1024
@@ -66,6 +65,40 @@ const inflateInto = async (path: string, member: DeflatedMember, name: string, s
   }
   if (scratch.end - start !== member.size || !inflate.readableEnded)
     throw badRequest(`Array ${showName(name)} does not inflate to the ${member.size} bytes that its archive declares.`)
+}
+
+/** A part of a tensor that is a tensor itself: elements [start, start + its count) in row-major order. */
+interface Slice {
+  readonly tensor: Tensor
+  readonly start: number
+}
+
+/** Cuts a tensor of any strides into parts of at most `most` elements, in row-major order. Nothing for no elements. */
+export function* slicesOf(tensor: Tensor, most: number): Generator<Slice> {
+  const count = elementCount(tensor.shape)
+  if (count <= most) {
+    if (count > 0) yield { tensor, start: 0 }
+    return
+  }
+  const [size, ...innerShape] = tensor.shape
+  const [stride, ...innerStrides] = tensor.strides
+  const step = stride! * BYTES_OF[tensor.dtype]
+  const inner = count / size!
+  const group = Math.floor(most / inner)
+  for (let at = 0; at < size!; at += Math.max(group, 1)) {
+    const byteOffset = tensor.byteOffset + at * step
+    if (group > 0)
+      yield {
+        tensor: { ...tensor, byteOffset, shape: [Math.min(group, size! - at), ...innerShape] },
+        start: at * inner,
+      }
+    else
+      for (const { tensor: part, start } of slicesOf(
+        { ...tensor, byteOffset, shape: innerShape, strides: innerStrides },
+        most,
+      ))
+        yield { tensor: part, start: at * inner + start }
+  }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { strategySettings } from '../domain/strategy-settings.ts'
-import { aggregateFiles } from './engine.ts'
+import { aggregateFiles } from './aggregate-files.ts'
 import { jobOf, temporaryFolder, tensor, valuesIn } from './weight-samples.fixture.ts'
 
 let files = temporaryFolder()

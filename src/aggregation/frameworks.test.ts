@@ -6,7 +6,7 @@ import { strategySettings } from '../domain/strategy-settings.ts'
 import { readTensorBytes } from '../tensors/elements.ts'
 import { readWeights } from '../tensors/read-weights.ts'
 import { bytesSource } from '../tensors/sources.ts'
-import { aggregateFiles } from './engine.ts'
+import { aggregateFiles } from './aggregate-files.ts'
 import { inspectFile } from './inspect.ts'
 import { jobOf, temporaryFolder } from './weight-samples.fixture.ts'
 

@@ -110,7 +110,7 @@ describe('Gaussian noise from a seed', () => {
       return x > 0 ? 1 - tail : tail
     }
     const distance = Math.max(...sorted.map((x, i) => Math.abs(below(x) - (i + 0.5) / sorted.length)))
-    // Critical value at 0.1 %: 1.95 / sqrt(n).
+    // Critical value at 0.1%: 1.95 / sqrt(n).
     expect(distance).toBeLessThan(1.95 / Math.sqrt(sorted.length))
   })
 

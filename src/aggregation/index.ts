@@ -2,7 +2,8 @@
 export { type ErrorCode, ServiceError } from '../domain/errors.ts'
 export type { StrategyName } from '../domain/strategy-rules.ts'
 export { type StrategySettings, strategySettings } from '../domain/strategy-settings.ts'
-export { aggregateFiles } from './engine.ts'
+export { aggregateFiles } from './aggregate-files.ts'
+export { AggregationWorkers } from './aggregation-workers.ts'
 export { inspectFile } from './inspect.ts'
 export type {
   AdaptiveClipping,
@@ -18,4 +19,3 @@ export type {
   Update,
 } from './job.ts'
 export { screenUpdates } from './screen.ts'
-export { AggregationWorkers } from './worker-pool.ts'

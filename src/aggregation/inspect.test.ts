@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { READABLE_EXTENSIONS } from '../tensors/describe-format.ts'
+import { READABLE_EXTENSIONS } from '../tensors/detect.ts'
 import type { Layout } from '../tensors/layout.ts'
 import { inspectFile } from './inspect.ts'
 import { encode } from './kernel-oracle.fixture.ts'

@@ -1,6 +1,5 @@
 import { badRequest } from '../domain/errors.ts'
-import { isWeightFormat, mayBeDeclaredVector, READABLE_EXTENSIONS, titleOf } from '../tensors/describe-format.ts'
-import { detectFormat } from '../tensors/detect.ts'
+import { detectFormat, isWeightFormat, mayBeDeclaredVector, READABLE_EXTENSIONS, titleOf } from '../tensors/detect.ts'
 import type { DetectedFormat } from '../tensors/formats.ts'
 import { fullLayoutOf, type Layout, layoutOf, requireSameLayout } from '../tensors/layout.ts'
 import { createPlausibility, readRaw } from '../tensors/raw.ts'

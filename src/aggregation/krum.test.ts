@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { strategySettings } from '../domain/strategy-settings.ts'
 import type { DType } from '../tensors/weight-file.ts'
-import { aggregateFiles } from './engine.ts'
+import { aggregateFiles } from './aggregate-files.ts'
 import { createKernel, padded } from './kernel.ts'
 import { decode, encode, randomNumbers, randomRow } from './kernel-oracle.fixture.ts'
 import { krum, krumScores } from './krum.ts'

@@ -4,11 +4,10 @@ import { writePieces } from '../tensors/container-plan.ts'
 import type { WeightFile } from '../tensors/formats.ts'
 import { layoutOf } from '../tensors/layout.ts'
 import { canPatch, seal, writeTensorBytes } from '../tensors/patch.ts'
-import { planContainer } from '../tensors/plan-container.ts'
+import { planWeightFile } from '../tensors/plan-weight-file.ts'
 import { BYTES_OF, byteLength, elementCount, isDirect, type Tensor } from '../tensors/weight-file.ts'
-import { ScratchFile, SLICE_BYTES } from './expand.ts'
+import { ScratchFile, SLICE_BYTES, slicesOf } from './expand.ts'
 import { type OpenFile, openFile, reusingReads } from './files.ts'
-import { slicesOf } from './slices.ts'
 
 const COPY_BYTES = 1024 * 1024
 
@@ -30,7 +29,7 @@ const copyAround = (from: OpenFile, to: OpenFile, tensors: readonly Tensor[]): v
 /** Writes everything but the tensors' values; returns where those belong. */
 const lay = (templatePath: string, template: WeightFile, target: OpenFile): WeightFile => {
   if (!canPatch(template)) {
-    const plan = planContainer(template.format, layoutOf(template))
+    const plan = planWeightFile(template.format, layoutOf(template))
     ftruncateSync(target.fd, plan.size)
     writePieces(target, plan)
     return plan.file

@@ -1,5 +1,5 @@
-import { firstNonFinite } from './finite.ts'
 import { isFloat, type Kernel } from './kernel.ts'
+import { firstNonFinite } from './non-finite.ts'
 import { loadRows } from './rank-mean.ts'
 import type { Chunk } from './strategy.ts'
 

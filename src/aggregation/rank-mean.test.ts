@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { strategySettings } from '../domain/strategy-settings.ts'
 import { BYTES_OF, type DType } from '../tensors/weight-file.ts'
-import { aggregateFiles } from './engine.ts'
+import { aggregateFiles } from './aggregate-files.ts'
 import { trimmedPerEnd } from './fedtrimmedavg.ts'
 import { createKernel, padded } from './kernel.ts'
 import { decode, encode, randomNumbers, randomRow, rankMeanOf } from './kernel-oracle.fixture.ts'

@@ -1,8 +1,8 @@
 import type { DType } from '../tensors/weight-file.ts'
 import { EXACT_SUM, meanOfLargeRanks } from './exact-integers.ts'
-import { blameNonFinite, firstNonFinite } from './finite.ts'
 import { isFloat, type Kernel, padded } from './kernel.ts'
 import { networkModule } from './network-wasm.ts'
+import { blameNonFinite, firstNonFinite } from './non-finite.ts'
 import { rankNetwork } from './sorting-network.ts'
 import type { Chunk } from './strategy.ts'
 

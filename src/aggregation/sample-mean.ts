@@ -1,8 +1,8 @@
 import { conflict } from '../domain/errors.ts'
 import { EXACT_SUM, meanOfLargeIntegers } from './exact-integers.ts'
-import { blameNonFinite } from './finite.ts'
 import type { PrivacyOutcome } from './job.ts'
 import { type Kernel, padded } from './kernel.ts'
+import { blameNonFinite } from './non-finite.ts'
 import type { Chunk, Round, Survey } from './strategy.ts'
 
 /** How the updates' elements become one: what averaging strategies have in common. */

@@ -1,5 +1,5 @@
-import { blameNonFinite } from './finite.ts'
 import { isFloat, padded } from './kernel.ts'
+import { blameNonFinite } from './non-finite.ts'
 import { finishFloats, sampleMean } from './sample-mean.ts'
 import { numberOption, type StrategyFactory } from './strategy.ts'
 

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { AggregationWorkers } from './aggregation-workers.ts'
 import { screenUpdates } from './screen.ts'
 import { temporaryFolder, tensor } from './weight-samples.fixture.ts'
-import { AggregationWorkers } from './worker-pool.ts'
 
 let files = temporaryFolder()
 beforeEach(() => {

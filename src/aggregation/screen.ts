@@ -1,11 +1,10 @@
 import { conflict } from '../domain/errors.ts'
 import { BYTES_OF } from '../tensors/weight-file.ts'
-import { chunksOf, padRow } from './chunks.ts'
 import type { Screened, ScreeningJob } from './job.ts'
 import { createKernel, type FloatType, isFloat, type Kernel } from './kernel.ts'
 import { rankMean } from './rank-mean.ts'
 import { compareIds } from './receipt.ts'
-import { readTemplate, updateSource } from './round-files.ts'
+import { chunksOf, padRow, readTemplate, updateSource } from './round-files.ts'
 import type { Chunk } from './strategy.ts'
 import { WeightRows } from './weight-rows.ts'
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { StrategyName } from '../domain/strategy-rules.ts'
 import { strategySettings } from '../domain/strategy-settings.ts'
-import { aggregateFiles } from './engine.ts'
+import { aggregateFiles } from './aggregate-files.ts'
 import { FIXTURES, jobOf, temporaryFolder, tensor, valuesIn } from './weight-samples.fixture.ts'
 
 let files = temporaryFolder()

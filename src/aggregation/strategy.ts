@@ -33,7 +33,7 @@ export interface Chunk {
 export type Survey = (chunk: Chunk) => void
 
 /**
- * How many updates become one. The engine calls each survey, where there are any, with every chunk of the model, then
+ * How many updates become one. `aggregateFiles` calls each survey, where there are any, with every chunk of the model, then
  * `combine` with every chunk again. Both read as many rows at a time as they like; a strategy that holds all rows at
  * once asks for fewer columns when there are many rows, so that memory stays bounded.
  */

@@ -1,7 +1,6 @@
 import { constants, copyFileSync } from 'node:fs'
 import { conflict } from '../domain/errors.ts'
-import { titleOf } from '../tensors/describe-format.ts'
-import { detectFormat } from '../tensors/detect.ts'
+import { detectFormat, titleOf } from '../tensors/detect.ts'
 import type { DetectedFormat } from '../tensors/formats.ts'
 import { whyOpaque } from '../tensors/read-weights.ts'
 import { type OpenFile, openFile } from './files.ts'

@@ -13,7 +13,7 @@ import {
 
 const entry = (name: string, summary: string, load: CommandEntry['load']): CommandEntry => ({ name, summary, load })
 
-/** Every command there is, in the order of the interface's table; our own come last. */
+/** Every command, in the order in which `svc --help` lists them. */
 export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   entry('run', 'prompt a local model', () => import('./inference/run.command.ts')),
   entry('embed', 'compute the embedding of a text', () => import('./inference/embed.command.ts')),

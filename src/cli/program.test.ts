@@ -11,13 +11,13 @@ import { runInProcess } from './in-process.fixture.ts'
 const svc = async (argv: string, env: Record<string, string> = {}) =>
   runInProcess(argv.split(' ').filter(Boolean), { env: { SERVICE_HOME: await emptyFolder(), ...env } })
 
-/** The interface's table, section 4. */
+/** The commands of the API's contract, in its order. */
 const INTERFACE_ORDER = (
   'run embed transcribe serve benchmark deploy login push pull convert eval quantize check list scan status ' +
   'dashboard init org demo launch models rollback pair team keys train federation integrations'
 ).split(' ')
 
-it('lists its commands in the order of the interface, and its own after them', async () => {
+it('lists the commands of the contract in its order, and all others after them', async () => {
   const { exitCode, stdout, stderr } = await svc('--help')
   const listed = [...stdout.matchAll(/^ {2}([a-z]+) {2,}\S/gm)].map(([, name]) => name!)
   expect({ exitCode, stderr, listed }).toEqual({ exitCode: 0, stderr: '', listed: COMMANDS.map(({ name }) => name) })

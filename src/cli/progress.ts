@@ -31,7 +31,7 @@ export const showProgress = (
       if (total === null || total === 0) return show(`${what} ${words(done)}`)
       const filled = Math.round((WIDTH * done) / total)
       const bar = '█'.repeat(filled) + '░'.repeat(WIDTH - filled)
-      show(`${what} ${bar} ${Math.floor((100 * done) / total)} % of ${words(total)}`)
+      show(`${what} ${bar} ${Math.floor((100 * done) / total)}% of ${words(total)}`)
     },
     end() {
       if (length > 0) stderr.write(`\r${' '.repeat(length)}\r`)

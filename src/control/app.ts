@@ -9,7 +9,7 @@ import { auditRequests } from './access/audit/audit-requests.ts'
 import { access } from './access/module.ts'
 import { analytics } from './analytics/module.ts'
 import { catalog } from './catalog/module.ts'
-import { type Context, openContext, type Settings, type Surroundings } from './context.ts'
+import { type Context, type Dependencies, openContext, type Settings } from './context.ts'
 import { watchFreeSpace } from './data-folder.ts'
 import { delivery } from './delivery/module.ts'
 import { federations } from './federations/module.ts'
@@ -70,7 +70,7 @@ const prepare = async ({ config, database, blobs }: Context, parts: Parts): Prom
   await parts.access.orgs.requireRegion()
   if (database.kind === 'embedded') {
     // Nobody else can have this folder open: what a killed process left half done is nobody's.
-    await parts.training.aggregations.forgetDeadHolders()
+    await parts.training.aggregationQueue.forgetDeadHolders()
     await parts.catalog.conversionRuns.forgetDeadHolders()
     await parts.operations.backups.forgetDeadHolders()
     await blobs.sweep(new Date())
@@ -87,7 +87,7 @@ const buildApp = async (context: Context, parts: Parts, isStopping: () => boolea
   const { keys, rateLimits, sessions } = parts.access
   const metrics = createMetrics()
   metrics.texts.push(parts.operations.metrics.text)
-  registerProcessMetrics(metrics.registry, { load: database.load, updates: parts.training.updateCounts })
+  registerProcessMetrics(metrics.registry, { load: database.load, updates: parts.training.updateMetrics })
   const app = await buildServer({
     log: { level: config.logLevel },
     certificate: config.certificate,
@@ -105,24 +105,25 @@ const buildApp = async (context: Context, parts: Parts, isStopping: () => boolea
     tags: TAGS,
     webFolder: context.webFolder,
     closed: config.enrollment === 'token',
-    readiness: { database: () => parts.training.rounds.tick(), disk: watchFreeSpace(config.dataDir) },
+    // The database works where it can be asked for due rounds, as before each read of rounds.
+    readiness: { database: () => parts.training.due.tick(), disk: watchFreeSpace(config.dataDir) },
     isStopping,
     now: () => now().getTime(),
   })
   auditRequests(app, parts.access.audit)
   // Whoever reads sees the heartbeats that were answered before.
   app.addHook('preHandler', async ({ routeOptions }) => {
-    const { access } = routeOptions.config as Partial<RouteConfig>
-    if (!routeOptions.url?.endsWith('/heartbeat') && access !== 'public') await parts.fleet.heartbeats.flush()
+    const { access, flushHeartbeats } = routeOptions.config as Partial<RouteConfig>
+    if (flushHeartbeats !== false && access !== 'public') await parts.fleet.heartbeats.flush()
   })
   await registerRoutes(app, parts, context)
   return app
 }
 
 /** Builds the control plane: opens the context, creates the modules on it, and starts their tasks. */
-export const createControlPlane = async (config: Config, surroundings: Surroundings = {}): Promise<Service> => {
-  const context = await openContext(config, surroundings)
-  const { events, changes, log } = context
+export const createControlPlane = async (config: Config, dependencies: Dependencies = {}): Promise<Service> => {
+  const context = await openContext(config, dependencies)
+  const { changes, log } = context
   const parts = createParts(context)
   const firstAdminKey = await prepare(context, parts).catch(async (error: unknown) => {
     await context.close()
@@ -131,14 +132,7 @@ export const createControlPlane = async (config: Config, surroundings: Surroundi
   const tasks = Object.entries(MODULES).flatMap(
     ([name, module]) => module.tasks?.(context, parts[name as Names] as never) ?? [],
   )
-  const schedule = startPeriodicTasks(tasks, log)
-  events.afterCommit('round.collected', () => void schedule.wake('aggregation'))
-  // A step of secure aggregation may be over with them.
-  events.afterCommit('updates.accepted', ({ rounds }) => {
-    if (rounds.some(({ isSecure }) => isSecure)) void schedule.wake('aggregation')
-  })
-  events.afterCommit('round.completed', () => void schedule.wake('jobs'))
-  events.afterCommit('conversion.requested', () => void schedule.wake('conversions'))
+  const schedule = startPeriodicTasks(tasks, context.events, log)
   let closing: Promise<void> | null = null
   const drained = new AbortController()
   const app = await buildApp(context, parts, () => closing !== null)

@@ -3,7 +3,7 @@ import type { ChangeNotifier } from '../platform/events/change-notifier.ts'
 import type { EventBus } from '../platform/events/event-bus.ts'
 
 /** The round that an event is about, as its publisher saw it. */
-export interface RoundEvent {
+export interface RoundFacts {
   readonly id: string
   readonly orgId: string | null
   readonly jobId: string | null
@@ -66,19 +66,19 @@ export interface ControlEvents {
   'approval.changed': { readonly id: string; readonly orgId: string; readonly kind: string; readonly status: string }
   /** Devices reported on what these plans assigned to them. */
   'assignments.reported': { readonly planIds: ReadonlySet<string> }
-  'round.started': RoundEvent
+  'round.started': RoundFacts
   /** Devices may join an active round, because some of its devices failed or are absent. */
   'round.places_freed': { readonly id: string }
   /** Updates were counted; one event for all that share a transaction. */
-  'updates.accepted': { readonly rounds: readonly RoundEvent[] }
+  'updates.accepted': { readonly rounds: readonly RoundFacts[] }
   /** The round accepts no more updates; they wait for aggregation. */
-  'round.collected': RoundEvent
-  'round.completed': RoundEvent & RoundOutcome
+  'round.collected': RoundFacts
+  'round.completed': RoundFacts & RoundOutcome
   /** Devices are asked to evaluate the new model of a job's last round. */
   'evaluation.opened': { readonly roundId: string }
   /** The evaluation of a job's last model is over. */
-  'round.evaluated': RoundEvent
-  'round.failed': RoundEvent & {
+  'round.evaluated': RoundFacts
+  'round.failed': RoundFacts & {
     readonly reason: string
     /** A person ended the round; its job continues. */
     readonly cancelled: boolean
@@ -89,7 +89,10 @@ export interface ControlEvents {
 
 export type ControlEventBus = EventBus<Executor, ControlEvents>
 
-/** What long polls wait for: rounds that devices may take part in, the ends of rounds, and delivery plans. */
+/**
+ * What long polls wait for: rounds that devices may take part in, the ends of rounds, and delivery plans. Any of them wakes
+ * every waiter; `endings` is apart from `rounds`, after which each waiting heartbeat writes once more to look for a round.
+ */
 export type Topic = 'rounds' | 'endings' | 'plans'
 
 export type Changes = ChangeNotifier<Topic>

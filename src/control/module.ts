@@ -1,11 +1,18 @@
 import type { Tables } from '../platform/db/rows.ts'
 import type { App } from '../platform/http/app.ts'
 import type { Context, Settings } from './context.ts'
+import type { ControlEvents } from './events.ts'
+
+/** Events after whose commit a task runs at once; a function says of an event whether it does. */
+export type WakeOn = {
+  readonly [Type in keyof ControlEvents]?: true | ((event: ControlEvents[Type]) => boolean)
+}
 
 /** Periodic work. It must be safe to run in several processes at once. */
 export interface Task {
   readonly name: string
   readonly everyMs: number
+  readonly wakeOn?: WakeOn
   readonly run: () => Promise<unknown>
 }
 

@@ -1,4 +1,5 @@
 import { unaudited } from './audit-note.ts'
+import type { ControlEventBus, ControlEvents } from './events.ts'
 import type { Task } from './module.ts'
 
 export interface PeriodicTasks {
@@ -9,15 +10,23 @@ export interface PeriodicTasks {
 }
 
 /**
- * Runs tasks at their intervals; runs of one task never overlap. A task that throws is logged and runs again:
- * correctness never depends on a timer, because whatever reads due state also advances it.
+ * Runs tasks at their intervals, and after the events that wake them; runs of one task never overlap. A task that throws
+ * is logged and runs again: correctness never depends on a timer, because whatever reads due state also advances it.
  */
 export const startPeriodicTasks = (
   tasks: readonly Task[],
+  events: Pick<ControlEventBus, 'afterCommit'>,
   log: { error(fields: object, message: string): void },
 ): PeriodicTasks => {
   let stopped = false
   const timers = new Map(tasks.map((task) => [task.name, startTimer(task)]))
+  for (const { name, wakeOn } of tasks) {
+    for (const [type, wakes] of Object.entries(wakeOn ?? {})) {
+      events.afterCommit(type as keyof ControlEvents, (event) => {
+        if (wakes === true || wakes(event as never)) void timers.get(name)!.wake()
+      })
+    }
+  }
 
   function startTimer(task: Task) {
     let running: Promise<void> = Promise.resolve()

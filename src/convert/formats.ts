@@ -1,7 +1,7 @@
 // What models are converted from and to: the one table of both. A converter is a folder here and a row.
 import { badRequest, type ServiceError } from '../domain/errors.ts'
-import { isWeightFormat, titleOf } from '../tensors/describe-format.ts'
-import { type DetectedFormat, detectFormat } from '../tensors/detect.ts'
+import { detectFormat, isWeightFormat, titleOf } from '../tensors/detect.ts'
+import type { DetectedFormat } from '../tensors/formats.ts'
 import type { ByteSource } from '../tensors/weight-file.ts'
 import { readZip, startsLikeZip } from '../tensors/zip.ts'
 import { isHdf5Model } from './from-keras/keras-file.ts'

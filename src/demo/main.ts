@@ -59,7 +59,7 @@ const readOptions = (): Options => {
   }
 }
 
-const percent = (share: number): string => `${(share * 100).toFixed(1).padStart(5)} %`
+const percent = (share: number): string => `${(share * 100).toFixed(1).padStart(5)}%`
 
 const line = (round: string, devices: string, { loss, accuracy }: Evaluation, seconds: string): string =>
   [

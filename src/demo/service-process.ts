@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { threadEntry } from '../platform/threads/thread-entry.ts'
+import { threadEntry } from '../platform/threads/start-thread.ts'
 
 export interface ServiceProcess {
   readonly baseUrl: string

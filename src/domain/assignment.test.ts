@@ -141,7 +141,7 @@ describe('among the plans of a model', () => {
       ['r 1.0.0'],
     ],
     [
-      'a rollout at 0 % reaches nobody',
+      'a rollout at 0% reaches nobody',
       [rollout('r', 2, '2.0.0', { percentage: 0 }), rollout('q', 1, '1.0.0', { settled: true })],
       ['q 1.0.0'],
     ],
@@ -202,7 +202,7 @@ describe('a rollout', () => {
   const inside = (percentage: number) =>
     fleet.filter((device) => given([rollout('r', 1, '1.0.0', { percentage })], device).length > 0)
 
-  it('holds the devices whose bucket is below its percentage, so that 1 % lies inside 5 %', () => {
+  it('holds the devices whose bucket is below its percentage, so that 1% lies inside 5%', () => {
     expect(inside(5)).toEqual(fleet.filter(({ deviceId }) => bucketOf(deviceId, 'r') < 5))
     expect(inside(5)).toEqual(expect.arrayContaining(inside(1)))
     expect(inside(100)).toEqual(fleet)

@@ -55,7 +55,7 @@ describe('a bucket', () => {
     expect(Math.abs(inBoth - 1000)).toBeLessThan(126)
   })
 
-  it('nests: whoever is inside at 1 % is inside at 5 %', () => {
+  it('nests: whoever is inside at 1% is inside at 5%', () => {
     const inside = (percentage: number) => devices.filter((id) => bucketOf(id, 'plan-a') < percentage)
     const five = new Set(inside(5))
     expect(inside(1).length).toBeGreaterThan(900)

@@ -19,6 +19,9 @@ export const STRATEGIES = ['canary', 'immediate', 'blue_green'] as const
  */
 export type Strategy = (typeof STRATEGIES)[number]
 
+/** How the warning begins that a deployment reaches the whole fleet: `svc deploy` leaves it out where that was asked for. */
+export const WHOLE_FLEET_WARNING = 'Neither devices nor a group are named'
+
 /**
  * A failed deployment is withdrawn: its devices get what they
  * got before. Promoting a completed one activates more devices, and it is under way again. One that waits for a second
@@ -63,7 +66,7 @@ export interface Reported {
   readonly commonReason: string | null
 }
 
-/** Above 5 %, once three devices or all have said how it went. */
+/** Above 5%, once three devices or all have said how it went. */
 const MAX_FAILURE_SHARE = 0.05
 const MIN_REPORTS = 3
 
@@ -89,7 +92,7 @@ export const dueEvent = ({ strategy, switched, deadlineAt }: Progress, reported:
   const enough = all || (told >= MIN_REPORTS && strategy !== 'immediate')
   if (enough && failed > MAX_FAILURE_SHARE * told) {
     const most = reported.commonReason === null ? '' : ` Most often: ${reported.commonReason}`
-    return { event: 'fail', reason: `${failed} of ${told} reporting devices failed (at most 5 % may).${most}` }
+    return { event: 'fail', reason: `${failed} of ${told} reporting devices failed (at most 5% may).${most}` }
   }
   if (all) return preparing ? { event: 'switch', reason: null } : { event: 'complete', reason: leftOver(reported) }
   if (deadlineAt === null || deadlineAt.getTime() > now.getTime()) return null

@@ -1,10 +1,10 @@
-/** Interface section 2; `python` occurs there as a value too, `unknown` is the default. */
+/** What a device can report as its platform; `unknown` is the default. */
 export const PLATFORMS = ['ios', 'android', 'macos', 'linux', 'windows', 'browser', 'python', 'unknown'] as const
 
 export type Platform = (typeof PLATFORMS)[number]
 export type DeviceStatus = 'active' | 'inactive'
 
-/** Interface section 8: a device is active when it was heard from in the last five minutes. */
+/** A device is active when its last heartbeat is at most five minutes old. */
 const ACTIVE_WINDOW_MS = 5 * 60 * 1000
 
 /** The earliest heartbeat that still counts as active at `now`. */

@@ -8,7 +8,7 @@ export type ExperimentStatus = (typeof EXPERIMENT_STATUSES)[number]
 export type ExperimentEvent = 'start' | 'pause' | 'resume' | 'complete' | 'cancel'
 
 /**
- * Interface section 3 shows the start alone; the rest is ours. A paused experiment gives nobody a variant, and takes no
+ * A paused experiment gives nobody a variant, and takes no
  * observations, until it is resumed; starting is for the first time only. What has ended stays ended: its figures are final.
  */
 export const NEXT: Readonly<Record<ExperimentStatus, Readonly<Partial<Record<ExperimentEvent, ExperimentStatus>>>>> = {
@@ -24,13 +24,13 @@ const VERB: Readonly<Record<ExperimentEvent, string>> = {
   pause: 'be paused',
   resume: 'be resumed',
   complete: 'be completed',
-  cancel: 'be cancelled',
+  cancel: 'be canceled',
 }
 
 /** The parts of an experiment that its events change. */
 export interface ExperimentState {
   readonly status: ExperimentStatus
-  /** Why it was paused, completed or cancelled, when somebody said so. */
+  /** Why it was paused, completed, or canceled, when somebody said so. */
   readonly reason: string | null
   readonly startedAt: Date | null
   readonly endedAt: Date | null

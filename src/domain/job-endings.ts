@@ -39,12 +39,8 @@ export const neverReported = (metric: string, reported: readonly string[]): stri
 /** How the job ends now that a round is completed; null: it goes on. */
 export const afterCompletedRound = ({ settings, roundsCompleted, losses }: JobProgress): Ending | null => {
   if (roundsCompleted >= settings.rounds) {
-    const rounds = settings.rounds === 1 ? 'The one round' : `All ${settings.rounds} rounds`
-    return {
-      event: 'finish',
-      endedBy: 'rounds_done',
-      reason: `${rounds} asked for ${settings.rounds === 1 ? 'is' : 'are'} completed.`,
-    }
+    const rounds = settings.rounds === 1 ? 'The requested round is' : `All ${settings.rounds} requested rounds are`
+    return { event: 'finish', endedBy: 'rounds_done', reason: `${rounds} completed.` }
   }
   const rule = settings.stopWhen
   if (rule === null || !hasConverged(losses.slice(settings.extendedAfter ?? 0), rule)) return null

@@ -74,7 +74,7 @@ describe('a start that would often draw too few', () => {
   it('says how often it would, and that none works where the fleet is too small', () => {
     expect(() => requireLikelyDraw({ minDevices: 3, targetDevices: 3 }, 4)).toThrow(
       'target_devices: a private round draws each device independently at random. 4 devices are eligible, and with a target ' +
-        'of 3 the draw would be smaller than min_devices (3) in 26 % of rounds; at most 1 % is allowed. Set ' +
+        'of 3 the draw would be smaller than min_devices (3) in 26% of rounds; at most 1% is allowed. Set ' +
         'target_devices to at least 4, or lower min_devices.',
     )
     expect(leastTarget(3, 2)).toBeNull()

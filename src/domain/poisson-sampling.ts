@@ -72,8 +72,8 @@ export const requireLikelyDraw = (
   throw badRequest(
     `target_devices: a private round draws each device independently at random. ${devices} eligible, and with a target of ` +
       `${targetDevices} the draw would be smaller than min_devices (${minDevices}) in ${percent(missed)} of rounds; ` +
-      `at most 1 % is allowed. Set target_devices to at least ${least}, or lower min_devices.`,
+      `at most 1% is allowed. Set target_devices to at least ${least}, or lower min_devices.`,
   )
 }
 
-const percent = (chance: number): string => `${Number((100 * chance).toPrecision(2))} %`
+const percent = (chance: number): string => `${Number((100 * chance).toPrecision(2))}%`

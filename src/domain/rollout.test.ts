@@ -89,16 +89,16 @@ describe('health', () => {
   const because = (active: number, failed: number, commonReason: string | null = null) =>
     unhealthyBecause({ active, failed, commonReason })
 
-  it('holds up to 5 % of failures, and before three devices have reported', () => {
+  it('holds up to 5% of failures, and before three devices have reported', () => {
     expect([because(0, 0), because(0, 2), because(1, 1), because(19, 1), because(95, 5)]).toEqual(Array(5).fill(null))
   })
 
   it('does not hold above, and says why', () => {
     expect(because(2, 1, 'out of memory')).toBe(
-      '1 of 3 reporting devices failed (33.3 %; at most 5 % may). Most often: out of memory',
+      '1 of 3 reporting devices failed (33.3%; at most 5% may). Most often: out of memory',
     )
-    expect(because(0, 3)).toBe('3 of 3 reporting devices failed (100.0 %; at most 5 % may).')
-    expect(because(94, 5)).toBe('5 of 99 reporting devices failed (5.1 %; at most 5 % may).')
+    expect(because(0, 3)).toBe('3 of 3 reporting devices failed (100.0%; at most 5% may).')
+    expect(because(94, 5)).toBe('5 of 99 reporting devices failed (5.1%; at most 5% may).')
   })
 })
 

@@ -130,16 +130,16 @@ export interface Health {
   readonly commonReason: string | null
 }
 
-/** Above 5 %, and not before three devices have reported. */
+/** Above 5%, and not before three devices have reported. */
 export const HEALTH = { maxFailureShare: 0.05, minReports: 3 } as const
 
 /** Why the version must not reach more devices, for people to read; null while health holds. */
 export const unhealthyBecause = ({ active, failed, commonReason }: Health): string | null => {
   const reports = active + failed
   if (reports < HEALTH.minReports || failed <= HEALTH.maxFailureShare * reports) return null
-  const share = `${((100 * failed) / reports).toFixed(1)} %`
+  const share = `${((100 * failed) / reports).toFixed(1)}%`
   const most = commonReason === null ? '' : ` Most often: ${commonReason}`
-  return `${failed} of ${reports} reporting devices failed (${share}; at most ${100 * HEALTH.maxFailureShare} % may).${most}`
+  return `${failed} of ${reports} reporting devices failed (${share}; at most ${100 * HEALTH.maxFailureShare}% may).${most}`
 }
 
 /** The step interval of a rollout that never moves by itself: whoever started it ends it. */

@@ -30,7 +30,7 @@ export const nextStatus = (status: RoundStatus, event: RoundEvent): RoundStatus 
   return next
 }
 
-/** Interface section 8. */
+/** Limits of `timeout_seconds` of a round, in seconds. */
 export const TIMEOUT_SECONDS = { min: 60, max: 3600, default: 300 } as const
 
 /** min and target at least 1 and min <= target; else bad_request naming the field. */
@@ -43,11 +43,16 @@ export const requireSizes = (sizes: { readonly minDevices: number; readonly targ
   }
 }
 
-/** How long stragglers are waited for once min_devices updates are in: 10 % of the timeout, within 5 s and 60 s. */
+/** How long stragglers are waited for once min_devices updates are in: 10% of the timeout, within 5 s and 60 s. */
 export const stragglerGraceSeconds = (timeoutSeconds: number): number => Math.min(60, Math.max(5, timeoutSeconds * 0.1))
 
 const MAX_REASONS = 3
 const MAX_REASON_LENGTH = 200
+
+/** How the reason of a failed round begins where its time was over; metrics count rounds by it. */
+export const TIMED_OUT = 'Timed out'
+/** How it begins where every device had reported and too few updates had arrived. */
+export const ALL_REPORTED = 'All devices have reported'
 
 /** `2 of 3 devices failed: CUDA out of memory (1), no disk (1)`: the commonest reasons, which come first, and how often. */
 export const describeFailures = (failures: {

@@ -115,7 +115,7 @@ describe('a job after a round', () => {
     expect(afterCompletedRound({ settings, roundsCompleted: 5, losses: [5, 4, 3, 2, 1] })).toEqual({
       event: 'finish',
       endedBy: 'rounds_done',
-      reason: 'All 5 rounds asked for are completed.',
+      reason: 'All 5 requested rounds are completed.',
     })
     expect(afterCompletedRound({ settings, roundsCompleted: 3, losses: [3, 2, 1.95] })).toEqual({
       event: 'finish',

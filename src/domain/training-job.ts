@@ -9,7 +9,7 @@ export type JobStatus = 'pending' | 'running' | 'completed' | 'failed' | 'stoppe
 /** `begin` is the start of a round, the first or a later one. `resume` and `extend` give an ended job more rounds. */
 export type JobEvent = 'begin' | 'finish' | 'give_up' | 'stop' | 'resume' | 'extend'
 
-/** All of it is ours: the interface names jobs only through the `train` command. */
+/** The states of a job and what leads from one to the next. */
 export const NEXT: Readonly<Record<JobStatus, Readonly<Partial<Record<JobEvent, JobStatus>>>>> = {
   // A budget may be spent by others before the first round: that is an ending like any other.
   pending: { begin: 'running', finish: 'completed', give_up: 'failed', stop: 'stopped' },

@@ -1,6 +1,9 @@
 import { chooseEngine, type EngineChoice, thisPlatform } from './engines/choose-engine.ts'
 import type { Engine, EngineName } from './engines/engine.ts'
-import { type OpenOptions, openEngine } from './engines/open-engine.ts'
+import type { LlamaOptions } from './engines/llama/settings.ts'
+import { llamaGpuModule } from './engines/parts/installed-part.ts'
+import { enginesFolder } from './engines/parts/part.ts'
+import { openRemoteEngine, openStartedEngine } from './engines/proxied/proxied-engine.ts'
 import { addressOf, serverNamed } from './engines/proxied/servers.ts'
 import { InferenceError } from './errors.ts'
 import type { Environment } from './find-program.ts'
@@ -50,11 +53,45 @@ export const chooseModelAndEngine = async (
   return { file, engine: await chooseEngine({ model: file, requested: engine, platform: thisPlatform(), env }) }
 }
 
-export type EngineSettings = Omit<OpenOptions, 'model' | 'engine' | 'env'>
+/** Settings that an engine does not know are of no use to it: the programs of others look after memory themselves. */
+export type EngineSettings = Omit<LlamaOptions, 'name' | 'path' | 'gpuModule'>
 
-/** Loads the model. @throws InferenceError invalid_model, out_of_memory, engine_failed */
-export const openChosen = (
+/**
+ * Loads the model. An engine's code is loaded when it is the one.
+ * @throws InferenceError invalid_model, out_of_memory, engine_failed
+ */
+export const openChosen = async (
   env: Environment,
-  { file, engine }: ChosenModel,
+  { file: model, engine: { name } }: ChosenModel,
   settings: EngineSettings,
-): Promise<Engine> => openEngine({ model: file, engine: engine.name, env, ...settings })
+): Promise<Engine> => {
+  if (name === 'llama.cpp') {
+    const { openLlamaEngine } = await import('./engines/llama/open-engine.ts')
+    const gpuModule = await llamaGpuModule(enginesFolder(env))
+    return openLlamaEngine({ name: model.name, path: model.path, ...settings, gpuModule })
+  }
+  if (settings.lora !== undefined && settings.lora.length > 0)
+    throw new InferenceError(
+      'unsupported',
+      `${name} does not support LoRA adapters; llama.cpp does, with a GGUF model.`,
+    )
+  if (name === 'onnxruntime') {
+    const { openOnnxEngine } = await import('./engines/onnx/open-engine.ts')
+    const { threads, log } = settings
+    const engines = enginesFolder(env)
+    return openOnnxEngine({
+      name: model.name,
+      path: model.path,
+      engines,
+      ...(threads !== undefined && { threads }),
+      log,
+    })
+  }
+  const { slots, contextTokens, log } = settings
+  const limits = { ...(slots !== undefined && { slots }), ...(contextTokens !== undefined && { contextTokens }) }
+  if (model.format === 'remote') {
+    const key = env.SERVICE_ENGINE_API_KEY?.trim() || null
+    return openRemoteEngine({ name, baseUrl: model.path, key, model: model.name, ...limits })
+  }
+  return openStartedEngine(serverNamed(name)!, { model, env, log, ...limits })
+}

@@ -1,8 +1,8 @@
 import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogOptions } from '../platform/http/request-log.ts'
+import type { AvailableModels, Compress } from './api/available-models.ts'
 import type { InferenceServer, PreparedServer } from './api/build-server.ts'
-import type { Compress, ModelSource } from './api/model-source.ts'
 import type { SearchPaths } from './choose-model-and-engine.ts'
 import { announce } from './discovery/announce.ts'
 import type { DraftOptions } from './engines/llama/settings.ts'
@@ -113,13 +113,14 @@ const announceModel = (
 }
 
 /** The server before its models are open: nobody asks it for them before it listens. */
-const prepareServer = async (settings: InferenceSettings, models: () => ServedModels): Promise<PreparedServer> => {
+const prepareServer = async (settings: InferenceSettings, opened: () => ServedModels): Promise<PreparedServer> => {
   const { prepareInferenceServer } = await import('./api/build-server.ts')
   const { host, port, publicUrl = null, corsOrigins = [], version, log } = settings
-  const source: ModelSource = {
-    list: () => models().source.list(),
-    open: (name, signal) => models().source.open(name, signal),
-    loaded: () => models().source.loaded(),
+  // The routes are given their models now, and look at them with the first request.
+  const models: AvailableModels = {
+    list: () => opened().available.list(),
+    open: (name, signal) => opened().available.open(name, signal),
+    loaded: () => opened().available.loaded(),
   }
   return prepareInferenceServer({
     host,
@@ -128,8 +129,8 @@ const prepareServer = async (settings: InferenceSettings, models: () => ServedMo
     corsOrigins,
     version,
     log,
-    source,
-    route: settings.autoRoute ? (question) => models().route!(question) : null,
+    models,
+    route: settings.autoRoute ? (question) => opened().route!(question) : null,
     compress: compressionOver(settings.compressOver),
     maxQueue: settings.maxQueue ?? 32,
     jsonMode: settings.jsonMode ?? false,

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { type ModelSource, type Route, singleModel } from './api/model-source.ts'
+import { type AvailableModels, type Route, singleModel } from './api/available-models.ts'
 import {
   type ChosenModel,
   chooseModelAndEngine,
@@ -30,7 +30,7 @@ export interface ServedModelsOptions extends SearchPaths {
 
 /** The models of a server, the first of them loaded. */
 export interface ServedModels {
-  readonly source: ModelSource
+  readonly available: AvailableModels
   /** null: there is no model `auto`. */
   readonly route: Route | null
   /** With how many prompts `svc calibrate` found the limits that routing goes by; null where it was not run. */
@@ -74,16 +74,11 @@ const routeBetween = async (
   return createRoute(candidates, calibration)
 }
 
-/** The source, whose models answer also to the names that they were asked for by: a server of `small` has small:4bit. */
-const alsoNamed = (source: ModelSource, names: ReadonlyMap<string, string>): ModelSource => ({
-  ...source,
-  open: (name, signal) => source.open(names.get(name) ?? name, signal),
-})
-
+/** Without a pool, whose limit of memory is for models beside each other: one alone may take what the machine has. */
 const openOnly = async (chosen: ChosenModel, { env, engineSettings, lora = [] }: ServedModelsOptions) => {
   const created = await createdAt(chosen)
   const engine = await openChosen(env, chosen, { ...engineSettings, lora })
-  return { source: singleModel(engine, created), engine, close: () => engine.close() }
+  return { models: singleModel(engine, created), engine, close: () => engine.close() }
 }
 
 const openPool = async (all: readonly ChosenModel[], options: ServedModelsOptions) => {
@@ -105,7 +100,7 @@ const openPool = async (all: readonly ChosenModel[], options: ServedModelsOption
   })
   const { engine, release } = await pool.open(models[0]!.name, signal)
   release()
-  return { source: pool, engine, close: () => pool.close() }
+  return { models: pool, engine, close: () => pool.close() }
 }
 
 /**
@@ -125,10 +120,12 @@ export const openModels = async (options: ServedModelsOptions): Promise<ServedMo
   const calibration = options.autoRoute ? await calibrationOf(options.home, names) : null
   const route = options.autoRoute ? await routeBetween(chosen, options.engineSettings.contextTokens, calibration) : null
   const first = chosen[0]!
-  const { source, engine, close } =
+  const { models, engine, close } =
     chosen.length === 1 ? await openOnly(first, options) : await openPool(chosen, options)
+  const nameOf = new Map(requested.map((name, index) => [name, names[index]!]))
   return {
-    source: alsoNamed(source, new Map(requested.map((name, index) => [name, names[index]!]))),
+    // Models answer also to the names that they were asked for by: a server of `small` has small:4bit.
+    available: { ...models, open: (name, signal) => models.open(nameOf.get(name) ?? name, signal) },
     route,
     calibrated: calibration?.prompts ?? null,
     first: { chosen: first, engine },

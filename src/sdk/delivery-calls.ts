@@ -19,7 +19,7 @@ type DeliveryCalls = Pick<Device, 'assignments' | 'reportAssignment' | 'download
 
 /** What a device asks about the versions that plans give it, and says of them. */
 export const deliveryCalls = (transport: Transport, deviceId: string): DeliveryCalls => {
-  const { world } = transport
+  const { runtime } = transport
   let kept: { readonly etag: string; readonly assignments: readonly Assignment[] } | null = null
 
   const download: DeliveryCalls['downloadVersion'] = async (assignment, sink, options = {}) => {
@@ -59,9 +59,9 @@ export const deliveryCalls = (transport: Transport, deviceId: string): DeliveryC
           }
           throw error
         }),
-      world,
+      runtime,
       // However large the file and slow the line: what ends it is no progress.
-      policyOf({ until: options.until ?? Number.POSITIVE_INFINITY }, world),
+      policyOf({ until: options.until ?? Number.POSITIVE_INFINITY }, runtime),
       options.signal,
     )
   }

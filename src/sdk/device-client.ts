@@ -23,7 +23,7 @@ const surelyAhead = (reading: number, from: number, to: number): number => {
 export const createDevice = (options: DeviceOptions): Device => {
   const { deviceId } = options
   let key = options.apiKey ?? null
-  const world = {
+  const runtime = {
     sleep: options.sleep ?? sleep,
     now: options.now ?? Date.now,
     random: options.random ?? Math.random,
@@ -34,7 +34,7 @@ export const createDevice = (options: DeviceOptions): Device => {
     fetch: options.fetch ?? globalFetch,
     directDownloads: options.directDownloads ?? false,
     bearer: () => key ?? options.enrollmentToken ?? null,
-    world,
+    runtime,
   })
   const training = options.trains === undefined ? {} : { trains: options.trains }
   let clockLeadMs = 0
@@ -67,16 +67,16 @@ export const createDevice = (options: DeviceOptions): Device => {
         path: { device_id: deviceId },
         query: { wait_seconds: waitSeconds, ...(known !== undefined && { known_assignments: known }) },
       }
-      let sentAt = world.now()
+      let sentAt = runtime.now()
       const answer = await transport.call(
         'heartbeat',
         (api, signal) => {
-          sentAt = world.now()
+          sentAt = runtime.now()
           return api.PUT('/api/v1/devices/{device_id}/heartbeat', { params, body, signal })
         },
         { ...options, timeoutMs: (waitSeconds + 30) * 1000 },
       )
-      clockLeadMs = surelyAhead(Date.parse(answer.last_heartbeat), sentAt, world.now())
+      clockLeadMs = surelyAhead(Date.parse(answer.last_heartbeat), sentAt, runtime.now())
       const { assignments = [], assignments_tag: tag } = answer
       const isKnown = known !== undefined && (tag === undefined || tag === known)
       return {

@@ -1,5 +1,5 @@
 import { ApiError } from '../client/client.ts'
-import { receiveRest, type Sink } from '../platform/transfer/receive-rest.ts'
+import { resumeDownload, type Sink } from '../platform/transfer/resume-download.ts'
 import { Interruption, TransferError } from '../platform/transfer/transfer-error.ts'
 import { NetworkError } from './api-error.ts'
 
@@ -83,7 +83,7 @@ const requireDigest = async ({ sink, sha256 }: Download): Promise<void> => {
 export const downloadOnce = async (download: Download): Promise<void> => {
   const { sink, sha256 } = download
   try {
-    await receiveRest({
+    await resumeDownload({
       ...download,
       send: (headers, signal) =>
         download

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { NetworkError, Refusal } from './api-error.ts'
-import { backOffMs, DEFAULT_POLICY, retrying, type Surroundings, sleep } from './retry.ts'
+import { backOffMs, DEFAULT_POLICY, type Runtime, retrying, sleep } from './retry.ts'
 
-/** A world whose clock moves only by waiting, and that writes down how long each wait was. */
-const stoppedWorld = (random = 1): Surroundings & { readonly waits: number[]; readonly response: string[] } => {
+/** A runtime whose clock moves only by waiting, and that writes down how long each wait was. */
+const stoppedRuntime = (random = 1): Runtime & { readonly waits: number[]; readonly response: string[] } => {
   let time = 0
   const waits: number[] = []
   const response: string[] = []
@@ -37,10 +37,10 @@ const policy = { attempts: 4, totalMs: 100_000, firstWaitMs: 1000, longestWaitMs
 const cut = new NetworkError('cut.')
 
 test('network errors are tried again after doubling waits, up to the longest', async () => {
-  const world = stoppedWorld()
-  expect(await retrying('call', failing([cut, cut, cut]), world, policy)).toBe('done')
-  expect(world.waits).toEqual([1000, 2000, 3000])
-  expect(world.response[0]).toBe('call: cut. Trying again in 1.0 s.')
+  const runtime = stoppedRuntime()
+  expect(await retrying('call', failing([cut, cut, cut]), runtime, policy)).toBe('done')
+  expect(runtime.waits).toEqual([1000, 2000, 3000])
+  expect(runtime.response[0]).toBe('call: cut. Trying again in 1.0 s.')
 })
 
 test('half of every wait is left to chance', () => {
@@ -48,43 +48,43 @@ test('half of every wait is left to chance', () => {
 })
 
 test.each([429, 500, 502, 503, 504])('the answer %d is tried again', async (status) => {
-  const world = stoppedWorld()
-  expect(await retrying('call', failing([refusal(status)]), world, policy)).toBe('done')
-  expect(world.waits).toEqual([1000])
+  const runtime = stoppedRuntime()
+  expect(await retrying('call', failing([refusal(status)]), runtime, policy)).toBe('done')
+  expect(runtime.waits).toEqual([1000])
 })
 
 test.each([400, 401, 403, 404, 409, 413, 501])('the answer %d is final', async (status) => {
-  const world = stoppedWorld()
+  const runtime = stoppedRuntime()
   const error = refusal(status)
-  await expect(retrying('call', failing([error]), world, policy)).rejects.toBe(error)
-  expect(world.waits).toEqual([])
+  await expect(retrying('call', failing([error]), runtime, policy)).rejects.toBe(error)
+  expect(runtime.waits).toEqual([])
 })
 
 test('a Retry-After replaces the back-off and is never cut short', async () => {
   const busy = refusal(503, '40')
-  const world = stoppedWorld(0)
-  expect(await retrying('call', failing([busy]), world, policy)).toBe('done')
-  const jittered = stoppedWorld(1)
+  const runtime = stoppedRuntime(0)
+  expect(await retrying('call', failing([busy]), runtime, policy)).toBe('done')
+  const jittered = stoppedRuntime(1)
   expect(await retrying('call', failing([busy]), jittered, policy)).toBe('done')
-  expect([...world.waits, ...jittered.waits]).toEqual([40_000, 44_000])
+  expect([...runtime.waits, ...jittered.waits]).toEqual([40_000, 44_000])
 })
 
 test('a Retry-After beyond the time there is gives up at once', async () => {
-  const world = stoppedWorld()
+  const runtime = stoppedRuntime()
   const busy = refusal(429, '200')
-  await expect(retrying('call', failing([busy]), world, policy)).rejects.toBe(busy)
-  expect(world.waits).toEqual([])
+  await expect(retrying('call', failing([busy]), runtime, policy)).rejects.toBe(busy)
+  expect(runtime.waits).toEqual([])
 })
 
 test('the last error is thrown when the attempts are used up', async () => {
-  const world = stoppedWorld()
+  const runtime = stoppedRuntime()
   const last = new NetworkError('the fourth')
-  await expect(retrying('call', failing([cut, cut, cut, last]), world, policy)).rejects.toBe(last)
-  expect(world.waits).toHaveLength(3)
+  await expect(retrying('call', failing([cut, cut, cut, last]), runtime, policy)).rejects.toBe(last)
+  expect(runtime.waits).toHaveLength(3)
 })
 
 test('progress starts the count of failures again', async () => {
-  const world = stoppedWorld()
+  const runtime = stoppedRuntime()
   let calls = 0
   const answer = await retrying(
     'call',
@@ -93,26 +93,26 @@ test('progress starts the count of failures again', async () => {
       progress()
       throw cut
     },
-    world,
+    runtime,
     policy,
   )
-  expect([answer, calls, new Set(world.waits)]).toEqual(['done', 10, new Set([1000])])
+  expect([answer, calls, new Set(runtime.waits)]).toEqual(['done', 10, new Set([1000])])
 })
 
 test('an error of our own making is not tried again', async () => {
   const bug = new TypeError('x is not a function')
-  await expect(retrying('call', failing([bug]), stoppedWorld(), policy)).rejects.toBe(bug)
+  await expect(retrying('call', failing([bug]), stoppedRuntime(), policy)).rejects.toBe(bug)
 })
 
 test('aborting ends a wait with the reason that was given', async () => {
   const stop = new AbortController()
   setTimeout(() => stop.abort(new Error('stopped')), 10)
-  const world = { ...stoppedWorld(), sleep }
+  const runtime = { ...stoppedRuntime(), sleep }
   await expect(
     retrying(
       'call',
       failing([cut]),
-      world,
+      runtime,
       { ...DEFAULT_POLICY, firstWaitMs: 1e6, longestWaitMs: 1e6, totalMs: 1e9 },
       stop.signal,
     ),
@@ -122,7 +122,7 @@ test('aborting ends a wait with the reason that was given', async () => {
 test('a signal that is aborted already stops before anything is sent', async () => {
   let calls = 0
   const attempt = async (): Promise<number> => ++calls
-  await expect(retrying('call', attempt, stoppedWorld(), policy, AbortSignal.abort(new Error('no')))).rejects.toThrow(
+  await expect(retrying('call', attempt, stoppedRuntime(), policy, AbortSignal.abort(new Error('no')))).rejects.toThrow(
     'no',
   )
   await expect(sleep(1e6, AbortSignal.abort(new Error('no')))).rejects.toThrow('no')

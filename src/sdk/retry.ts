@@ -2,8 +2,8 @@ import { NetworkError, Refusal } from './api-error.ts'
 
 export type Sleep = (milliseconds: number, signal?: AbortSignal) => Promise<void>
 
-/** What the world outside gives: replaced in tests. */
-export interface Surroundings {
+/** The clock, timers, random numbers, and log that the SDK uses; tests replace them. */
+export interface Runtime {
   readonly sleep: Sleep
   /** Milliseconds since the epoch. */
   readonly now: () => number
@@ -69,11 +69,11 @@ const waitMs = (error: unknown, failures: number, policy: RetryPolicy, random: (
 export const retrying = async <T>(
   what: string,
   attempt: (progress: () => void) => Promise<T>,
-  world: Surroundings,
+  runtime: Runtime,
   policy: RetryPolicy,
   signal?: AbortSignal,
 ): Promise<T> => {
-  const ends = world.now() + policy.totalMs
+  const ends = runtime.now() + policy.totalMs
   let failures = 0
   const progress = (): void => {
     failures = 0
@@ -86,10 +86,10 @@ export const retrying = async <T>(
       signal?.throwIfAborted()
       if (!isPassing(error)) throw error
       failures++
-      const wait = waitMs(error, failures, policy, world.random)
-      if (failures >= policy.attempts || world.now() + wait > ends) throw error
-      world.log(`${what}: ${(error as Error).message} Trying again in ${(wait / 1000).toFixed(1)} s.`)
-      await world.sleep(wait, signal)
+      const wait = waitMs(error, failures, policy, runtime.random)
+      if (failures >= policy.attempts || runtime.now() + wait > ends) throw error
+      runtime.log(`${what}: ${(error as Error).message} Trying again in ${(wait / 1000).toFixed(1)} s.`)
+      await runtime.sleep(wait, signal)
     }
   }
 }

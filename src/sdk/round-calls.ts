@@ -46,7 +46,7 @@ type RoundCalls = Pick<
 
 /** What a device asks about a round and brings to it. `clockLeadMs`: how far the service's clock is ahead of ours. */
 export const roundCalls = (transport: Transport, clockLeadMs: () => number): RoundCalls => {
-  const { world } = transport
+  const { runtime } = transport
   const paramsOf = (roundId: string) => ({ path: { round_id: roundId } })
 
   const delivered = async (roundId: string, options: CallOptions): Promise<boolean> => {
@@ -86,9 +86,9 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
             progress()
           },
         }),
-      world,
+      runtime,
       // A large model over a slow line is bounded by its round, not by the usual two minutes.
-      policyOf({ until: options.until ?? plan.timeoutAt }, world),
+      policyOf({ until: options.until ?? plan.timeoutAt }, runtime),
       options.signal,
     )
   }

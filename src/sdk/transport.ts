@@ -2,7 +2,7 @@ import { type ApiClient, createClient } from '../client/client.ts'
 import { reasonOf } from '../platform/transfer/transfer-error.ts'
 import { NetworkError, Refusal } from './api-error.ts'
 import type { CallOptions } from './device.ts'
-import { DEFAULT_POLICY, type RetryPolicy, retrying, type Surroundings } from './retry.ts'
+import { DEFAULT_POLICY, type RetryPolicy, type Runtime, retrying } from './retry.ts'
 
 /** What the typed client makes of one answer. */
 interface Answer<Data> {
@@ -23,7 +23,7 @@ export interface Transport {
   call<Data>(what: string, send: Send<Data>, options: CallLimits): Promise<NonNullable<Data>>
   /** Sends once; throws Refusal for other answers than 2xx, NetworkError where there is none. */
   once<Data>(send: Send<Data>, signal: AbortSignal): Promise<Answer<Data>>
-  readonly world: Surroundings
+  readonly runtime: Runtime
 }
 
 export interface TransportOptions {
@@ -32,13 +32,13 @@ export interface TransportOptions {
   /** Of requests that ask for a stream, whether a redirect to an object store is followed. */
   readonly directDownloads: boolean
   readonly bearer: () => string | null
-  readonly world: Surroundings
+  readonly runtime: Runtime
 }
 
 /** A heartbeat repeats the warning of the one before: each is told once, and not endlessly many. */
 const MAX_WARNINGS = 100
 
-export const policyOf = ({ until }: CallOptions, { now }: Surroundings): RetryPolicy =>
+export const policyOf = ({ until }: CallOptions, { now }: Runtime): RetryPolicy =>
   until === undefined ? DEFAULT_POLICY : { ...DEFAULT_POLICY, totalMs: Math.max(0, until - now()) }
 
 /**
@@ -68,12 +68,12 @@ const direct = async (fetch: typeof globalThis.fetch, request: Request): Promise
 }
 
 /** Requests to one service, with the key added and every wait bounded. */
-export const createTransport = ({ baseUrl, fetch, directDownloads, bearer, world }: TransportOptions): Transport => {
+export const createTransport = ({ baseUrl, fetch, directDownloads, bearer, runtime }: TransportOptions): Transport => {
   const shown = new Set<string>()
   const showWarning = (warning: string | null): void => {
     if (warning === null || shown.has(warning) || shown.size >= MAX_WARNINGS) return
     shown.add(warning)
-    world.log(`The service warns: ${warning}`)
+    runtime.log(`The service warns: ${warning}`)
   }
   const api = createClient({
     baseUrl,
@@ -98,7 +98,7 @@ export const createTransport = ({ baseUrl, fetch, directDownloads, bearer, world
       const message = `No answer from ${baseUrl} (${reason}). Is the service running and the address right?`
       throw new NetworkError(message, error)
     }
-    if (!answer.response.ok) throw new Refusal(answer.response, answer.error, world.now())
+    if (!answer.response.ok) throw new Refusal(answer.response, answer.error, runtime.now())
     return answer
   }
 
@@ -116,8 +116,8 @@ export const createTransport = ({ baseUrl, fetch, directDownloads, bearer, world
         clearTimeout(timer)
       }
     }
-    return retrying(what, attempt, world, policyOf(options, world), signal)
+    return retrying(what, attempt, runtime, policyOf(options, runtime), signal)
   }
 
-  return { call, once, world }
+  return { call, once, runtime }
 }

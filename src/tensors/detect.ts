@@ -1,11 +1,46 @@
-import { DETECTED_FORMATS, formatOf } from './describe-format.ts'
-import type { DetectedFormat } from './formats.ts'
+import type { FormatDescriptor } from './format-descriptor.ts'
+import { type DetectedFormat, FORMATS, type FormatName, type WeightFormat } from './formats.ts'
 import { textOf } from './recognized-text.ts'
 import { copyOf, viewOf } from './sources.ts'
 import type { ByteSource } from './weight-file.ts'
 import { readZip, startsLikeZip } from './zip.ts'
 
-export type { DetectedFormat } from './formats.ts'
+const descriptors: Readonly<Record<FormatName, FormatDescriptor>> = FORMATS
+
+/** In the order of the checks. */
+export const DETECTED_FORMATS = Object.keys(FORMATS).filter((name) => name !== 'raw') as readonly DetectedFormat[]
+
+export const formatOf = (name: FormatName): FormatDescriptor => descriptors[name]
+
+/** Whether the format's tensors can be read, and so aggregated. */
+export const isWeightFormat = (name: FormatName | null): name is WeightFormat =>
+  name !== null && descriptors[name].read !== undefined
+
+const CHANCE_BYTES = 64
+
+/**
+ * Whether content that was declared a float32 vector may be one in spite of what was recognized in it: a few values may
+ * be letters by chance, more than fill 64 bytes are not.
+ */
+export const mayBeDeclaredVector = (format: DetectedFormat | null, size: number): boolean =>
+  format === null || (formatOf(format).isText === true && size <= CHANCE_BYTES)
+
+const readableExtensions = DETECTED_FORMATS.filter(isWeightFormat).flatMap((name) => formatOf(name).extensions)
+
+/** What can be aggregated, for messages: '.pt, .pth, .npz, ...'. */
+export const READABLE_EXTENSIONS = [...new Set(readableExtensions)].map((extension) => `.${extension}`).join(', ')
+
+export const READABLE = `Weights can be aggregated from ${READABLE_EXTENSIONS} and raw little-endian float32 (.f32).`
+
+/** Content as a message names it: 'CSV text', or that it is nothing we know. */
+export const titleOf = (name: FormatName | null): string =>
+  name === null ? 'unknown binary content' : formatOf(name).title
+
+/** What to do about content that cannot be aggregated. */
+export const adviceFor = (name: FormatName | null): string => {
+  const instead = name === null ? undefined : formatOf(name).instead
+  return instead === undefined ? READABLE : `${instead} ${READABLE}`
+}
 
 const HEAD = 4096
 

@@ -2,7 +2,7 @@ import { badRequest } from '../domain/errors.ts'
 import { ByteCursor } from './byte-cursor.ts'
 import { MAX_PICKLE_OPCODES } from './limits.ts'
 import { showName } from './shape.ts'
-import { decodeText } from './sources.ts'
+import { copyOf, decodeText } from './sources.ts'
 import type { ByteSource } from './weight-file.ts'
 
 /** What follows an opcode: so many bytes, a count of so many bytes and then as many, or lines of text. */
@@ -40,6 +40,20 @@ const GETS = new Map([
 const TEXTS: ReadonlySet<number> = new Set([0x58, 0x8c, 0x8d])
 const MAX_NAME_LENGTH = 200
 const MAX_NAMES = 100_000
+
+/** Opcodes that can follow the protocol of a pickle that holds something: } ] ( ) c X K M J G N T U, true, false, long. */
+const FIRST_OPCODES = new Set([...'}](c)XKMJGNTU'].map((char) => char.charCodeAt(0)).concat(0x88, 0x89, 0x8a, 0x8c))
+
+/** A pickle of protocol 2 to 5, by its first bytes. Its lengths may lie: `walkPickle` finds out. */
+export const startsLikePickle = (bytes: Uint8Array): boolean => {
+  const head = copyOf(bytes.subarray(0, 16))
+  if (head.length < 4 || head[0] !== PROTO) return false
+  const protocol = head[1]!
+  if (protocol === 2 || protocol === 3) return FIRST_OPCODES.has(head[2]!)
+  if (protocol !== 4 && protocol !== 5) return false
+  // Frames are left out of pickles that are only a few bytes long.
+  return head[2] === FRAME || (bytes.length < 16 && FIRST_OPCODES.has(head[2]!))
+}
 
 /** Packages whose objects models are pickled with; of Python's own, what only holds data. */
 const PACKAGES = /^(numpy|scipy|sklearn|pandas|joblib|xgboost|lightgbm|catboost|torch)(\.|$)/

@@ -9,7 +9,7 @@ import {
   fixtureNames,
 } from '../../test/fixtures/weights/open.ts'
 import { ServiceError } from '../domain/errors.ts'
-import { READABLE } from './describe-format.ts'
+import { READABLE } from './detect.ts'
 import { readTensorBytes, readTensorFloats } from './elements.ts'
 import { type ReadOptions, readWeights } from './read-weights.ts'
 import { bytesSource } from './sources.ts'

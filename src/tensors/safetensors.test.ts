@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { MAX_TENSORS } from './limits.ts'
 import { readWeights } from './read-weights.ts'
-import { MARKS_PER_TENSOR, parseHeader } from './safetensors-header.ts'
+import { MARKS_PER_TENSOR, parseHeader } from './safetensors.ts'
 import { bytesSource, viewOf } from './sources.ts'
 
 const file = (header: unknown, data: number, claimed?: number): Uint8Array => {

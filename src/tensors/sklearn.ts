@@ -1,5 +1,5 @@
 import { badRequest } from '../domain/errors.ts'
-import { constantIn, constantOf } from './constants.ts'
+import { constantIn, constantOf } from './constant-checksums.ts'
 import { dtypeOf, isArray, type NumpyArray } from './numpy-pickle.ts'
 import type { PickleValue } from './pickle-value.ts'
 import { requireShape, showName, showShape } from './shape.ts'

@@ -5,7 +5,7 @@ import { encodeElements, readTensorBytes, readTensorFloats } from './elements.ts
 import type { WeightFormat } from './formats.ts'
 import { layoutOf } from './layout.ts'
 import { seal, writeTensorBytes } from './patch.ts'
-import { planContainer } from './plan-container.ts'
+import { planWeightFile } from './plan-weight-file.ts'
 import { readWeights } from './read-weights.ts'
 import { bytesSource, copyOf } from './sources.ts'
 import { BYTES_OF, type ByteSource, type DType } from './weight-file.ts'
@@ -51,7 +51,7 @@ describe.each<[WeightFormat, (tensors: readonly TensorData[]) => Uint8Array, rea
 
   it('is the same bytes for the same tensors, also when written from a plan in any order', () => {
     const bytes = write(tensors)
-    const plan = planContainer(format, tensors)
+    const plan = planWeightFile(format, tensors)
     const target = bytesSource(new Uint8Array(plan.size))
     for (const tensor of plan.file.tensors.toReversed())
       writeTensorBytes(target, tensor, tensors.find(({ name }) => name === tensor.name)!.data)
@@ -62,7 +62,7 @@ describe.each<[WeightFormat, (tensors: readonly TensorData[]) => Uint8Array, rea
   })
 
   it('places every tensor where its elements are aligned', () => {
-    const { tensors: placed } = planContainer(format, tensors).file
+    const { tensors: placed } = planWeightFile(format, tensors).file
     const crooked = placed.filter(({ byteOffset, dtype }) => format !== 'npz' && byteOffset % BYTES_OF[dtype] !== 0)
     expect(crooked).toEqual([])
   })
@@ -78,7 +78,7 @@ it('turns weights of any container into any other that has their types', () => {
   const expected = fixtureJson<Record<string, Case>>('cases.json')['views.pt']!
   for (const format of ['safetensors', 'torch-zip', 'torch-legacy', 'npz'] as const) {
     const tensors = load(fixture('cases/views.pt'))
-    const plan = planContainer(format, layoutOf({ tensors: readWeights(fixture('cases/views.pt')).tensors }))
+    const plan = planWeightFile(format, layoutOf({ tensors: readWeights(fixture('cases/views.pt')).tensors }))
     const target = bytesSource(new Uint8Array(plan.size))
     writePieces(target, plan)
     for (const tensor of plan.file.tensors)
@@ -120,9 +120,9 @@ describe('what cannot be written', () => {
     ['bfloat16 in NumPy', () => writeNpz([{ ...w, dtype: 'bf16' }]), '"w" is bf16, which NumPy has no type for'],
     ['a tensor named like the metadata', () => writeSafetensors([{ ...w, name: '__metadata__' }]), 'Rename it'],
     ['two tensors as a raw vector', () => writeRaw([w, { ...w, name: 'v' }]), 'exactly one float32 tensor'],
-    ['two tensors as .npy', () => planContainer('npy', [w, { ...w, name: 'v' }]), 'exactly one tensor'],
-    ['a raw vector of halves', () => planContainer('raw', [{ ...w, dtype: 'f16' }]), 'float32 values only'],
-    ['an empty raw vector', () => planContainer('raw', [{ ...w, shape: [0] }]), 'at least one value'],
+    ['two tensors as .npy', () => planWeightFile('npy', [w, { ...w, name: 'v' }]), 'exactly one tensor'],
+    ['a raw vector of halves', () => planWeightFile('raw', [{ ...w, dtype: 'f16' }]), 'float32 values only'],
+    ['an empty raw vector', () => planWeightFile('raw', [{ ...w, shape: [0] }]), 'at least one value'],
     ['a shape that is none', () => writeSafetensors([{ ...w, shape: [-1] }]), 'has a size in its shape'],
   ])('is %s', (_, write, reason) => {
     expect(write).toThrow(expect.objectContaining({ code: 'bad_request', message: expect.stringContaining(reason) }))

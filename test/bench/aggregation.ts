@@ -9,11 +9,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { crc32 } from 'node:zlib'
+import { AggregationWorkers } from '../../src/aggregation/aggregation-workers.ts'
 import { openFile, readFully } from '../../src/aggregation/files.ts'
-import { AggregationWorkers } from '../../src/aggregation/worker-pool.ts'
 import { writePieces } from '../../src/tensors/container-plan.ts'
 import { seal } from '../../src/tensors/patch.ts'
-import { planContainer } from '../../src/tensors/plan-container.ts'
+import { planWeightFile } from '../../src/tensors/plan-weight-file.ts'
 import { peakDuring } from './peak-memory.ts'
 
 const FILES = 20
@@ -31,7 +31,7 @@ interface Sample {
 const writeSamples = (folder: string, format: 'safetensors' | 'torch-zip', values: Float32Array): Sample[] =>
   Array.from({ length: FILES }, (_, k) => {
     const path = join(folder, `update-${k}`)
-    const plan = planContainer(format, [{ name: 'weight', dtype: 'f32', shape: [5000, COLUMNS / 5000] }])
+    const plan = planWeightFile(format, [{ name: 'weight', dtype: 'f32', shape: [5000, COLUMNS / 5000] }])
     const file = openFile(path, 'w+')
     ftruncateSync(file.fd, plan.size)
     writePieces(file, plan)

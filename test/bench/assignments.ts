@@ -17,7 +17,7 @@ const SECONDS = 3
 
 const uuid = (n: number): string => `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`
 
-/** Rollouts at 5 %, 10 %, ... 100 %, of as many models as asked. */
+/** Rollouts at 5%, 10%, ... 100%, of as many models as asked. */
 const indexOf = (models: number) => {
   const plans: Plan[] = []
   const offers = new Map<string, Offer>()

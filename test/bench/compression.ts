@@ -88,11 +88,11 @@ const survival = async (engine: Engine, kind: keyof typeof KINDS, share: number)
     const context = messages[0]!.content
     if (context.slice(Math.ceil(context.length * (1 - share))).includes(thing)) survivedCut++
   }
-  const percent = (count: number): string => `${((100 * count) / TASKS).toFixed(0)} %`
+  const percent = (count: number): string => `${((100 * count) / TASKS).toFixed(0)}%`
   return [
     kind,
-    `${share * 100} %`,
-    `${(100 * median(saved)).toFixed(0)} %`,
+    `${share * 100}%`,
+    `${(100 * median(saved)).toFixed(0)}%`,
     percent(survived),
     percent(survivedCut),
     median(milliseconds).toFixed(1),
@@ -118,7 +118,7 @@ const answersAgree = async (engine: Engine, share: number): Promise<readonly str
   }
   const equal = agreements.filter((one) => one === 1).length
   const mean = agreements.reduce((sum, one) => sum + one, 0) / agreements.length
-  return [`${share * 100} %`, `${((100 * equal) / TASKS).toFixed(0)} %`, mean.toFixed(2), median(times).toFixed(2)]
+  return [`${share * 100}%`, `${((100 * equal) / TASKS).toFixed(0)}%`, mean.toFixed(2), median(times).toFixed(2)]
 }
 
 /** What compression saves, and what it costs: whether the one sentence that matters survives, and whether answers change. */

@@ -1,4 +1,4 @@
-// FedProx's Synthetic(1,1) experiment (Li et al. 2020, section 5.2) over HTTP: 90 % of the devices are stragglers.
+// FedProx's Synthetic(1,1) experiment (Li et al. 2020, section 5.2) over HTTP: 90% of the devices are stragglers.
 import { takePart } from '../../src/sdk/take-part.ts'
 import { trainLocally } from '../../src/sdk/trainers/built-in.ts'
 import { rowCount, type Split } from '../../src/sdk/trainers/dataset.ts'

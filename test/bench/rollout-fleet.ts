@@ -118,7 +118,7 @@ export const benchRolloutFleet = (): Promise<void> =>
       for (const { disk } of agents) disk.activations = 0
       const done = await rollOut(service, agents, version, restarting)
       rows.push([
-        restarting === 0 ? 'undisturbed' : `${100 * restarting} % restart`,
+        restarting === 0 ? 'undisturbed' : `${100 * restarting}% restart`,
         String(done.restarts),
         done.seconds.toFixed(1),
         (quantile(done.lag, 0.5) / 1000).toFixed(1),

@@ -99,7 +99,7 @@ export const benchSecureAggregation = async (): Promise<void> => {
       seconds(summing + combining + portableUnmasking),
       `${up - PARAMETERS * 4} B`,
       `${down} B`,
-      `${(((up + down) / (PARAMETERS * 4) - 1) * 100).toFixed(2)} %`,
+      `${(((up + down) / (PARAMETERS * 4) - 1) * 100).toFixed(2)}%`,
     ])
   }
   printTable(

@@ -39,7 +39,7 @@ export const benchSizing = async (): Promise<void> => {
       rows.push([
         `${size}`,
         (latenciesMs.length / seconds).toFixed(0),
-        `${(100 * used).toFixed(1)} %`,
+        `${(100 * used).toFixed(1)}%`,
         (service.peakBytes() / 1e6).toFixed(0),
         ((bytesIn(folder) - empty) / 1e6).toFixed(0),
         quantile(latenciesMs, 0.5).toFixed(1),

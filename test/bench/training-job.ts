@@ -61,7 +61,7 @@ export const benchTrainingJob = (): Promise<void> =>
           String(DEVICES),
           seconds.toFixed(1),
           ((60 * ROUNDS) / seconds).toFixed(1),
-          `${trainingSeconds.toFixed(1)} s (${((100 * trainingSeconds) / seconds).toFixed(0)} %)`,
+          `${trainingSeconds.toFixed(1)} s (${((100 * trainingSeconds) / seconds).toFixed(0)}%)`,
           `${(service.cpuSeconds() - cpuBefore).toFixed(1)} s`,
           `${first.loss?.toFixed(3)}, ${last.loss?.toFixed(3)}`,
         ],

@@ -7,7 +7,7 @@ import { hookProgram, startAgents } from './agents.ts'
 import { operatorOf, registered } from './operator.ts'
 import { runService, until } from './service-process.ts'
 
-it('push, deploy at 10 %, watch it climb; a failing version comes back by itself; rollback takes the good one back too', async () => {
+it('push, deploy at 10%, watch it climb; a failing version comes back by itself; rollback takes the good one back too', async () => {
   const service = await runService(await freshDataDir())
   const operator = await operatorOf(() => service.baseUrl)
   const cwd = await emptyFolder()
@@ -39,7 +39,7 @@ it('push, deploy at 10 %, watch it climb; a failing version comes back by itself
   const good = await svc('status', 'm', '--watch')
   expect(good).toMatchObject({ exitCode: 0, stderr: '' })
   expect(good.stdout).toMatch(
-    /rollout of 2\.0\.0: active at \d0 of 100 %.*\n[\s\S]*rollout of 2\.0\.0: completed at 100 %; .*\n$/,
+    /rollout of 2\.0\.0: active at \d0 of 100%.*\n[\s\S]*rollout of 2\.0\.0: completed at 100%; .*\n$/,
   )
   await allRun('2.0.0')
 
@@ -52,7 +52,7 @@ it('push, deploy at 10 %, watch it climb; a failing version comes back by itself
   expect([bad.exitCode, bad.stderr]).toEqual([
     1,
     expect.stringMatching(
-      /^svc: The rollout of version 3\.0\.0 was rolled back: (\d) of \1 reporting devices failed \(100\.0 %; at most 5 % may\)\. Most often: the weights are not finite\n$/,
+      /^svc: The rollout of version 3\.0\.0 was rolled back: (\d) of \1 reporting devices failed \(100\.0%; at most 5% may\)\. Most often: the weights are not finite\n$/,
     ),
   ])
   await allRun('2.0.0')

@@ -70,23 +70,23 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     await page.clock.setFixedTime(world.now())
     const shows: readonly (readonly [path: string, texts: readonly (string | RegExp)[]])[] = [
       [paths.models!, ['my-model', 'vision']],
-      [paths.model!, ['production', 'Upload', 'Round 3', 'rollout to 80 %']],
-      [paths.rollouts!, ['my-model 1.1.0', '80 % of 100 %', /^2 of 3 reporting devices failed/]],
+      [paths.model!, ['production', 'Upload', 'Round 3', 'rollout to 80%']],
+      [paths.rollouts!, ['my-model 1.1.0', '80% of 100%', /^2 of 3 reporting devices failed/]],
       [
         paths.rollout!,
         [
-          'Now 80 %,',
-          / next 100 % in 12 min if failures stay at 5 % or less \(0\.0 % now, \d+ reports?\)\./,
+          'Now 80%,',
+          / next 100% in 12 min if failures stay at 5% or less \(0\.0% now, \d+ reports?\)\./,
           'downloading',
         ],
       ],
-      [paths.paused!, ['Paused at 100 %.', 'Why devices failed', 'out of memory']],
+      [paths.paused!, ['Paused at 100%.', 'Why devices failed', 'out of memory']],
       [paths.deployments!, ['vision 1.0.0', '3 of 3']],
       [paths.deployment!, ['downloading']],
-      [paths.policies!, ['enabled', '25 %']],
+      [paths.policies!, ['enabled', '25%']],
       [
         paths.policy!,
-        [/^The result of a round goes to 25 % of the devices/, 'canary', /^Inconclusive after 30 minutes/],
+        [/^The result of a round goes to 25% of the devices/, 'canary', /^Inconclusive after 30 minutes/],
       ],
       [paths.groups!, ['canaries', 'In the lab']],
       [paths.group!, ['d0', 'd1', 'd2']],
@@ -121,17 +121,17 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     await expectAccessible(page)
     await confirm('Start with 2 devices', /^Reaches 4 devices/)
     await page.getByRole('heading', { name: 'my-model 2.0.0', level: 1 }).waitFor()
-    await page.getByText(/^Now 50 %,/).waitFor()
+    await page.getByText(/^Now 50%,/).waitFor()
 
     await press('Advance')
-    await confirm('Advance', /goes to 99 % of the devices \(about 4 devices\)/)
-    await page.getByText(/^Now 99 %,/).waitFor()
+    await confirm('Advance', /goes to 99% of the devices \(about 4 devices\)/)
+    await page.getByText(/^Now 99%,/).waitFor()
     await press('Pause')
     await confirm('Pause', /keep version 2\.0\.0/)
-    await page.getByText('Paused at 99 %.').waitFor()
+    await page.getByText('Paused at 99%.').waitFor()
     await press('Resume')
-    await confirm('Resume', /It continues at 99 %/)
-    await page.getByText(/^Now 99 %,/).waitFor()
+    await confirm('Resume', /It continues at 99%/)
+    await page.getByText(/^Now 99%,/).waitFor()
 
     const { rollouts } = (await world.request('GET', '/api/v1/rollouts', { key })).body as {
       rollouts: { rollout_id: string }[]
@@ -148,7 +148,7 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     await expect.poll(() => active.count()).toBe(reached.length)
     await press('Roll back')
     await confirm('Roll back', new RegExp(`^${reached.length} devices? `), 'my-model 2.0.0')
-    await page.getByText('Rolled back at 99 %.').waitFor()
+    await page.getByText('Rolled back at 99%.').waitFor()
     expect(await reached[0]!.assignments()).toEqual([])
     expect(tab.wrong()).toEqual([])
   })

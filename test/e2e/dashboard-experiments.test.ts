@@ -47,7 +47,7 @@ describe.skipIf(!hasBrowser())('experiments in the dashboard', () => {
     await dialog.getByLabel('Version 1').fill('1.0.0')
     await dialog.getByLabel('Version 2').fill('2.0.0')
     await dialog.getByLabel('Share 1, %').fill('60')
-    await dialog.getByText('The shares sum to 110 %').waitFor()
+    await dialog.getByText('The shares sum to 110%').waitFor()
     await dialog.getByLabel('Share 1, %').fill('50')
     await dialog.getByText('Of 20 devices: control about 10, treatment about 10.').waitFor()
     await expectAccessible(page)
@@ -74,7 +74,7 @@ describe.skipIf(!hasBrowser())('experiments in the dashboard', () => {
     await page.getByText('treatment is better').waitFor()
     await page.getByText(/^treatment has a higher accuracy than control, by 0\.[34]/).waitFor()
     await page
-      .getByText(/^\d+, \d+\.\d % \(allocated 50\.0 %\)$/)
+      .getByText(/^\d+, \d+\.\d% \(allocated 50\.0%\)$/)
       .first()
       .waitFor()
     await page.getByRole('img', { name: /^accuracy by time\. control: 0\.5\d+ at .*; treatment: 0\.9/ }).waitFor()
@@ -91,7 +91,7 @@ describe.skipIf(!hasBrowser())('experiments in the dashboard', () => {
     await page.getByText('treatment wins').waitFor()
 
     await page.getByRole('link', { name: 'Experiments', exact: true }).first().click()
-    await page.getByRole('table', { name: 'Experiments' }).getByText('control 50 %, treatment 50 %').waitFor()
+    await page.getByRole('table', { name: 'Experiments' }).getByText('control 50%, treatment 50%').waitFor()
     await expectAccessible(page)
     await expectNoSidewaysScroll(page)
     expect(tab.wrong()).toEqual([])

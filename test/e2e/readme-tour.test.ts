@@ -104,8 +104,8 @@ it("the README's first hour works when its blocks are pasted one after the other
     status: expect.stringMatching(/^(aggregating|completed)$/),
     completed_devices: 1,
   })
-  expect(training).toContain('Completed: All 3 rounds asked for are completed.')
-  expect(delivery).toMatch(/completed +100 % .*active 1|completed at 100 %; devices: active 1/)
+  expect(training).toContain('Completed: All 3 requested rounds are completed.')
+  expect(delivery).toMatch(/completed +100% .*active 1|completed at 100%; devices: active 1/)
   expect(answer).toContain('A rollout brings a new model version to devices in steps.')
   expect(chat).toContain('The capital of Japan is Tokyo.')
   expect(converted).toMatch(/tflite .*model\.tflite.*coreml .*model\.mlmodel.*pi-5 .* runs/s)

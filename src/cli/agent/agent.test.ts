@@ -61,7 +61,7 @@ it('trains on a CSV file in one round and ends', async () => {
     stderr: '',
     lines: 4,
   })
-  expect(stdout).toMatch(/^Round 1: submitted an update from 36 samples in .+ s, loss .+, accuracy 100\.0 %\.$/m)
+  expect(stdout).toMatch(/^Round 1: submitted an update from 36 samples in .+ s, loss .+, accuracy 100\.0%\.$/m)
 })
 
 it('ends with 1 and the reason on stderr when its one round fails', async () => {

@@ -16,7 +16,7 @@ export type Metric = (typeof METRICS)[number]
 interface Mean {
   readonly mean: number
   readonly lines: number
-  /** 95 %. */
+  /** 95%. */
   readonly interval: Interval
 }
 

@@ -163,7 +163,7 @@ it('measures a language model on a text, and auto takes the smallest result that
   })
   const below = await svc('chat.gguf', '-m', 'int4', '--quality-threshold', '0.9999')
   expect(below).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('no result reaches the quality 0.9999') })
-  expect(below.stdout + below.stderr).toMatch(/PERPLEXITY[\s\S]*original +2.8 MB +1.0000 +\d+\.\d+ +0.00000 +100.0 %/)
+  expect(below.stdout + below.stderr).toMatch(/PERPLEXITY[\s\S]*original +2.8 MB +1.0000 +\d+\.\d+ +0.00000 +100.0%/)
   await writeFile(join(cwd, 'short.txt'), 'Too short.')
   expect(await svc('chat.gguf', '-m', 'int4', '--data', 'short.txt')).toMatchObject({
     exitCode: 1,

@@ -78,7 +78,7 @@ export interface Quantized extends Report {
 }
 
 const cells = (row: Measured): Readonly<Record<string, string | null>> => {
-  const agreement = typeof row.agreement === 'number' ? `${(100 * row.agreement).toFixed(1)} %` : null
+  const agreement = typeof row.agreement === 'number' ? `${(100 * row.agreement).toFixed(1)}%` : null
   return {
     METHOD: row.method,
     SIZE: row.bytes === undefined ? null : sizeWords(row.bytes),

@@ -47,10 +47,10 @@ export const dryRun = async (
       out.line('')
       out.table(
         ['AFTER', 'REACHES', 'DEVICES'],
-        seen.steps.map((step) => [`${step.after_minutes} min`, `${step.percentage} %`, `about ${step.devices}`]),
+        seen.steps.map((step) => [`${step.after_minutes} min`, `${step.percentage}%`, `about ${step.devices}`]),
       )
     } else if (requested.rollout < 100) {
-      out.line(`${requested.rollout} % of them: ${firstDevices}. The deployment's id decides which.`)
+      out.line(`${requested.rollout}% of them: ${firstDevices}. The deployment's id decides which.`)
     }
     out.note('Nothing was changed.')
   }

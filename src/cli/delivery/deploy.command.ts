@@ -53,12 +53,12 @@ const carryOut = async (
     const rollout = await startRollout(connection, way.model.id, requested)
     for (const warning of rollout.warnings) out.note(warning)
     if (json) return out.json({ kind: 'rollout', ...rollout })
-    const climbs = `${rollout.increment_step} % more every ${rollout.step_interval_minutes} min while it is healthy`
+    const climbs = `${rollout.increment_step}% more every ${rollout.step_interval_minutes} min while it is healthy`
     out.fields([
       ['Rollout', rollout.rollout_id],
       ['Model', rollout.model_name],
       ['Version', rollout.version],
-      ['Reaches', rollout.percentage < 100 ? `${rollout.percentage} % of the fleet, ${climbs}` : 'the whole fleet'],
+      ['Reaches', rollout.percentage < 100 ? `${rollout.percentage}% of the fleet, ${climbs}` : 'the whole fleet'],
       ['If it fails', 'it is rolled back automatically'],
     ])
   } else {

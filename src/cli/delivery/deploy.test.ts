@@ -16,16 +16,16 @@ it('over the whole fleet it is a rollout, which climbs from its first percentage
   expect(stdout).toMatch(
     new RegExp(
       `^Rollout: +${uuid}\nModel: +m\nVersion: +2.0.0\n` +
-        'Reaches: +10 % of the fleet, 30 % more every 5 min while it is healthy\nIf it fails: +it is rolled back automatically\n$',
+        'Reaches: +10% of the fleet, 30% more every 5 min while it is healthy\nIf it fails: +it is rolled back automatically\n$',
     ),
   )
   const id = /^Rollout: +(\S+)$/m.exec(stdout)![1]!
   const inside = (percentage: number) =>
     Object.fromEntries(fleet.map(({ deviceId }) => [deviceId, bucketOf(deviceId, id) < percentage ? '2.0.0' : '1.0.0']))
   for (const percentage of [10, 40, 70, 100]) {
-    expect(await given(), `${percentage} %`).toEqual(inside(percentage))
+    expect(await given(), `${percentage}%`).toEqual(inside(percentage))
     await report('active', '2.0.0')
-    if (percentage === 70) expect((await svc('status', 'm')).stdout).toMatch(/rollout +2\.0\.0 +active +70 of 100 % /)
+    if (percentage === 70) expect((await svc('status', 'm')).stdout).toMatch(/rollout +2\.0\.0 +active +70 of 100% /)
     await world.advance(300)
   }
   expect(await get(`/models/m/rollouts/${id}`)).toMatchObject({ status: 'completed', percentage: 100 })
@@ -137,14 +137,14 @@ it('a dry run shows targets, steps and warnings, and changes nothing', async () 
     exitCode: 0,
     stdout:
       'Model:    m\nVersion:  2.0.0\nHow:      rollout over the whole fleet\nTargets:  4: d0, d1, d2, d3\n\n' +
-      'AFTER    REACHES  DEVICES\n0 min    50 %     about 2\n60 min   75 %     about 3\n120 min  100 %    about 4\n',
+      'AFTER    REACHES  DEVICES\n0 min    50%      about 2\n60 min   75%      about 3\n120 min  100%     about 4\n',
     stderr: 'Nothing was changed.\n',
   })
   expect(await svc('deploy', 'm', '--devices', 'd0,d1,ghost', '-r', '50', '--dry-run', '-v', '9.0.0')).toEqual({
     exitCode: 0,
     stdout:
       'Model:    m\nVersion:  9.0.0\nHow:      deployment, canary\nTargets:  2: d0, d1\n' +
-      "50 % of them: 1. The deployment's id decides which.\n",
+      "50% of them: 1. The deployment's id decides which.\n",
     stderr:
       'Unknown devices: ghost.\nVersion 9.0.0 is not uploaded yet: devices get nothing until it is.\nNothing was changed.\n',
   })

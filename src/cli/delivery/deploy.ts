@@ -1,4 +1,4 @@
-import type { Strategy } from '../../domain/deployment.ts'
+import { type Strategy, WHOLE_FLEET_WARNING } from '../../domain/deployment.ts'
 import type { Connection } from '../connection.ts'
 import { wrongUsage } from '../failure.ts'
 import { knownModel, type ModelDetail, modelNamed, orNull } from '../model-sources/catalog.ts'
@@ -23,7 +23,7 @@ export const isWholeFleet = ({ devices, group, platform }: Requested): boolean =
 
 /** Of a service's warnings, those that tell more than that the whole fleet is the target, which was asked for. */
 export const warningsBeyondFleet = (warnings: readonly string[]): readonly string[] =>
-  warnings.filter((warning) => !warning.startsWith('Neither devices nor a group are named'))
+  warnings.filter((warning) => !warning.startsWith(WHOLE_FLEET_WARNING))
 
 export type DeploymentMethod =
   | { readonly kind: 'rollout'; readonly model: ModelDetail }

@@ -311,7 +311,7 @@ it('on a terminal a bar shows how far it is', async () => {
   expect(await run(['push', 'net.onnx', '-v', '1.0.0'], { env, cwd, stdout: { write: () => undefined }, stderr })).toBe(
     0,
   )
-  expect(shown).toContain(`Pushing net.onnx ${'█'.repeat(24)} 100 % of 1.0 MB`)
+  expect(shown).toContain(`Pushing net.onnx ${'█'.repeat(24)} 100% of 1.0 MB`)
 })
 
 it('a version that was pushed is pulled again, byte for byte', async () => {

@@ -107,7 +107,7 @@ export const push = async (pushed: Pushed, options: PushOptions, session: Sessio
   let tries = 0
   let arrived = 0
   const found = (offset: number): void => {
-    if (offset > 0) out.note(`${pushed.fileName}: resuming at ${Math.floor((100 * offset) / bytes)} %.`)
+    if (offset > 0) out.note(`${pushed.fileName}: resuming at ${Math.floor((100 * offset) / bytes)}%.`)
     // Slow and often broken is still on the way.
     if (offset > arrived) tries = 1
     arrived = Math.max(arrived, offset)

@@ -29,9 +29,9 @@ it('shows the versions, the plans, their devices by state, and who failed why', 
   const { stdout } = await svc('status', 'm')
   expect(rows(stdout.slice(stdout.indexOf('PLAN')))).toEqual([
     ['PLAN', 'VERSION', 'STATUS', 'REACHES', 'NEXT STEP', 'DEVICES', 'ID'],
-    ['deployment', '2.0.0', 'failed', '100 %', '-', 'failed 2', expect.any(String)],
-    ['rollout', '1.0.0', 'active', '100 %', '01:00:00', 'active 4', expect.any(String)],
-    ['2.0.0, failed: 2 of 2 reporting devices failed (at most 5 % may). Most often: no room'],
+    ['deployment', '2.0.0', 'failed', '100%', '-', 'failed 2', expect.any(String)],
+    ['rollout', '1.0.0', 'active', '100%', '01:00:00', 'active 4', expect.any(String)],
+    ['2.0.0, failed: 2 of 2 reporting devices failed (at most 5% may). Most often: no room'],
     [''],
     ['FAILED', 'VERSION', 'REASON'],
     ['d0', '2.0.0', 'no room'],
@@ -81,10 +81,10 @@ it('watching tells every change, and ends with 1 when the version comes back by 
   expect([exitCode, stderr]).toEqual([
     1,
     expect.stringMatching(
-      /^svc: The rollout of version 2\.0\.0 was rolled back: \d+ of \d+ reporting devices failed \(100\.0 %; at most 5 % may\)\. Most often: illegal instruction\n$/,
+      /^svc: The rollout of version 2\.0\.0 was rolled back: \d+ of \d+ reporting devices failed \(100\.0%; at most 5% may\)\. Most often: illegal instruction\n$/,
     ),
   ])
-  expect(stdout).toMatch(/01:00:00 {2}rollout of 2\.0\.0: rolled_back at 90 of 100 %; devices: failed \d+\n/)
+  expect(stdout).toMatch(/01:00:00 {2}rollout of 2\.0\.0: rolled_back at 90 of 100%; devices: failed \d+\n/)
   expect(new Set(Object.values(await given()))).toEqual(new Set(['1.0.0']))
   expect(await svc('status', 'm', '--watch')).toMatchObject({ exitCode, stderr })
 })
@@ -102,7 +102,7 @@ it('watching ends when the last device reports to run the version, not when the 
   })
   await runs
   expect(exitCode).toBe(0)
-  expect(stdout).toMatch(/00:00:00 {2}rollout of 2\.0\.0: completed at 100 %; devices: active 3\n$/)
+  expect(stdout).toMatch(/00:00:00 {2}rollout of 2\.0\.0: completed at 100%; devices: active 3\n$/)
 })
 
 it('watching that is interrupted says what goes on, and how to watch it again', async () => {

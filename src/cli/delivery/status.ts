@@ -43,8 +43,8 @@ export const countWords = (counts: Counts): string =>
 
 export const reachWords = ({ percentage, targetPercentage }: Plan): string =>
   targetPercentage === null || percentage >= targetPercentage
-    ? `${percentage} %`
-    : `${percentage} of ${targetPercentage} %`
+    ? `${percentage}%`
+    : `${percentage} of ${targetPercentage}%`
 
 /** What came of a plan that did not go well, as an error; null while it goes well. */
 export const troubleOf = (plan: Plan): Failure | null => {

@@ -71,9 +71,9 @@ it('shows a table with the chosen limits marked, and says what it wrote', async 
   const ran = await svc('--models', `${SMALL},starter`, '--keep', '1')
   expect(ran.exitCode).toBe(0)
   const rows = ran.stdout.trimEnd().split('\n')
-  expect(rows[0]).toMatch(/LIMITS +TINY-CHAT-FIRST1-Q8_0 \/ STARTER +QUALITY +95 % +KEPT +MS +OF ALONE +TOKENS$/)
+  expect(rows[0]).toMatch(/LIMITS +TINY-CHAT-FIRST1-Q8_0 \/ STARTER +QUALITY +95% +KEPT +MS +OF ALONE +TOKENS$/)
   expect(rows.filter((row) => row.startsWith('*'))).toHaveLength(1)
-  expect(ran.stderr).toContain('* the fastest that keeps 100 % of the quality of starter alone (1.000).\n')
+  expect(ran.stderr).toContain('* the fastest that keeps 100% of the quality of starter alone (1.000).\n')
   expect(ran.stderr).toContain(`Written to ${join(home, 'routing.json')}, which svc serve --auto-route reads.\n`)
 })
 

@@ -85,7 +85,7 @@ const trialsOf = (prompts: readonly PromptLine[], answers: readonly (readonly Ge
     }
   })
 
-const percent = (share: number): string => `${(share * 100).toFixed(0)} %`
+const percent = (share: number): string => `${(share * 100).toFixed(0)}%`
 
 const rowOf =
   (names: readonly string[], alone: Policy, chosen: Policy) =>
@@ -154,7 +154,7 @@ export const calibrate = async (session: Session, options: CalibrateOptions): Pr
     })
     return
   }
-  const header = ['', 'LIMITS', names.join(' / ').toUpperCase(), 'QUALITY', '95 %', 'KEPT', 'MS', 'OF ALONE', 'TOKENS']
+  const header = ['', 'LIMITS', names.join(' / ').toUpperCase(), 'QUALITY', '95%', 'KEPT', 'MS', 'OF ALONE', 'TOKENS']
   out.table(header, shownOf(worthwhile([chosen, ...all]), chosen).map(rowOf(names, alone, chosen)))
   out.note(
     `* the fastest that keeps ${percent(options.keep)} of the quality of ${names.at(-1)} alone (${alone.quality.toFixed(3)}).`,

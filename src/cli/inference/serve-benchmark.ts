@@ -29,7 +29,7 @@ export const benchmarkServed = async (
   const { io, out } = session
   const { file } = models.first.chosen
   const signal = io.signal ?? new AbortController().signal
-  const { engine, release } = await models.source.open(file.name, signal)
+  const { engine, release } = await models.available.open(file.name, signal)
   try {
     if (engine.chat === undefined) {
       out.note(`${file.name} has no benchmark: it is not a chat model.`)

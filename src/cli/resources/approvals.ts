@@ -35,7 +35,7 @@ export const approvals: Resource = {
     }),
     action('cancel', 'withdraw a request', 'POST /api/v1/approvals/{approval_id}/cancel', {
       args: [request],
-      done: 'Cancelled: {title}.',
+      done: 'Canceled: {title}.',
     }),
   ],
 }

@@ -33,7 +33,7 @@ export const deployments: Resource = {
         deployment,
         argument('percent', 'percentage of its targets', { field: 'rollout_percentage', parse: 'number' }),
       ],
-      done: 'The deployment of {model_name} {model_version} is {status} at {rollout_percentage} %.',
+      done: 'The deployment of {model_name} {model_version} is {status} at {rollout_percentage}%.',
     }),
     action('rollback', 'return its devices to the previous version', `POST ${AT}/rollback`, {
       args: [deployment],

@@ -79,7 +79,7 @@ export const experiments: Resource = {
     move('pause', 'Paused', 'pause an experiment'),
     move('resume', 'Resumed', 'resume an experiment'),
     move('complete', 'Completed', 'complete an experiment'),
-    move('cancel', 'Cancelled', 'cancel an experiment'),
+    move('cancel', 'Canceled', 'cancel an experiment'),
     action('results', 'compare the variants of an experiment', `GET ${AT}/analytics`, { args: [experiment] }),
     action('assignment', "show a device's variant", `GET ${AT}/assignment`, { args: [experiment], options: [DEVICE] }),
     action('observe', 'add an observation from a device', `POST ${AT}/observations`, {

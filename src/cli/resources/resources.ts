@@ -43,7 +43,7 @@ const groupOf = ({ name, summary, actions }: Resource): CommandGroup => ({
 
 export const RESOURCE_COMMANDS: readonly CommandGroup[] = RESOURCES.map(groupOf)
 
-/** These have places of their own in the interface's table. */
+/** Listed at places of their own in `svc --help`. */
 export const FEDERATION_COMMANDS: CommandGroup = groupOf(federations)
 export const APPROVAL_COMMANDS: CommandGroup = groupOf(approvals)
 export const AUDIT_COMMANDS: CommandGroup = groupOf(audit)

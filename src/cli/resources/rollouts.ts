@@ -48,7 +48,7 @@ const move = (name: string, did: string, summary: string): Action => ({
   request: `POST ${AT}/${name}`,
   args: [rollout],
   options: [reason],
-  done: `${did} the rollout of version {version}: {status} at {percentage} % ({rollout_id}).`,
+  done: `${did} the rollout of version {version}: {status} at {percentage}% ({rollout_id}).`,
 })
 
 export const rollouts: Resource = {
@@ -74,7 +74,7 @@ export const rollouts: Resource = {
     action('create', 'create a rollout of a version', 'POST /api/v1/models/{model_id}/rollouts', {
       args: [modelArgument],
       options: plan,
-      done: 'Created the rollout of version {version}: {status} at {percentage} % ({rollout_id}).',
+      done: 'Created the rollout of version {version}: {status} at {percentage}% ({rollout_id}).',
       hint: 'Watch it with: svc status {model_name} --watch',
     }),
     action('preview', 'preview the steps of a rollout', 'POST /api/v1/models/{model_id}/rollouts/dry-run', {
@@ -94,7 +94,7 @@ export const rollouts: Resource = {
     move('rollback', 'Rolled back', 'return its devices to the previous version'),
     action('set-percentage', 'set the percentage of a rollout', `PUT ${AT}/percentage`, {
       args: [rollout, argument('percent', 'percentage, 0 to 100', { field: 'percentage', parse: 'number' })],
-      done: 'The rollout of version {version} is {status} at {percentage} % ({rollout_id}).',
+      done: 'The rollout of version {version} is {status} at {percentage}% ({rollout_id}).',
     }),
     action('history', 'list the events of a rollout', `GET ${AT}/history`, {
       args: [rollout],

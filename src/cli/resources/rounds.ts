@@ -61,7 +61,7 @@ export const rounds: Resource = {
     action('cancel', 'cancel a round in progress', `POST ${AT}/cancel`, {
       args: [round],
       options: [option('--reason <text>', 'shown with the round', 'reason')],
-      done: 'Cancelled round {round_number} ({id}).',
+      done: 'Canceled round {round_number} ({id}).',
     }),
     action('participants', 'list the participants of a round', `GET ${AT}/participants`, {
       args: [round],

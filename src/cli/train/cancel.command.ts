@@ -20,7 +20,7 @@ export const define = (command: Command, session: Session): void => {
         client.POST('/api/v1/training/rounds/{round_id}/cancel', { params, body }),
       )
       if (json) return session.out.json(round)
-      session.out.line(`Cancelled round ${round.round_number} (${round.id}).`)
+      session.out.line(`Canceled round ${round.round_number} (${round.id}).`)
       if (round.job_id !== undefined) {
         session.out.note(`Its job continues with another round. To stop the job: svc train stop ${round.job_id}`)
       }

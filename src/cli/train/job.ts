@@ -44,7 +44,7 @@ export const jobOf = async (connection: Connection, modelOrJob: string): Promise
 }
 
 const figure = (value: number | null): string | null => (value === null ? null : value.toPrecision(4))
-const percent = (share: number | null): string | null => (share === null ? null : `${(share * 100).toFixed(1)} %`)
+const percent = (share: number | null): string | null => (share === null ? null : `${(share * 100).toFixed(1)}%`)
 
 type Summaries = NonNullable<JobRound['metrics']>
 
@@ -56,7 +56,7 @@ const named = (name: string, value: number): string => `${name} ${name === 'accu
 
 const MAX_NAMED = 4
 
-/** `Round 3 of 10: loss 0.5312, accuracy 87.1 %, f1 0.8000, 5 updates`; a failed one with its reason. */
+/** `Round 3 of 10: loss 0.5312, accuracy 87.1%, f1 0.8000, 5 updates`; a failed one with its reason. */
 export const roundLine = (round: JobRound, place: number, rounds: number): string => {
   const name = `Round ${place} of ${rounds}`
   if (round.status === 'failed') return `${name} failed: ${round.failure_reason ?? 'no reason given'}`
@@ -71,7 +71,7 @@ export const roundLine = (round: JobRound, place: number, rounds: number): strin
   return `${name}: ${parts.filter((part) => part !== null).join(', ')}`
 }
 
-/** `Model of round 3 on held-out data: loss 0.51, accuracy 87.0 % (worst tenth 61.2 %), 5 devices`; null while unknown. */
+/** `Model of round 3 on held-out data: loss 0.51, accuracy 87.0% (worst tenth 61.2%), 5 devices`; null while unknown. */
 export const evaluationLine = ({ evaluation }: JobRound, place: number): string | null => {
   if (evaluation === undefined) return null
   const { metrics, devices } = evaluation

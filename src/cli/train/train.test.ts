@@ -56,7 +56,7 @@ it('starts a job, shows its rounds, and stops it', async () => {
   await deliver(world, devices, { local_loss: 0.5, local_accuracy: 0.75 })
   const status = await svc('train', 'status', 'm')
   expect(status.stdout).toMatch(/Name: +x\nStatus: +running\nStrategy: +fedavg\nRounds: +1 of 3\n/)
-  expect(status.stdout).toMatch(/1 +completed +0\.5000 +75\.0 % +2/)
+  expect(status.stdout).toMatch(/1 +completed +0\.5000 +75\.0% +2/)
   const job = JSON.parse((await svc('train', 'status', 'm', '--json')).stdout)
   expect(job).toMatchObject({
     status: 'running',
@@ -84,14 +84,14 @@ it('cancels a round, and says that its job goes on', async () => {
   const { id } = body as { id: string }
   expect(await svc('train', 'cancel', id, '--reason', 'too slow')).toEqual({
     exitCode: 0,
-    stdout: `Cancelled round 1 (${id}).\n`,
+    stdout: `Canceled round 1 (${id}).\n`,
     stderr: `Its job continues with another round. To stop the job: svc train stop ${job.id}\n`,
   })
   const { body: round } = await world.request('GET', `/api/v1/training/rounds/${id}/status`, { key })
-  expect(round).toMatchObject({ status: 'failed', failure_reason: 'The round was cancelled: too slow' })
+  expect(round).toMatchObject({ status: 'failed', failure_reason: 'The round was canceled: too slow' })
   expect(await svc('train', 'cancel', id)).toMatchObject({
     exitCode: 1,
-    stderr: 'svc: The round is failed: only a round in progress can be cancelled.\n',
+    stderr: 'svc: The round is failed: only a round in progress can be canceled.\n',
   })
 })
 
@@ -108,7 +108,7 @@ it('follows a job to its end, a line for each round, and pulls what was trained 
   expect({ exitCode, stdout }).toEqual({
     exitCode: 0,
     stdout: expect.stringMatching(
-      /^Round 1 of 2: loss 0\.5000, 2 updates\nRound 2 of 2: loss 0\.2500, 2 updates\nCompleted: All 2 rounds asked for are completed\. The result is version 1\.1\.0 of m\. Fetch it with: svc pull m\n$/,
+      /^Round 1 of 2: loss 0\.5000, 2 updates\nRound 2 of 2: loss 0\.2500, 2 updates\nCompleted: All 2 requested rounds are completed\. The result is version 1\.1\.0 of m\. Fetch it with: svc pull m\n$/,
     ),
   })
   expect(stderr).toMatch(/^Job [0-9a-f-]{36}: 2 rounds of fedavg on m\.\n$/)

@@ -27,6 +27,7 @@ import { createModelsStore } from './models/models.store.ts'
 import { recognizeFile } from './models/recognize.ts'
 import { createRoundModels } from './models/round-models.service.ts'
 import { createRoundModelsStore } from './models/round-models.store.ts'
+import { createVersionsStore } from './models/versions.store.ts'
 import { createUploadParts } from './uploads/upload-parts.store.ts'
 import { uploadsRoutes } from './uploads/uploads.routes.ts'
 import { createUploadsService } from './uploads/uploads.service.ts'
@@ -55,6 +56,7 @@ const create = (context: Context, { access: { approvals } }: Earlier) => {
   const models = createModelsService({
     database,
     store: modelsStore,
+    versions: createVersionsStore(),
     aliases: aliasesStore,
     files,
     conversions,
@@ -109,7 +111,7 @@ export const catalog: Module<Catalog, Earlier> = {
     })
   },
   tasks: (_context, { files, scrubs, uploads, conversionRuns }) => [
-    { name: 'conversions', everyMs: SECOND_MS, run: conversionRuns.run },
+    { name: 'conversions', everyMs: SECOND_MS, wakeOn: { 'conversion.requested': true }, run: conversionRuns.run },
     { name: 'unused-files', everyMs: HOUR_MS, run: files.collectGarbage },
     { name: 'file-checks', everyMs: HOUR_MS, run: scrubs.run },
     { name: 'unfinished-uploads', everyMs: HOUR_MS, run: uploads.expire },

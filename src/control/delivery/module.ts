@@ -56,12 +56,12 @@ const create = (context: Context, { access, catalog, fleet }: Earlier) => {
     report: createPlansReport(),
     sources: Object.values(stores),
     unboundReachAll: config.enrollment === 'open',
+    heartbeats,
     events,
     changed: () => changes.notify('plans'),
   })
   catalog.roundModels.keepUsed(isDelivered)
   catalog.lineage.followDelivery(usesOf)
-  heartbeats.contribute({ assignmentsOf: plans.assignmentsOf })
   events.inTransaction('unbound.adopted', (tx, { orgId }) => adoptDelivery(tx, orgId))
   fleet.erasures.contribute({ rowsOf: deliveryRowsOf, assignmentsOf: (device) => plans.assignmentsOf(device) })
   const experiments = createExperimentsService({

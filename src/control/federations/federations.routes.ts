@@ -18,7 +18,7 @@ import type { PrivacyForecasts } from './privacy-forecasts.service.ts'
 import { sharedModelsRoutes } from './shared-models.routes.ts'
 import type { SharedModelsService } from './shared-models.service.ts'
 
-interface Federations {
+interface FederationServices {
   readonly federations: FederationsService
   readonly members: MembersService
   readonly sharedModels: SharedModelsService
@@ -28,7 +28,7 @@ interface Federations {
 
 export const federationsRoutes = (
   app: App,
-  { federations, members, sharedModels, privacy, forecasts }: Federations,
+  { federations, members, sharedModels, privacy, forecasts }: FederationServices,
 ): void => {
   app.post(
     '/api/v1/federations',

@@ -2,6 +2,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import { type PrivacyLoss, privacyLoss } from '../../domain/privacy/accountant.ts'
 import { grouped, type NoisySteps, requireDelta, requireNoisySteps } from '../../domain/privacy/mechanism.ts'
 import type { Database, Executor } from '../../platform/db/open.ts'
+import type { ControlEventBus, RoundFacts } from '../events.ts'
 import type { Accounting, Asker } from './accounting/accounting.ts'
 import type { LedgerStore } from './ledger.store.ts'
 
@@ -40,10 +41,11 @@ export const createLedger = (parts: {
   readonly database: Database
   readonly store: LedgerStore
   readonly accounting: Pick<Accounting, 'ask'>
+  readonly events: Pick<ControlEventBus, 'inTransaction'>
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, accounting, now, newId } = parts
+  const { database, store, accounting, events, now, newId } = parts
 
   /** What `more` rounds on top of the `spent` ones cost together; with `enough`, whether that fits is all that is told. */
   const lossOf = (
@@ -77,6 +79,13 @@ export const createLedger = (parts: {
         'accounting). Use more noise, sample fewer devices, run fewer rounds, or raise the budget.',
     )
   }
+
+  /** What a round reserved is spent when it ends. That it failed may tell something of who was drawn and what was delivered. */
+  const settle = async (tx: Executor, { id, federationId, isPrivate }: RoundFacts): Promise<void> => {
+    if (federationId !== null && isPrivate) await store.settle(tx, id, now())
+  }
+  events.inTransaction('round.completed', settle)
+  events.inTransaction('round.failed', settle)
 
   return {
     lossOf,
@@ -147,9 +156,6 @@ export const createLedger = (parts: {
         }
       }
     },
-
-    /** The round has ended, in whatever way: what it reserved is spent. Does nothing for a round that reserved nothing. */
-    settle: (tx: Executor, roundId: string): Promise<void> => store.settle(tx, roundId, now()),
   }
 }
 

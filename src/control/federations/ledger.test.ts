@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, expect, it } from 'vitest'
 import { eachDatabase } from '../../../test/databases.ts'
 import type { Database } from '../../platform/db/open.ts'
+import { createEventBus } from '../../platform/events/event-bus.ts'
 import { Accounting } from './accounting/accounting.ts'
 import { createFederationsStore } from './federations.store.ts'
 import { createLedger } from './ledger.service.ts'
@@ -38,7 +39,8 @@ const openLedger = async (database: Database, budget: { epsilon: number; delta: 
     steps: 1,
   })
   // Each caller has a ledger of its own, as processes have.
-  const ledger = () => createLedger({ database, store, accounting, now, newId: randomUUID })
+  const ledger = () =>
+    createLedger({ database, store, accounting, events: createEventBus(console), now, newId: randomUUID })
   const reserve = async ({ noiseMultiplier, sampleRate, steps, ...booked } = round()) => {
     const own = ledger()
     await own.withQuote(acme, federationId, { noiseMultiplier, sampleRate, steps }, (quote) =>
@@ -78,11 +80,11 @@ eachDatabase('the privacy ledger', (open) => {
 
   it('counts what is reserved like what is settled, and a round once', async () => {
     const database = await open()
-    const { ledger, reserve, round, statuses } = await openLedger(database, { epsilon: 1.36, delta: 1e-5 })
+    const { store, reserve, round, statuses } = await openLedger(database, { epsilon: 1.36, delta: 1e-5 })
     const first = await reserve()
     await expect(reserve()).rejects.toMatchObject({ code: 'conflict' })
-    await database.transaction((tx) => ledger().settle(tx, first))
-    await database.transaction((tx) => ledger().settle(tx, first))
+    await database.transaction((tx) => store.settle(tx, first, now()))
+    await database.transaction((tx) => store.settle(tx, first, now()))
     await expect(reserve()).rejects.toMatchObject({ code: 'conflict' })
     expect(await statuses()).toEqual(['settled'])
     await expect(reserve({ ...round(1e6, 1e-6), roundId: first })).rejects.toMatchObject({ code: 'conflict' })

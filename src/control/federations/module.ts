@@ -21,7 +21,7 @@ const create = ({ database, accounting, events, now, newId }: Context, { catalog
   const sharedModelsReport = createSharedModelsReport()
   models.readThrough({ isSharedWith: sharedModelsStore.isSharedWith, idByName: sharedModelsReport.idByName })
   const ledgerStore = createLedgerStore()
-  const ledger = createLedger({ database, store: ledgerStore, accounting, now, newId })
+  const ledger = createLedger({ database, store: ledgerStore, accounting, events, now, newId })
   const store = createFederationsStore()
   const membersStore = createMembersStore()
   const federations = createFederationsService({
@@ -40,20 +40,12 @@ const create = ({ database, accounting, events, now, newId }: Context, { catalog
     models,
     federations,
     changed,
+    events,
     now,
   })
   const privacy = createPrivacyService({ database, store: ledgerStore, ledger, federations, changed, now })
   const forecasts = createPrivacyForecasts({ database, store: ledgerStore, ledger, federations })
   roundModels.keepUsed(isSharedByHand)
-  events.inTransaction('round.completed', async (tx, { id, federationId, isPrivate, modelId }) => {
-    if (federationId === null) return
-    if (isPrivate) await ledger.settle(tx, id)
-    await sharedModels.shareResult(tx, federationId, modelId)
-  })
-  // That it failed may tell something of who was drawn and what was delivered: it costs all the same.
-  events.inTransaction('round.failed', async (tx, { id, federationId, isPrivate }) => {
-    if (federationId !== null && isPrivate) await ledger.settle(tx, id)
-  })
   return { federations, members, sharedModels, ledger, privacy, forecasts, changed }
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openTestDatabase } from '../../../test/databases.ts'
 import type { Caller } from '../../domain/access.ts'
+import { createEventBus } from '../../platform/events/event-bus.ts'
 import { Accounting } from './accounting/accounting.ts'
 import { openLeague } from './federation.fixture.ts'
 import { createFederationsService } from './federations.service.ts'
@@ -152,7 +153,14 @@ describe('the history of a privacy budget', () => {
     const now = () => at
     const parts = { database, now, newId: randomUUID }
     const store = createLedgerStore()
-    const ledger = createLedger({ database, store, accounting, now, newId: randomUUID })
+    const ledger = createLedger({
+      database,
+      store,
+      accounting,
+      events: createEventBus(console),
+      now,
+      newId: randomUUID,
+    })
     const federations = createFederationsService({
       ...parts,
       store: createFederationsStore(),
@@ -172,7 +180,7 @@ describe('the history of a privacy budget', () => {
     }
     const settle = async (roundId: string) => {
       at = new Date(at.getTime() + 60_000)
-      await database.transaction((tx) => ledger.settle(tx, roundId))
+      await database.transaction((tx) => store.settle(tx, roundId, now()))
     }
     const history = async (page = { limit: 100, offset: 0 }) => {
       const { entries } = await privacy.history(owner, federation.id, page)

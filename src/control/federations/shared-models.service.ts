@@ -1,9 +1,10 @@
 import type { Caller } from '../../domain/access.ts'
 import { notFound } from '../../domain/errors.ts'
 import { isUuid } from '../../domain/model.ts'
-import type { Database, Executor } from '../../platform/db/open.ts'
+import type { Database } from '../../platform/db/open.ts'
 import { auditNote } from '../audit-note.ts'
 import type { ModelsService } from '../catalog/models/models.service.ts'
+import type { ControlEventBus } from '../events.ts'
 import type { FederationChanges } from './federation-changes.service.ts'
 import type { FederationsService, Page, StoredFederation } from './federations.service.ts'
 import type { SharedModel, SharedModelsReport } from './shared-models.report.ts'
@@ -19,9 +20,15 @@ export const createSharedModelsService = (parts: {
   readonly models: Pick<ModelsService, 'find'>
   readonly federations: Pick<FederationsService, 'getAsMember' | 'getAsOwner'>
   readonly changed: FederationChanges
+  readonly events: Pick<ControlEventBus, 'inTransaction'>
   readonly now: () => Date
 }) => {
-  const { database, sharedModels, sharedModelsReport, models, federations, changed, now } = parts
+  const { database, sharedModels, sharedModelsReport, models, federations, changed, events, now } = parts
+
+  // A round's result becomes readable to all active members.
+  events.inTransaction('round.completed', async (tx, { federationId, modelId }) => {
+    if (federationId !== null) await sharedModels.add(tx, federationId, modelId, now(), true)
+  })
 
   return {
     /** Lets all active members read a model. A bound owner shares what is its own; it cannot pass on what others share. */
@@ -52,10 +59,6 @@ export const createSharedModelsService = (parts: {
       const federation = await federations.getAsMember(caller, id)
       return sharedModelsReport.list(database.sql, federation.id, page)
     },
-
-    /** A round's result becomes readable to all active members, in the transaction that publishes it. */
-    shareResult: (tx: Executor, federationId: string, modelId: string): Promise<void> =>
-      sharedModels.add(tx, federationId, modelId, now(), true),
   }
 }
 

@@ -3,7 +3,6 @@ import type { Context } from '../context.ts'
 import type { Module } from '../module.ts'
 import { createDeviceSearch } from './devices/device-search.service.ts'
 import { createDeviceSearchStore } from './devices/device-search.store.ts'
-import { present } from './devices/devices.present.ts'
 import { deviceSearchRoutes, devicesRoutes } from './devices/devices.routes.ts'
 import { createDevicesService } from './devices/devices.service.ts'
 import { createDevicesStore } from './devices/devices.store.ts'
@@ -17,7 +16,7 @@ import { createGroupMembersStore } from './groups/members.store.ts'
 import { heartbeatsRoutes } from './heartbeats/heartbeats.routes.ts'
 import { createHeartbeatsService } from './heartbeats/heartbeats.service.ts'
 import { createHeartbeatsStore } from './heartbeats/heartbeats.store.ts'
-import { createPrivateDraws } from './selection/private-draws.service.ts'
+import { createPrivateDraws } from './selection/selection.service.ts'
 import { createPrivateDrawStore, createSelectionStore } from './selection/selection.store.ts'
 
 const create = (
@@ -53,7 +52,6 @@ const create = (
     store: createHeartbeatsStore(),
     devices,
     changes,
-    activeDevices: async () => (await devices.census({ orgId: null })).active,
     random,
     now,
   })
@@ -88,7 +86,7 @@ export const fleet: Module<Fleet, { readonly access: Access }> = {
   create,
   routes(app, { devices, erasures, deviceSearch, groups, heartbeats }, { now }) {
     devicesRoutes(app, devices, now)
-    erasuresRoutes(app, erasures, present, now)
+    erasuresRoutes(app, erasures, now)
     deviceSearchRoutes(app, deviceSearch, now)
     groupsRoutes(app, groups, now)
     heartbeatsRoutes(app, heartbeats, devices)

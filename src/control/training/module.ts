@@ -1,7 +1,12 @@
 import type { App } from '../../platform/http/app.ts'
 import { acceptUploads } from '../../platform/http/upload.ts'
+import type { Access } from '../access/module.ts'
+import type { Catalog } from '../catalog/module.ts'
 import type { Context } from '../context.ts'
+import type { Delivery } from '../delivery/module.ts'
 import { createDownloads } from '../downloads.ts'
+import type { Federations } from '../federations/module.ts'
+import type { Fleet } from '../fleet/module.ts'
 import type { Module } from '../module.ts'
 import { createJobContinuations } from './jobs/job-continuations.service.ts'
 import { createJobPlans } from './jobs/job-plans.service.ts'
@@ -13,40 +18,67 @@ import { createJobsService } from './jobs/jobs.service.ts'
 import { createJobsStore, type JobsStore } from './jobs/jobs.store.ts'
 import { createVersionOrigins } from './jobs/version-origins.service.ts'
 import { adoptTraining, trainingRowsOf, withdrawFromRounds } from './ownership.store.ts'
+import { createAbsentDevicesStore } from './rounds/absent-devices.store.ts'
+import { createAggregationQueue } from './rounds/aggregation-queue.service.ts'
 import { createAnnouncementsReport } from './rounds/announcements.report.ts'
+import { createDueRounds } from './rounds/due-rounds.service.ts'
 import { evaluationRoutes } from './rounds/evaluation.routes.ts'
-import { createModelContents } from './rounds/model-content.service.ts'
+import { createEvaluationSteps } from './rounds/evaluation-steps.service.ts'
+import { createEvaluationsStore } from './rounds/evaluations.store.ts'
+import { createModelLayouts, type ModelLayouts } from './rounds/model-layouts.service.ts'
+import { createParticipantsReport } from './rounds/participants.report.ts'
+import { createParticipantsStore } from './rounds/participants.store.ts'
 import { participationRoutes } from './rounds/participation.routes.ts'
+import { createParticipation } from './rounds/participation.service.ts'
 import { receiptsRoutes } from './rounds/receipts.routes.ts'
-import { isTrained, trainingReferences } from './rounds/retention.store.ts'
-import { composeRounds, type Earlier } from './rounds/rounds.module.ts'
-import { contributionsTo, undecidedRound } from './rounds/rounds.report.ts'
+import { createRetention } from './rounds/retention.service.ts'
+import { createRetentionStore, isTrained, trainingReferences } from './rounds/retention.store.ts'
+import { createRoundAggregation } from './rounds/round-aggregation.service.ts'
+import { createRoundEndings } from './rounds/round-endings.service.ts'
+import { createRoundPrices } from './rounds/round-prices.service.ts'
+import { createRoundReach } from './rounds/round-reach.service.ts'
+import { createRoundRecords } from './rounds/round-records.service.ts'
+import { createRoundStarts } from './rounds/round-starts.service.ts'
+import { contributionsTo, createRoundsReport, undecidedRound } from './rounds/rounds.report.ts'
 import { roundsRoutes } from './rounds/rounds.routes.ts'
-import { createUpdateCounts } from './rounds/update-counts.service.ts'
+import { createRoundsService } from './rounds/rounds.service.ts'
+import { createRoundsStore } from './rounds/rounds.store.ts'
+import { createStandaloneRounds } from './rounds/standalone-rounds.service.ts'
+import { createUpdateAcceptance } from './rounds/update-acceptance.service.ts'
+import { createUpdateMetrics } from './rounds/update-metrics.service.ts'
+import { createUpdatesReport } from './rounds/updates.report.ts'
 import { updatesRoutes } from './rounds/updates.routes.ts'
+import { createUpdatesService } from './rounds/updates.service.ts'
+import { createUpdatesStore } from './rounds/updates.store.ts'
 import { secureRoundsRoutes } from './secure-rounds/secure-rounds.routes.ts'
 import { createSecureRoundsService } from './secure-rounds/secure-rounds.service.ts'
 import { createSecureRoundsStore } from './secure-rounds/secure-rounds.store.ts'
 import { createSecureSteps, type SecureSteps } from './secure-rounds/secure-steps.service.ts'
-import { createSecureSums } from './secure-rounds/secure-sums.service.ts'
+import { createSecureSums, type SecureSums } from './secure-rounds/secure-sums.service.ts'
 
 const HOUR_MS = 60 * 60 * 1000
-const DAY_MS = 24 * HOUR_MS
+
+interface Earlier {
+  readonly access: Access
+  readonly catalog: Catalog
+  readonly federations: Federations
+  readonly fleet: Fleet
+  readonly delivery: Delivery
+}
 
 const create = (context: Context, earlier: Earlier) => {
   const { database, blobs, workers, events, changes, now } = context
   const { files, roundModels, lineage } = earlier.catalog
-  const { heartbeats } = earlier.fleet
   const secureStore = createSecureRoundsStore()
-  const contents = createModelContents({ blobs, workers })
-  const secure = createSecureSteps({ store: secureStore, layoutOf: contents.layoutOf, now })
+  const layouts = createModelLayouts({ blobs, workers })
+  const secure = createSecureSteps({ store: secureStore, layoutOf: layouts.layoutOf, now })
   const sums = createSecureSums({ database, store: secureStore })
-  const parts = composeRounds(context, earlier, { contents, secure, sums })
-  const { endings, rounds, participation } = parts
+  const parts = composeRounds(context, earlier, { layouts, secure, sums })
+  const { endings, rounds } = parts
   const secureRounds = createSecureRoundsService({
     database,
     store: secureStore,
-    rounds: {
+    roundControl: {
       get: rounds.get,
       lock: rounds.lock,
       collect: endings.collect,
@@ -55,9 +87,8 @@ const create = (context: Context, earlier: Earlier) => {
     changes,
     now,
   })
-  const jobsStore = createJobsStore(heartbeats.announce)
+  const jobsStore = createJobsStore()
   const jobs = createJobs(context, earlier, { ...parts, secure, store: jobsStore })
-  const announcements = createAnnouncementsReport()
   events.inTransaction('unbound.adopted', (tx, { orgId }) => adoptTraining(tx, orgId))
   files.keepReferenced(trainingReferences)
   roundModels.keepUsed(isTrained)
@@ -65,42 +96,72 @@ const create = (context: Context, earlier: Earlier) => {
   earlier.federations.members.countContributions((federationId) => contributionsTo(database.sql, federationId))
   earlier.fleet.erasures.contribute({ rowsOf: trainingRowsOf, beforeErasure: withdrawFromRounds(now) })
   earlier.delivery.policies.followRounds(undecidedRound)
-  heartbeats.contribute({
-    announcedTo: (deviceIds) => announcements.announcedTo(database.sql, deviceIds, now()),
-    join: participation.join,
-  })
-  /** Heartbeats look no longer for what is over. */
-  const withdrawAnnouncements = () =>
-    database.transaction(async (tx) => heartbeats.withdraw(tx, await announcements.over(tx, now())))
-  events.afterCommit('round.started', () => changes.notify('rounds'))
-  events.afterCommit('round.places_freed', () => changes.notify('rounds'))
-  events.afterCommit('round.completed', () => changes.notify('endings'))
-  // Devices may be asked to evaluate its model.
-  events.afterCommit('evaluation.opened', () => changes.notify('rounds'))
-  events.afterCommit('round.failed', () => changes.notify('rounds'))
+  return { ...parts, secureRounds, updateMetrics: createUpdateMetrics(), jobs }
+}
+
+/** From the start of a round over its devices and their updates to its model. */
+const composeRounds = (
+  context: Context,
+  { access, catalog, federations: { federations, ledger }, fleet, delivery }: Earlier,
+  sides: { readonly layouts: ModelLayouts; readonly secure: SecureSteps; readonly sums: SecureSums },
+) => {
+  const { database, config } = context
+  const { selection } = fleet
+  const roundsReport = createRoundsReport()
+  const reaching = createRoundReach({ ...fleet, database, federations })
+  const shared = {
+    ...context,
+    ...catalog,
+    ...fleet,
+    ...sides,
+    store: createRoundsStore(),
+    participants: createParticipantsStore(selection),
+    absent: createAbsentDevicesStore(selection),
+    updates: createUpdatesStore(),
+    evaluations: createEvaluationsStore(),
+    roundsReport,
+    participantsReport: createParticipantsReport(),
+    updatesReport: createUpdatesReport(),
+    announcements: createAnnouncementsReport(),
+    reaching,
+    ledger,
+  }
+  const endings = createRoundEndings(shared)
+  const due = createDueRounds({ ...shared, endings })
+  const prices = createRoundPrices(shared)
+  const starts = createRoundStarts({ ...shared, endings, graceSeconds: config.stragglerGraceSeconds })
+  const rounds = createRoundsService({ ...shared, endings, due })
+  const acceptance = createUpdateAcceptance({ ...shared, endings, observations: delivery.observations })
+  const aggregation = createRoundAggregation(shared)
   return {
-    ...parts,
-    settings: earlier.access.settings,
-    withdrawAnnouncements,
-    secureRounds,
-    updateCounts: createUpdateCounts(),
-    jobs,
+    layouts: sides.layouts,
+    reaching,
+    roundsReport,
+    endings,
+    due,
+    prices,
+    starts,
+    rounds,
+    participation: createParticipation({ ...shared, rounds }),
+    standalone: createStandaloneRounds({ ...shared, due, prices, starts }),
+    updates: createUpdatesService({ ...shared, due, acceptance, rounds }),
+    aggregationQueue: createAggregationQueue({ ...shared, aggregation, endings }),
+    records: createRoundRecords({ ...shared, aggregation, rounds }),
+    evaluationSteps: createEvaluationSteps({ ...shared, rounds }),
+    retention: createRetention({ ...shared, store: createRetentionStore(), settings: access.settings }),
   }
 }
 
 const createJobs = (
   context: Context,
-  { catalog, federations, fleet }: Earlier,
+  { catalog, federations: { ledger }, fleet }: Earlier,
   parts: ReturnType<typeof composeRounds> & { readonly secure: SecureSteps; readonly store: JobsStore },
 ) => {
-  const { models } = catalog
-  const { ledger } = federations
-  const { draws } = fleet
-  const shared = { ...context, ...parts, models, ledger, draws }
-  const progress = createJobProgress({ ...shared, evaluations: parts.evaluationSteps })
+  const shared = { ...context, ...catalog, ...fleet, ...parts, ledger }
+  const progress = createJobProgress(shared)
   return createJobsService({
     ...shared,
-    report: createJobsReport(),
+    jobsReport: createJobsReport(),
     progress,
     plan: createJobPlans(shared).plan,
     turns: createJobTurns({ ...shared, progress }),
@@ -137,23 +198,29 @@ export const training: Module<Training, Earlier> = {
     })
   },
   tasks: (
-    { config, now },
-    { settings, withdrawAnnouncements, rounds, secureRounds, aggregations, retention, jobs, evaluationSteps },
+    _context,
+    { participation, rounds, due, secureRounds, aggregationQueue, retention, jobs, evaluationSteps },
   ) => [
-    { name: 'announcements', everyMs: 60_000, run: withdrawAnnouncements },
+    { name: 'announcements', everyMs: 60_000, run: participation.withdrawAnnouncements },
     {
       name: 'aggregation',
       everyMs: 1000,
+      wakeOn: {
+        'round.collected': true,
+        // A step of secure aggregation may be over with them.
+        'updates.accepted': (event) => event.rounds.some(({ isSecure }) => isSecure),
+      },
       run: async () => {
         // Before rounds time out: a secure round knows better which of its devices did not do their part.
         await secureRounds.tick()
-        await rounds.tick()
-        await aggregations.run()
+        await due.tick()
+        await aggregationQueue.run()
       },
     },
     {
       name: 'jobs',
       everyMs: 1000,
+      wakeOn: { 'round.completed': true },
       run: async () => {
         // Its last evaluation may end a job.
         await evaluationSteps.tick()
@@ -165,19 +232,15 @@ export const training: Module<Training, Earlier> = {
       name: 'model-retention',
       everyMs: HOUR_MS,
       run: async () => {
-        await retention.retireStates(new Date(now().getTime() - config.jobStateRetentionDays * DAY_MS))
-        await retention.retireModels(config.roundModelsKept)
+        await retention.retireStates()
+        await retention.retireModels()
       },
     },
     {
       name: 'update-retention',
       everyMs: HOUR_MS,
       run: async () => {
-        const before = (days: number): Date => new Date(now().getTime() - days * DAY_MS)
-        const ofOrgs = [...(await settings.all())].flatMap(([orgId, { updateRetentionDays: days }]) =>
-          days === null ? [] : [[orgId, before(days)] as const],
-        )
-        await retention.retireUpdates(before(config.updateRetentionDays), new Map(ofOrgs))
+        await retention.retireUpdates()
         await secureRounds.retire()
       },
     },

@@ -1,7 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { badRequest, ServiceError } from '../../domain/errors.ts'
-import { isWeightFormat, titleOf } from '../../tensors/describe-format.ts'
-import { detectFormat } from '../../tensors/detect.ts'
+import { detectFormat, isWeightFormat, titleOf } from '../../tensors/detect.ts'
 import { readWeights } from '../../tensors/read-weights.ts'
 import { type ByteSource, byteLength, elementCount } from '../../tensors/weight-file.ts'
 import { sourceFormatOf } from '../formats.ts'

@@ -21,7 +21,7 @@ export const quantile = (values: readonly number[], share: number): number => {
   return low + (high - low) * (place - Math.floor(place))
 }
 
-/** 95 % interval of a mean by the percentile bootstrap (Efron and Tibshirani 1993, section 13.3). */
+/** 95% interval of a mean by the percentile bootstrap (Efron and Tibshirani 1993, section 13.3). */
 export const bootstrapInterval = (values: readonly number[]): Interval => {
   const random = createRandom(SEED)
   const means = Array.from({ length: RESAMPLES }, () => {

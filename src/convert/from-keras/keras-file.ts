@@ -1,6 +1,5 @@
 import { badRequest } from '../../domain/errors.ts'
-import { titleOf } from '../../tensors/describe-format.ts'
-import { detectFormat } from '../../tensors/detect.ts'
+import { detectFormat, titleOf } from '../../tensors/detect.ts'
 import { readHdf5Text } from '../../tensors/hdf5-attributes.ts'
 import { inflateMember } from '../../tensors/inflate.ts'
 import { decodeText, readExactly } from '../../tensors/sources.ts'

@@ -1,6 +1,5 @@
 import { badRequest } from '../../domain/errors.ts'
-import { titleOf } from '../../tensors/describe-format.ts'
-import { detectFormat } from '../../tensors/detect.ts'
+import { detectFormat, titleOf } from '../../tensors/detect.ts'
 import { readTensorBytes } from '../../tensors/elements.ts'
 import { inflateMember } from '../../tensors/inflate.ts'
 import { requireInside, requireShape, showName } from '../../tensors/shape.ts'

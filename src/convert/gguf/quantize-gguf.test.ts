@@ -86,7 +86,7 @@ describe('refuses, and writes nothing', () => {
     )
   })
 
-  it('when it is cancelled', async () => {
+  it('when it is canceled', async () => {
     expect(await refusal(TINY, 'q4_k_m', AbortSignal.abort(new Error('Enough.')))).toBe('Enough.')
   })
 

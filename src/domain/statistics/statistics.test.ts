@@ -169,7 +169,7 @@ describe('the always-valid interval', () => {
     return () => Math.sqrt(-2 * Math.log(next())) * Math.cos(2 * Math.PI * next())
   }
 
-  it('misses no true difference in more than 5 % of runs, looked at after every pair, where a fixed test does', () => {
+  it('misses no true difference in more than 5% of runs, looked at after every pair, where a fixed test does', () => {
     let missed = 0
     let fixed = 0
     for (let run = 0; run < 200; run++) {

@@ -15,12 +15,12 @@ import { InferenceError } from '../errors.ts'
 import { createAdmissions } from '../runtime/queue/admission.ts'
 import { createSchemaCompiler } from '../structured-output/schema-compiler.ts'
 import { requireKey } from './api-key.ts'
+import type { AvailableModels, Compress, Route } from './available-models.ts'
 import { chatRoutes } from './chat.routes.ts'
 import { createChatMetrics, engineFigures, measureQueues, measureSchemas } from './chat-metrics.ts'
 import { embeddingRoutes } from './embeddings.routes.ts'
 import { answerErrors, sendUnroutable } from './error-answers.ts'
 import { messagesRoutes } from './messages.routes.ts'
-import type { Compress, ModelSource, Route } from './model-source.ts'
 import { modelRoutes } from './models.routes.ts'
 import { createBodyParser, invalid } from './request-body.ts'
 import { responsesRoutes } from './responses.routes.ts'
@@ -38,7 +38,7 @@ export interface InferenceServerOptions {
   readonly publicUrl?: string | null
   /** Origins of web pages that may call it, beside those of this machine. */
   readonly corsOrigins?: readonly string[]
-  readonly source: ModelSource
+  readonly models: AvailableModels
   /** Chooses the model of requests for `auto`; null: there is no such model. */
   readonly route?: Route | null
   /** null: prompts are taken as they are. */
@@ -71,7 +71,7 @@ const LOCAL_PAGE =
 
 /** The server in OpenAI's and Anthropic's style, ready to listen. It logs no prompts. */
 export const buildInferenceServer = async (options: InferenceServerOptions): Promise<App> => {
-  const { source, route = null, compress = null, maxQueue } = options
+  const { models, route = null, compress = null, maxQueue } = options
   let inFlight: InFlight = new Set()
   const isAnswering = (socket: Socket): boolean =>
     [...inFlight].some((reply) => reply.request.socket === socket && reply.raw.headersSent)
@@ -130,12 +130,12 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
     timeoutMs: options.queueTimeoutMs ?? QUEUE_TIMEOUT_MS,
     now: () => performance.now(),
   })
-  measureQueues(metrics.registry, source, admissions)
+  measureQueues(metrics.registry, models, admissions)
   const schemas = createSchemaCompiler()
   app.addHook('onClose', schemas.close)
   measureSchemas(metrics.registry, schemas)
   const chats = {
-    source,
+    models,
     route,
     compress,
     admissions,
@@ -146,22 +146,22 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
   chatRoutes(app, { ...chats, defaultFormat: { type: options.jsonMode ? 'json_object' : 'text' } })
   responsesRoutes(app, chats)
   messagesRoutes(app, chats)
-  modelRoutes(app, source, route !== null)
-  embeddingRoutes(app, { source, admissions })
-  await transcriptionRoutes(app, { source, admissions })
+  modelRoutes(app, models, route !== null)
+  embeddingRoutes(app, { models, admissions })
+  await transcriptionRoutes(app, { models, admissions })
 
   // Agents ask for it to see whether anybody is there.
   app.head('/', async (_request, reply) => reply.send())
   app.get('/health', async () => ({
     status: 'ok',
     version: options.version,
-    models: source.list().map(({ name }) => name),
-    loaded: source.loaded().map(({ name: engine, model: { name } }) => ({ model: name, engine })),
+    models: models.list().map(({ name }) => name),
+    loaded: models.loaded().map(({ name: engine, model: { name } }) => ({ model: name, engine })),
   }))
   app.get('/metrics', async (_request, reply) =>
     reply
       .type(metrics.registry.contentType)
-      .send(`${await metrics.registry.metrics()}\n${engineFigures(source.loaded())}`),
+      .send(`${await metrics.registry.metrics()}\n${engineFigures(models.loaded())}`),
   )
   return app
 }

@@ -3,8 +3,8 @@ import type { Engine } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
 import type { Admissions } from '../runtime/queue/admission.ts'
 import type { SchemaCompiler } from '../structured-output/schema-compiler.ts'
+import type { AvailableModels } from './available-models.ts'
 import type { ChoiceEvent } from './chat-run.ts'
-import type { ModelSource } from './model-source.ts'
 import type { Tally } from './replies.ts'
 
 const FIRST_TOKEN_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
@@ -70,8 +70,8 @@ export const createChatMetrics = (registry: Registry): ChatMetrics => {
   }
 }
 
-/** Queues and places of the loaded models, read when somebody asks. */
-export const measureQueues = (registry: Registry, source: ModelSource, admissions: Admissions): void => {
+/** Queues and slots of the loaded models, read at each scrape. */
+export const measureQueues = (registry: Registry, models: AvailableModels, admissions: Admissions): void => {
   const gauge = (name: string, help: string, read: (engine: Engine) => number): void => {
     new Gauge({
       name: `inference_${name}`,
@@ -80,7 +80,7 @@ export const measureQueues = (registry: Registry, source: ModelSource, admission
       registers: [registry],
       collect() {
         this.reset()
-        for (const engine of source.loaded()) this.set({ model: engine.model.name }, read(engine))
+        for (const engine of models.loaded()) this.set({ model: engine.model.name }, read(engine))
       },
     })
   }

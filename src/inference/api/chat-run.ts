@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto'
 import type { ChatEvent, ChatMessage, ChatRequest, Engine, ToolUse } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
-import type { Admissions, Place } from '../runtime/queue/admission.ts'
+import type { Admissions, Slot } from '../runtime/queue/admission.ts'
 import type { SchemaCompiler } from '../structured-output/schema-compiler.ts'
 import type { ToolOrder } from '../structured-output/tool-grammar.ts'
 import type { ToolSyntax } from '../structured-output/tool-syntax.ts'
+import type { AvailableModels, Compress, Lease, Route } from './available-models.ts'
 import type { ChatOrder } from './chat.schema.ts'
-import type { Compress, Lease, ModelSource, Route } from './model-source.ts'
 
 export interface ChoiceEvent {
   readonly index: number
@@ -18,13 +18,13 @@ interface Step {
   readonly result: IteratorResult<ChatEvent>
 }
 
-async function* runInPlace(
+async function* runInSlot(
   engine: Engine,
   request: ChatRequest,
-  place: Promise<Place>,
+  slot: Promise<Slot>,
   signal: AbortSignal,
 ): AsyncGenerator<ChatEvent> {
-  const held = await place
+  const held = await slot
   try {
     yield* engine.chat!(request, signal)
   } finally {
@@ -33,18 +33,18 @@ async function* runInPlace(
 }
 
 /**
- * Runs the choices of one request side by side, each as soon as its place is free, and gives their events as they come.
- * No choice runs ahead of whoever reads. When one fails or reading ends early, all are ended and their places given back.
+ * Runs the choices of one request side by side, each as soon as its slot is free, and gives their events as they come.
+ * No choice runs ahead of whoever reads. When one fails or reading ends early, all are ended and their slots given back.
  */
 export async function* runChoices(
   engine: Engine,
   requests: readonly ChatRequest[],
-  places: readonly Promise<Place>[],
+  slots: readonly Promise<Slot>[],
   signal: AbortSignal,
 ): AsyncGenerator<ChoiceEvent> {
   const ending = new AbortController()
   const end = AbortSignal.any([signal, ending.signal])
-  const runs = requests.map((request, index) => runInPlace(engine, request, places[index]!, end))
+  const runs = requests.map((request, index) => runInSlot(engine, request, slots[index]!, end))
   const step = async (index: number): Promise<Step> => ({ index, result: await runs[index]!.next() })
   const steps = new Map(runs.map((_, index) => [index, step(index)]))
   try {
@@ -67,7 +67,7 @@ export async function* runChoices(
 export const AUTO = 'auto'
 
 export interface ChatDeps {
-  readonly source: ModelSource
+  readonly models: AvailableModels
   /** null: `auto` is a model like any other, and not there. */
   readonly route: Route | null
   readonly compress: Compress | null
@@ -75,7 +75,7 @@ export interface ChatDeps {
   readonly schemas: SchemaCompiler
 }
 
-/** A chat whose model is loaded and which has its places, or a place in the queue. */
+/** A chat whose model is loaded and which has its slots, or waits for them in the queue. */
 export interface ChatRun {
   readonly model: string
   /** Why the model was chosen, where the client left that to us. */
@@ -97,7 +97,7 @@ export const seedOf = (base: number, choice: number): number => {
 
 const requestsOf = (
   order: ChatOrder,
-  held: Pick<ChatRequest, 'responseFormat' | 'toolUse'>,
+  constraint: Pick<ChatRequest, 'responseFormat' | 'toolUse'>,
   messages: readonly ChatMessage[],
   engine: Engine,
 ): ChatRequest[] => {
@@ -111,7 +111,7 @@ const requestsOf = (
     topP,
     seed: seedOf(base, choice),
     stop,
-    ...held,
+    ...constraint,
   }))
 }
 
@@ -147,8 +147,8 @@ const assertMayFit = ({ messages, toolUse }: ChatOrder, { model: { contextTokens
   )
 }
 
-/** Before the request waits for a place: a schema that cannot be kept is refused at once. */
-const heldTo = async (
+/** Before the request waits for a slot: a schema that cannot be kept is refused at once. */
+const compileSchemas = async (
   { schemas }: ChatDeps,
   { responseFormat, toolUse }: ChatOrder,
   { followsGrammars = false, tools: syntax }: Engine,
@@ -174,15 +174,15 @@ const orderOf = ({ tools, choice, parallel }: ToolUse, syntax: ToolSyntax): Tool
 
 /** The model that is named, or the one that `auto` stands for. */
 export const openModel = async (
-  { source, route }: Pick<ChatDeps, 'source' | 'route'>,
+  { models, route }: Pick<ChatDeps, 'models' | 'route'>,
   order: Pick<ChatOrder, 'model' | 'messages' | 'responseFormat'>,
   signal: AbortSignal,
 ) => {
   if (order.model !== AUTO || route === null) {
-    return { lease: await source.open(order.model, signal), routed: null }
+    return { lease: await models.open(order.model, signal), routed: null }
   }
   const { model, reason } = route({ messages: order.messages, responseFormat: order.responseFormat })
-  return { lease: await source.open(model, signal), routed: reason }
+  return { lease: await models.open(model, signal), routed: reason }
 }
 
 /** What was called and its results belong together: chats with functions are left as they are. */
@@ -208,11 +208,11 @@ export const runChat = async <T>(
     const { engine } = lease
     assertAble(engine, order)
     assertMayFit(order, engine)
-    const held = await heldTo(deps, order, engine)
+    const constraint = await compileSchemas(deps, order, engine)
     const { messages, removedTokens } = await compressed(deps.compress, order, lease)
-    const requests = requestsOf(order, held, messages, engine)
-    const places = deps.admissions.of(engine).enter(requests.length, signal)
-    const events = runChoices(engine, requests, places, signal)
+    const requests = requestsOf(order, constraint, messages, engine)
+    const slots = deps.admissions.of(engine).enter(requests.length, signal)
+    const events = runChoices(engine, requests, slots, signal)
     return await use({ model: engine.model.name, routed, removedTokens, events })
   } finally {
     lease.release()

@@ -55,7 +55,7 @@ const USAGE = {
   prompt_tokens_details: { cached_tokens: expect.any(Number) },
 }
 
-test('a chat is answered as the interface says, without headers of what did not happen', async () => {
+test("a chat completion has OpenAI's shape, and no headers of what did not happen", async () => {
   const before = Math.floor(Date.now() / 1000)
   const { data: answer, response } = await client.chat.completions.create(asking(FRANCE)).withResponse()
   const { prompt_tokens, completion_tokens } = answer.usage!
@@ -224,7 +224,7 @@ test('faults of the request are BadRequestErrors that name the field', async () 
   expect(error).toMatchObject({ status: 400, code: 'unsupported', param: 'model' })
 })
 
-test('a client that goes away frees its place, whether it streams or waits for the whole', async () => {
+test('a client that goes away frees its slot, whether it streams or waits for the whole', async () => {
   const stream = await client.chat.completions.create({ ...endless, stream: true })
   for await (const chunk of stream) if (chunk.choices[0]!.delta.content) break
   await server.until('inference_places_busy', 0)

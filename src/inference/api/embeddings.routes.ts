@@ -1,9 +1,10 @@
 import { type Static, Type } from 'typebox'
 import type { App } from '../../platform/http/app.ts'
+import { whilePresent } from '../../platform/http/client-disconnect.ts'
 import type { Embeddings } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
-import { type ModelDeps, whilePresent, withModel } from './open-model.ts'
 import { bodyReader, refuseForeign } from './request-body.ts'
+import { type ModelDeps, withModel } from './with-model.ts'
 
 const MAX_INPUTS = 2048
 

@@ -1,6 +1,7 @@
 import OpenAI from 'openai'
 import { afterEach, expect, test } from 'vitest'
 import type { App } from '../../platform/http/app.ts'
+import { whilePresent } from '../../platform/http/client-disconnect.ts'
 import type { RouteConfig } from '../../platform/http/route-config.ts'
 import {
   buildTestServer,
@@ -10,9 +11,8 @@ import {
   type TestServer,
 } from '../../platform/http/test-server.fixture.ts'
 import type { ChatEvent } from '../engines/engine.ts'
-import { chatFrames } from './chat-frames.ts'
+import { chatFrames } from './chat.routes.ts'
 import { type EventStream, type EventStreamOptions, openEventStream } from './chat-stream.ts'
-import { whilePresent } from './open-model.ts'
 import { NOTHING } from './replies.ts'
 
 let server: TestServer

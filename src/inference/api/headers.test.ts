@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import type { Engine } from '../engines/engine.ts'
 import { compress } from '../runtime/compression/compress.ts'
+import type { Compress } from './available-models.ts'
 import type { InferenceServerOptions } from './build-server.ts'
-import type { Compress } from './model-source.ts'
 import { openStarter, serveForTest, type TestInference } from './test-inference.fixture.ts'
 
 let engine: Engine

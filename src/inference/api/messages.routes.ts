@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import type { App } from '../../platform/http/app.ts'
+import { whilePresent } from '../../platform/http/client-disconnect.ts'
 import type { Finished } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
 import { answerWithChat, type ChatRoutes, newId, type ReplyStyle } from './chat.routes.ts'
@@ -7,7 +8,6 @@ import { openModel } from './chat-run.ts'
 import type { Frames } from './chat-stream.ts'
 import { presentAnthropicError } from './error-answers.ts'
 import { readCountOrder, readMessagesOrder } from './messages.schema.ts'
-import { whilePresent } from './open-model.ts'
 import type { Reply, Tally } from './replies.ts'
 
 type Json = Readonly<Record<string, unknown>>

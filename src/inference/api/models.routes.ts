@@ -1,13 +1,13 @@
 import type { App } from '../../platform/http/app.ts'
+import { type AvailableModels, type ListedModel, modelNotFound } from './available-models.ts'
 import { AUTO } from './chat-run.ts'
-import { type ListedModel, type ModelSource, modelNotFound } from './model-source.ts'
 
 const present = ({ name, created }: ListedModel) => ({ id: name, object: 'model', created, owned_by: 'local' })
 
 /** GET /v1/models and /v1/models/{model}; names may contain slashes, encoded or not. */
-export const modelRoutes = (app: App, source: ModelSource, routes: boolean): void => {
+export const modelRoutes = (app: App, available: AvailableModels, routes: boolean): void => {
   const listed = (): ListedModel[] => {
-    const models = source.list()
+    const models = available.list()
     const created = models.reduce((latest, model) => Math.max(latest, model.created), 0)
     return routes ? [...models, { name: AUTO, created }] : [...models]
   }

@@ -4,19 +4,16 @@ import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Engine } from '../engines/engine.ts'
 import { openOnnxEngine } from '../engines/onnx/open-engine.ts'
-import { partState } from '../engines/parts/installed-part.ts'
-import { enginesFolder, ONNXRUNTIME } from '../engines/parts/part.ts'
+import { testEngines } from '../engines/parts/test-engines.fixture.ts'
 import { serveForTest, type TestInference } from './test-inference.fixture.ts'
 
-const engines = enginesFolder(process.env)
-const { state } = await partState(ONNXRUNTIME, engines)
 const fixture = (path: string): string => fileURLToPath(new URL(`../../../test/fixtures/${path}`, import.meta.url))
 
 const serving = (name: string) => {
   const served = {} as { engine: Engine; server: TestInference }
   beforeAll(async () => {
     const path = fixture(`models/${name}`)
-    served.engine = await openOnnxEngine({ name, path, threads: 1, engines, log: () => undefined })
+    served.engine = await openOnnxEngine({ name, path, threads: 1, engines: testEngines!, log: () => undefined })
     served.server = await serveForTest(served.engine)
   })
   afterAll(async () => {
@@ -27,7 +24,7 @@ const serving = (name: string) => {
 }
 
 // Visibly skipped where the optional part is not there: svc engines install onnxruntime
-describe.skipIf(state !== 'installed')('a model that embeds', () => {
+describe.skipIf(testEngines === null)('a model that embeds', () => {
   const served = serving('tiny-bert')
 
   test('gives the official client the same vectors as base64, which it asks for, and as numbers', async () => {
@@ -57,7 +54,7 @@ describe.skipIf(state !== 'installed')('a model that embeds', () => {
   })
 })
 
-describe.skipIf(state !== 'installed')('a model that hears', () => {
+describe.skipIf(testEngines === null)('a model that hears', () => {
   const served = serving('tiny-whisper')
 
   const transcribe = async (format: 'json' | 'verbose_json' | 'srt') => {

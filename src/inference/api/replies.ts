@@ -51,15 +51,6 @@ export const addEvent = (tally: Tally, { index, event }: ChoiceEvent): Tally => 
   }
 }
 
-/** On the wire. `early_exit_tokens` is ours, and there only when early exit happened. */
-export const presentUsage = ({ promptTokens, cachedTokens, completionTokens, earlyExitTokens }: Tally) => ({
-  prompt_tokens: promptTokens,
-  completion_tokens: completionTokens,
-  total_tokens: promptTokens + completionTokens,
-  prompt_tokens_details: { cached_tokens: cachedTokens },
-  ...(earlyExitTokens > 0 && { early_exit_tokens: earlyExitTokens }),
-})
-
 /** Headers, or trailers of a stream, about what sped this request up; empty when nothing did. */
 export const accelerationHeaders = ({ speculation, earlyExitTokens }: Tally): Readonly<Record<string, string>> => ({
   ...(speculation !== null && { 'X-Service-Speculative': 'true' }),

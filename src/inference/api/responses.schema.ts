@@ -32,7 +32,7 @@ export type ResponsesBody = Static<typeof ResponsesBody>
 const KNOWN: ReadonlySet<string> = new Set(Object.keys(ResponsesBody.properties))
 const readBody = bodyReader(ResponsesBody)
 
-/** What agents send that asks for nothing here: no model of ours has reasoning apart from its text, and nothing is stored. */
+/** Fields that agents send although they change nothing here: no model separates its reasoning from its text, and nothing is stored. */
 const FOREIGN = {
   include: (value: unknown) => Array.isArray(value) && value.every((one) => one === 'reasoning.encrypted_content'),
   reasoning: anything,
@@ -95,7 +95,7 @@ const readItem = (item: unknown, index: number): ChatMessage | null => {
   }
 }
 
-/** Calls are items of their own there; in a prompt they belong to what the assistant said before them. */
+/** In the Responses API each call is an item; in a prompt, calls belong to the assistant message before them. */
 const withCallsJoined = (messages: readonly ChatMessage[]): readonly ChatMessage[] => {
   const joined: ChatMessage[] = []
   for (const message of messages) {
@@ -130,7 +130,7 @@ const readChoice = (given: string | object | undefined): Parameters<typeof toolU
   )
 }
 
-/** A function of a namespace, which models know by both names in one. */
+/** A function in a namespace. Models see one name, made of both. */
 export interface QualifiedName {
   readonly namespace: string
   readonly name: string
@@ -143,7 +143,7 @@ interface ReadTools {
   readonly namespaces: ReadonlyMap<string, QualifiedName>
 }
 
-/** Functions, and those in namespaces, by which agents group them. */
+/** Functions, some of them in namespaces, by which agents group them. */
 const readTools = (given: readonly unknown[] = []): ReadTools => {
   const namespaces = new Map<string, QualifiedName>()
   const readOne = (tool: unknown, at: string, namespace: string | null): Tool => {
@@ -169,7 +169,7 @@ const readTools = (given: readonly unknown[] = []): ReadTools => {
 
 const readFormat = ({ text }: ResponsesBody) => {
   const { format } = (text ?? {}) as Readonly<Record<string, unknown>>
-  // A wish about the length of texts.
+  // verbosity is accepted and ignored: it only suggests how long texts should be.
   assertOnly(text, 'text', ['format', 'verbosity'])
   if (!isObject(format) || format.type === 'text') return { type: 'text' } as const
   const { type, ...schema } = format
@@ -181,7 +181,7 @@ export interface ResponsesOrder extends Pick<ReadTools, 'namespaces'> {
   readonly body: ResponsesBody
 }
 
-/** What a request to the Responses API asks for. @throws InferenceError with the field as `param` */
+/** Reads a request to the Responses API. @throws InferenceError with the field as `param` */
 export const readResponsesOrder = (body: unknown): ResponsesOrder => {
   const read = readBody(body)
   refuseForeign(read, KNOWN, FOREIGN)

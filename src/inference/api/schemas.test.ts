@@ -145,7 +145,7 @@ test('a schema is compiled once, whoever asks for it and however often, and what
   expect(await counted()).toEqual([compiled + 2, cached + 5])
 })
 
-test('a schema that cannot be kept is refused while all places are taken', async () => {
+test('a schema that cannot be kept is refused while all slots are taken', async () => {
   const abort = new AbortController()
   const running = many(4, () =>
     server.client.chat.completions.create(endless, { signal: abort.signal }).catch((error: unknown) => error),

@@ -5,8 +5,8 @@ import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/ch
 import type { Engine } from '../engines/engine.ts'
 import { openLlamaEngine } from '../engines/llama/open-engine.ts'
 import type { LlamaOptions } from '../engines/llama/settings.ts'
+import { singleModel } from './available-models.ts'
 import { type InferenceServerOptions, startInferenceServer } from './build-server.ts'
-import { singleModel } from './model-source.ts'
 
 export const STARTER = fileURLToPath(new URL('../../../models/starter.gguf', import.meta.url))
 
@@ -53,7 +53,7 @@ export const serveForTest = async (
   const server = await startInferenceServer({
     host: '127.0.0.1',
     port: 0,
-    source: singleModel(engine, 1_700_000_000),
+    models: singleModel(engine, 1_700_000_000),
     maxQueue: 32,
     version: '1.0.0',
     log: {

@@ -1,11 +1,12 @@
 import multipart from '@fastify/multipart'
 import type { App } from '../../platform/http/app.ts'
+import { whilePresent } from '../../platform/http/client-disconnect.ts'
 import { decodeAudio } from '../audio/decode.ts'
 import { SAMPLE_RATE } from '../audio/sound.ts'
 import { createAdmission } from '../runtime/queue/admission.ts'
-import { type ModelDeps, whilePresent, withModel } from './open-model.ts'
 import { TRANSCRIPT_FORMATS } from './transcript-formats.ts'
 import { FORM_LIMITS, readTranscriptionForm } from './transcription-form.ts'
+import { type ModelDeps, withModel } from './with-model.ts'
 
 /** Recordings that are held in memory at the same time; further ones are not read before. */
 const MAX_RECORDINGS = 4
@@ -24,7 +25,7 @@ export const transcriptionRoutes = async (app: App, deps: ModelDeps): Promise<vo
     await scope.register(multipart, { limits: FORM_LIMITS })
     scope.post('/v1/audio/transcriptions', (request, reply) =>
       whilePresent(request, reply, async (signal) => {
-        const [place] = await Promise.all(memory.enter(1, signal))
+        const [slot] = await Promise.all(memory.enter(1, signal))
         try {
           const { model: name, audio, language, format } = await readTranscriptionForm(request)
           const { type, body } = await withModel(deps, { name, ability: 'transcribe', signal }, async (engine) => {
@@ -34,7 +35,7 @@ export const transcriptionRoutes = async (app: App, deps: ModelDeps): Promise<vo
           })
           return reply.type(type).send(body)
         } finally {
-          place!.release()
+          slot!.release()
         }
       }),
     )

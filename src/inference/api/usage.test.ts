@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Speculation } from '../engines/engine.ts'
-import { chatFrames } from './chat-frames.ts'
+import { chatFrames, presentUsage } from './chat.routes.ts'
 import type { ChoiceEvent } from './chat-run.ts'
-import { accelerationHeaders, addEvent, NOTHING, presentUsage } from './replies.ts'
+import { accelerationHeaders, addEvent, NOTHING } from './replies.ts'
 
 const started = (index: number, promptTokens: number, cachedTokens: number): ChoiceEvent => ({
   index,

@@ -27,7 +27,7 @@ const france = {
 }
 const PARIS = 'The capital of France is Paris.'
 
-/** Takes the only place, and gives it back when it is told to. */
+/** Takes the only slot, and releases it when it is told to. */
 const occupy = async (client: OpenAI): Promise<() => void> => {
   const stream = await client.chat.completions.create({ ...endless, stream: true })
   const reading = (async () => {
@@ -74,7 +74,7 @@ test('a request that waits is answered in its turn, and one that goes away leave
   await server.until('inference_places_busy', 0)
 })
 
-test('more choices than there are places run one after another', async () => {
+test('more choices than there are slots run one after another', async () => {
   const client = await serve({ maxQueue: 0 })
   const { choices } = await client.chat.completions.create({ ...france, n: 3 })
   expect(choices.map(({ message }) => message.content)).toEqual([PARIS, PARIS, PARIS])

@@ -108,6 +108,3 @@ export const schemaResponse = ({ gbnf, grammar }: CompiledSchema): ResponseGramm
   const read = readGrammar(grammar)
   return { gbnf, follow: () => closing(read.grammar, read.costs) }
 }
-
-/** Everything is a text. */
-export const anyText: Closing = { take: () => true, ending: () => '' }

@@ -9,9 +9,9 @@ export const MAX_CHARACTERS = 120_000
 
 /** Keywords whose value is one schema a level further down, or several by name or in a list. */
 const INNER: readonly string[] = ['items', 'additionalProperties', 'prefixItems', 'properties']
-/** Keywords whose schemas hold at the same place, or at none. */
-const BESIDE: readonly string[] = ['anyOf', 'oneOf', 'allOf', '$defs', 'definitions']
-const KEYWORDS: readonly string[] = [...INNER, ...BESIDE]
+/** Keywords whose schemas are on the same level, or are only definitions. */
+const SAME_LEVEL: readonly string[] = ['anyOf', 'oneOf', 'allOf', '$defs', 'definitions']
+const KEYWORDS: readonly string[] = [...INNER, ...SAME_LEVEL]
 const NAMED: readonly string[] = ['properties', '$defs', 'definitions']
 
 /**

@@ -21,7 +21,7 @@ export interface BlobRange {
 /** The path of a local file with the bytes of this hash. Throws not_found when they are gone. */
 export type PathOf = (sha256: string) => Promise<string>
 
-export type Chunks = 'kept' | 'passing'
+export type Chunks = 'kept' | 'reused'
 
 /** Weight files at rest, addressed by the sha256 of their bytes. One interface for a local folder and for S3. */
 export interface BlobStore {
@@ -33,8 +33,8 @@ export interface BlobStore {
   adopt(scratchPath: string): Promise<StagedBlob>
   /**
    * A stream of bytes [start, end] (inclusive; the whole file when absent). Throws not_found when it is gone.
-   * `passing` chunks are overwritten once they are on their way: only for `pipe`, into what calls back when it has
-   * written; they may come from a local copy. Default: `kept`, from where the file is stored.
+   * The buffers of `reused` chunks are overwritten after they were written: only for `pipe`, into a destination that calls
+   * back when it has written a chunk; they may come from a local copy. Default: `kept`, from where the file is stored.
    */
   read(sha256: string, range?: BlobRange, chunks?: Chunks): Promise<Readable>
   /** Runs work that needs files with paths, for random access. Files from `pathOf` stay until the work has ended. */

@@ -3,7 +3,7 @@ import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort } from 'node:worker_threads'
 import { follow } from '../transfer/follow.ts'
-import { receiveRest, type Sink } from '../transfer/receive-rest.ts'
+import { resumeDownload, type Sink } from '../transfer/resume-download.ts'
 import { Interruption, reasonOf, TransferError } from '../transfer/transfer-error.ts'
 import type { FetchedFile, FetchOrder, FetchReply } from './fetch-file.ts'
 
@@ -47,7 +47,7 @@ const fetchInto = async (sink: Sink, url: URL): Promise<void> => {
         await response.body?.cancel()
         throw response.status === 404 ? new Missing() : new Interruption(`${url.host} answered ${response.status}`)
       }
-      return await receiveRest({ sink, send, size: null, stallMs: STALL_MS, signal: undefined })
+      return await resumeDownload({ sink, send, size: null, stallMs: STALL_MS, signal: undefined })
     } catch (error) {
       if (!(error instanceof Interruption)) throw error
       failed = sink.received() > before ? 1 : failed + 1

@@ -12,11 +12,11 @@ const LOOK_MS = 5000
 const TRIES = 2
 
 interface Entry {
-  /** null until it is here. */
+  /** null while the copy is being fetched. */
   size: number | null
   /** Number of users that have pinned it. */
   pins: number
-  readonly here: Promise<unknown>
+  readonly ready: Promise<unknown>
 }
 
 /** Copies of stored files on the local disk; the least recently used are evicted first. */
@@ -36,7 +36,7 @@ export interface FileCache {
 const damaged = (sha256: string, found: string): ServiceError =>
   new ServiceError('internal_error', `The stored file sha256:${sha256} is damaged: its bytes have the sha256 ${found}.`)
 
-/** At most so many at a time; the rest wait in line. */
+/** Runs at most `limit` calls at a time; the others wait in order. */
 const limited = (limit: number) => {
   let free = limit
   const waiting: (() => void)[] = []
@@ -53,7 +53,7 @@ const limited = (limit: number) => {
   }
 }
 
-/** Whether what arrives on the disk of `folder` needs the place of copies; not where the disk does not say. */
+/** Whether the disk of `folder` is nearly full, so that copies must be evicted. False if its free space is unknown. */
 const isTight = (folder: string): Promise<boolean> =>
   statfs(folder).then(
     ({ bavail, blocks, bsize }) => bavail * bsize < Math.min(FREE_BYTES, blocks * bsize * FREE_SHARE),
@@ -61,8 +61,8 @@ const isTight = (folder: string): Promise<boolean> =>
   )
 
 /**
- * Files below `root`, in a folder of this process: it begins empty, because a copy may have been cut short by a crash. What is
- * pinned stays also where it is more than `maxBytes`, or the disk is nearly full.
+ * A cache in a new folder below `root` for each process: copies of an earlier process may be incomplete after a crash. Pinned
+ * files stay even if they take more than `maxBytes` or the disk is nearly full.
  */
 export const openFileCache = async (
   root: string,
@@ -71,7 +71,7 @@ export const openFileCache = async (
 ): Promise<FileCache> => {
   const folder = join(root, randomUUID())
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  // In the order of their last use.
+  // Ordered by last use, oldest first.
   const entries = new Map<string, Entry>()
   const inTurn = limited(FETCHED_AT_ONCE)
   let bytes = 0
@@ -89,13 +89,13 @@ export const openFileCache = async (
     for (const [sha256, entry] of entries) {
       if (!mayGo(sha256, entry)) continue
       if (bytes <= maxBytes && !(await isTight(folder))) return
-      // It may be in use by now, or gone.
+      // It may have been pinned or removed while the disk was checked.
       if (mayGo(sha256, entry)) await drop(sha256, entry)
     }
   }
-  /** Ignores errors: whatever writes to the disk next will report them. */
+  /** In the background. Ignores errors: the next write to the disk reports them. */
   const makeRoomAside = (): void => void makeRoom().catch(() => undefined)
-  // What fills the disk need not be a copy, and copies must not keep a service from being ready.
+  // On a timer, because other files fill the disk too, and a service on a full disk is not ready.
   setInterval(makeRoomAside, LOOK_MS).unref()
 
   const bring = async (sha256: string): Promise<number> => {
@@ -120,7 +120,7 @@ export const openFileCache = async (
     const entry: Entry = {
       size: null,
       pins: 0,
-      here: Promise.resolve()
+      ready: Promise.resolve()
         .then(bringing)
         .then(
           (size) => {
@@ -133,7 +133,7 @@ export const openFileCache = async (
           },
         ),
     }
-    entry.here.catch(() => undefined)
+    entry.ready.catch(() => undefined)
     entries.set(sha256, entry)
     return entry
   }
@@ -142,7 +142,7 @@ export const openFileCache = async (
     entry.pins++
     entries.delete(sha256)
     entries.set(sha256, entry)
-    await entry.here
+    await entry.ready
     return pathOf(sha256)
   }
 
@@ -155,7 +155,7 @@ export const openFileCache = async (
 
     async pinCopy(sha256) {
       const entry = entries.get(sha256)
-      // What is still on its way is not waited for.
+      // A copy that is still being fetched is not waited for.
       return entry === undefined || entry.size === null ? null : use(sha256, entry)
     },
 
@@ -171,7 +171,7 @@ export const openFileCache = async (
         await rm(path, { force: true })
         return
       }
-      await add(sha256, () => rename(path, pathOf(sha256)).then(() => size)).here
+      await add(sha256, () => rename(path, pathOf(sha256)).then(() => size)).ready
       await makeRoom()
     },
 

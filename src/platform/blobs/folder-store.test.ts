@@ -98,7 +98,7 @@ test('a range is read with both ends included', async () => {
   expect(await text(await blobs.read(hash, { start: 9, end: 9 }))).toBe('9')
 })
 
-test.each(['kept', 'passing'] as const)(
+test.each(['kept', 'reused'] as const)(
   'a file of several chunks is written and read whole and in part (%s)',
   async (mode) => {
     const bytes = randomBytes(700_000)

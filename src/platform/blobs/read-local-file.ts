@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import type { BlobRange, Chunks } from './blob-store.ts'
-import { passingChunks } from './passing-chunks.ts'
+import { doubleBufferedStream } from './double-buffered-stream.ts'
 
 export const CHUNK = 256 * 1024
 
@@ -33,6 +33,6 @@ export const readLocalFile = async (
     whole?.(bytes)
     return inOneChunk(bytes, range)
   }
-  if (chunks !== 'passing') return handle.createReadStream({ highWaterMark: CHUNK, ...range })
-  return passingChunks(handle, CHUNK, range ?? { start: 0, end: size - 1 })
+  if (chunks !== 'reused') return handle.createReadStream({ highWaterMark: CHUNK, ...range })
+  return doubleBufferedStream(handle, CHUNK, range ?? { start: 0, end: size - 1 })
 }

@@ -72,7 +72,7 @@ export const openS3Store = async (
 
     async read(sha256, range, chunks) {
       const key = keyOf(sha256)
-      const path = chunks === 'passing' ? await cache.pinCopy(sha256) : null
+      const path = chunks === 'reused' ? await cache.pinCopy(sha256) : null
       if (path === null) {
         return begun(range === undefined ? checked(objects.read(key), sha256) : objects.read(key, range), sha256)
       }

@@ -64,7 +64,7 @@ export const STORE_CONTRACT: readonly (readonly [name: string, check: Check])[] 
         for await (const chunk of await blobs.read(staged.sha256, range, chunks)) hash.update(chunk)
         return hash.digest('hex')
       }
-      for (const chunks of ['kept', 'passing'] as const) {
+      for (const chunks of ['kept', 'reused'] as const) {
         expect(await read(chunks)).toBe(staged.sha256)
         expect(await read(chunks, { start: 100, end: 9_000_000 })).toBe(sha256Of(bytes.subarray(100, 9_000_001)))
         expect(await read(chunks, { start: 0, end: 0 })).toBe(sha256Of(bytes.subarray(0, 1)))
@@ -86,7 +86,7 @@ export const STORE_CONTRACT: readonly (readonly [name: string, check: Check])[] 
       await blobs.remove(hash)
       const missing = { code: 'not_found', message: `The file sha256:${hash} is no longer in storage.` }
       await expect(blobs.read(hash)).rejects.toMatchObject(missing)
-      await expect(blobs.read(hash, { start: 0, end: 1 }, 'passing')).rejects.toMatchObject(missing)
+      await expect(blobs.read(hash, { start: 0, end: 1 }, 'reused')).rejects.toMatchObject(missing)
       await expect(blobs.withPaths((pathOf) => pathOf(hash))).rejects.toMatchObject(missing)
       expect(await blobs.has(hash)).toBe(false)
       await keep(blobs, 'short-lived')

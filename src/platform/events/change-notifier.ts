@@ -1,3 +1,5 @@
+import type { Hints, HintTopic } from '../db/hints.ts'
+
 /** Wakes long polls and other waiters when something of their topic has changed. */
 export interface ChangeNotifier<Topic extends string> {
   notify(topic: Topic): void
@@ -49,4 +51,15 @@ export const createChangeNotifier = <Topic extends string>(): ChangeNotifier<Top
       })
     },
   }
+}
+
+/** A notifier of which the `shared` topics wake waiters in every process that works on the database. */
+export const createSharedChanges = <Topic extends string>(
+  hints: Pick<Hints, 'send' | 'listen'>,
+  shared: readonly (Topic & HintTopic)[],
+): ChangeNotifier<Topic> => {
+  const changes = createChangeNotifier<Topic>()
+  const isShared = (topic: Topic): topic is Topic & HintTopic => shared.some((one) => one === topic)
+  for (const topic of shared) hints.listen(topic, () => changes.notify(topic))
+  return { ...changes, notify: (topic) => (isShared(topic) ? hints.send(topic) : changes.notify(topic)) }
 }

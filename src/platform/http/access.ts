@@ -7,9 +7,9 @@ import { isSameOrigin, sessionTokenIn } from './session-cookie.ts'
 
 /**
  * Looks up who a key belongs to; null when it is unknown, expired or revoked. May throw a more specific 401. Calls
- * `unfamiliar` before it looks up a key that it has not seen valid before; what that throws is the response.
+ * `onCacheMiss` before it looks up a key that it has not seen valid before; an error thrown there is the response.
  */
-export type Authenticate = (bearerToken: string, unfamiliar: () => void) => Promise<Caller | null>
+export type Authenticate = (bearerToken: string, onCacheMiss: () => void) => Promise<Caller | null>
 
 /** Counts a request against its caller's (or, on public routes, its address's) share; throws rate_limited. */
 export type Admit = (caller: Caller | null, request: FastifyRequest, reply: FastifyReply) => void
@@ -64,7 +64,7 @@ const doorkeeperOf = (request: FastifyRequest): Doorkeeper => request.server.get
 /** The result of `find`, unless this address has sent too many invalid credentials. @throws 401, or 429 */
 const identify = async (
   request: FastifyRequest,
-  find: (unfamiliar: () => void) => Promise<Caller>,
+  find: (onCacheMiss: () => void) => Promise<Caller>,
 ): Promise<Caller> => {
   const { guesses } = doorkeeperOf(request)
   try {
@@ -77,21 +77,21 @@ const identify = async (
 
 /** The caller whose key this is. @throws 401, or 429 when this address has sent too many invalid keys. */
 export const callerOfKey = (request: FastifyRequest, key: string): Promise<Caller> =>
-  identify(request, async (unfamiliar) => known(await doorkeeperOf(request).authenticate(key, unfamiliar)))
+  identify(request, async (onCacheMiss) => known(await doorkeeperOf(request).authenticate(key, onCacheMiss)))
 
 /** True if a page of this service sent the request. */
 export const isFromOwnPage = (request: FastifyRequest): boolean =>
   isSameOrigin(request, doorkeeperOf(request).sessions?.publicUrl ?? null)
 
 const callerOfSession = (request: FastifyRequest, token: string): Promise<Caller> =>
-  identify(request, async (unfamiliar) => {
+  identify(request, async (onCacheMiss) => {
     const { sessions } = doorkeeperOf(request)
     if (!isFromOwnPage(request)) {
       throw unauthorized(
         'A session is valid only for pages of this service. Send an API key: Authorization: Bearer <API key>.',
       )
     }
-    const caller = (await sessions?.authenticate(token, unfamiliar)) ?? null
+    const caller = (await sessions?.authenticate(token, onCacheMiss)) ?? null
     if (caller === null) throw unauthorized('This session has ended. Sign in again.')
     return caller
   })
@@ -100,8 +100,8 @@ const callerOfSession = (request: FastifyRequest, token: string): Promise<Caller
 const credentialsOf = (request: FastifyRequest): Promise<Caller> | null => {
   const { authorization } = request.headers
   if (authorization !== undefined) {
-    return identify(request, async (unfamiliar) =>
-      known(await doorkeeperOf(request).authenticate(tokenIn(authorization), unfamiliar)),
+    return identify(request, async (onCacheMiss) =>
+      known(await doorkeeperOf(request).authenticate(tokenIn(authorization), onCacheMiss)),
     )
   }
   const token = doorkeeperOf(request).sessions === null ? null : sessionTokenIn(request)

@@ -9,7 +9,7 @@ export interface Download {
   readonly sha256: string
   readonly fileName: string
   /** Opens the bytes; called at most once, and not at all for HEAD, 304 and 416. */
-  open(range: ByteRange | undefined, chunks: 'kept' | 'passing'): Promise<Readable>
+  open(range: ByteRange | undefined, chunks: 'kept' | 'reused'): Promise<Readable>
   /** Another address of the bytes, for clients that send `Prefer: redirect`. */
   readonly redirect?: () => Promise<string>
   /** Under which an nginx in front has the file, where it says so with `X-Sendfile-Type: X-Accel-Redirect`. */
@@ -94,7 +94,7 @@ export const sendBlob = async (request: FastifyRequest, reply: FastifyReply, fil
   }
   // Opened before a header is set: a file that is gone is a plain 404.
   // A socket takes each chunk before the next is asked for; what stands in for one in a test may keep them all.
-  const chunks = request.raw.socket instanceof Socket ? 'passing' : 'kept'
+  const chunks = request.raw.socket instanceof Socket ? 'reused' : 'kept'
   const stream = await file.open(requested === 'whole' ? undefined : requested, chunks)
   if (requested === 'whole') return reply.headers(whole).send(stream)
   const { start, end } = requested

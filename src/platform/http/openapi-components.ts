@@ -1,5 +1,5 @@
 import { OPTIONAL_BODY } from './validation.ts'
-import { BESIDE, DOCUMENTED_AS, MUST_BE, PARAMETER } from './wire.schema.ts'
+import { DOCUMENTED_AS, MUST_BE, PARAMETER, REF_SIBLINGS } from './wire.schema.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -16,7 +16,7 @@ export interface Components {
 /** Keywords whose values are plain data, not schemas. */
 const VALUES = new Set(['examples', 'default', 'enum', 'const', 'required'])
 /** Internal keywords, and those that the document expresses elsewhere. */
-const LEFT_OUT = new Set(['title', 'headers', OPTIONAL_BODY, PARAMETER, BESIDE, MUST_BE])
+const LEFT_OUT = new Set(['title', 'headers', OPTIONAL_BODY, PARAMETER, REF_SIBLINGS, MUST_BE])
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
 
@@ -54,7 +54,7 @@ export const createComponents = (): Components => {
         .map(([key, inner]) => keyword(key, inner)),
     )
     if (typeof value.title !== 'string') return shown
-    return { ...refer('schemas', value.title, shown), ...(value[BESIDE] as Json | undefined) }
+    return { ...refer('schemas', value.title, shown), ...(value[REF_SIBLINGS] as Json | undefined) }
   }
 
   return {

@@ -145,7 +145,7 @@ export const admitTo = (limiter: RateLimiter, key: string, reply: FastifyReply):
 }
 
 /** Throws rate_limited for an address that has sent too many invalid keys, as `verdict` says. */
-export const assertMayGuess = ({ allowed, retryAfterSeconds }: Verdict): void => {
+export const assertWithinGuessLimit = ({ allowed, retryAfterSeconds }: Verdict): void => {
   if (allowed) return
   throw new ServiceError(
     'rate_limited',

@@ -40,6 +40,11 @@ export interface RouteConfig {
   readonly furtherFiles?: Readonly<Record<string, string>>
   /** Sessions that must enroll a second factor, or confirm who they are, may call it all the same. */
   readonly whileRestricted?: true
+  /**
+   * `false`: heartbeats that were answered need not be written first, as they are before every other request with a key,
+   * which may read them.
+   */
+  readonly flushHeartbeats?: false
   /** `false` exempts the route from the rate limit: probes and documentation. */
   readonly rateLimit?: false
 }

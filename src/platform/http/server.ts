@@ -13,7 +13,7 @@ import { readInput } from './input.ts'
 import { answerMalformed, refuseExpectations } from './malformed-request.ts'
 import { type Metrics, serveMetrics } from './metrics.ts'
 import { serveDocumentation, type Tag } from './openapi.ts'
-import { admitTo, assertMayGuess, createRateLimiter, keepExchanging, type RateLimitSync } from './rate-limit.ts'
+import { admitTo, assertWithinGuessLimit, createRateLimiter, keepExchanging, type RateLimitSync } from './rate-limit.ts'
 import { type ReadinessChecks, serveReadiness } from './readiness.ts'
 import { createLogger, type LogOptions } from './request-log.ts'
 import { compileSerializer } from './serialization.ts'
@@ -100,8 +100,8 @@ const limitRates = (app: App, options: ServerOptions): void => {
     authenticate,
     sessions,
     guesses: {
-      assertLeft: (address) => assertMayGuess(guesses.look(address)),
-      count: (address) => assertMayGuess(guesses.take(address)),
+      assertLeft: (address) => assertWithinGuessLimit(guesses.look(address)),
+      count: (address) => assertWithinGuessLimit(guesses.take(address)),
     },
     admit: (caller, request, reply) => {
       if (caller === null) admitTo(perAddress, request.ip, reply)

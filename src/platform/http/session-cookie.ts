@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 const SESSION = 'tributary_session'
 const STEP = 'tributary_step'
 const CHALLENGE = 'tributary_challenge'
-const KNOWN = 'tributary_known'
+const KNOWN_BROWSER = 'tributary_known'
 const YEAR_SECONDS = 365 * 24 * 60 * 60
 
 /**
@@ -79,8 +79,8 @@ export const challengeCookie = (request: FastifyRequest, token: string, seconds:
   cookieOf(request, CHALLENGE, { token, seconds })
 
 /** The token that the browser got at its last sign-in. */
-export const knownTokenIn = (request: FastifyRequest): string | null => tokenIn(request, KNOWN)
+export const knownBrowserTokenIn = (request: FastifyRequest): string | null => tokenIn(request, KNOWN_BROWSER)
 
-/** Set-Cookie for a browser with which somebody has signed in. */
-export const knownCookie = (request: FastifyRequest, token: string): string =>
-  cookieOf(request, KNOWN, { token, seconds: YEAR_SECONDS })
+/** Set-Cookie that identifies a browser with which somebody has signed in (OWASP: device cookie). */
+export const knownBrowserCookie = (request: FastifyRequest, token: string): string =>
+  cookieOf(request, KNOWN_BROWSER, { token, seconds: YEAR_SECONDS })

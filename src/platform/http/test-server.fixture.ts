@@ -44,7 +44,7 @@ export const buildTestServer = async (
 ): Promise<TestServer> => {
   const clock = { now: Date.parse('2026-01-31T12:00:00Z') }
   const metrics = createMetrics()
-  const familiar = new Set<string>()
+  const validTokens = new Set<string>()
   let log = ''
   const app = await buildServer({
     log: {
@@ -56,11 +56,11 @@ export const buildTestServer = async (
         },
       }),
     },
-    authenticate: async (token, unfamiliar) => {
-      if (!familiar.has(token)) unfamiliar()
+    authenticate: async (token, onCacheMiss) => {
+      if (!validTokens.has(token)) onCacheMiss()
       if (token === KEYS.expired) throw unauthorized('This API key expired on 2026-01-01.')
       const found = CALLERS[token] ?? null
-      if (found !== null) familiar.add(token)
+      if (found !== null) validTokens.add(token)
       return found
     },
     metrics,

@@ -3,8 +3,8 @@ import { REPORTED_RANGE } from '../../domain/reported-number.ts'
 
 /** The key of a schema that the API document shows instead of the enclosing one, which is only used to validate. */
 export const DOCUMENTED_AS = 'x-documented-as'
-/** The key of what the document adds next to a reference to a component. */
-export const BESIDE = 'x-beside'
+/** The key of keywords that the document puts next to a `$ref`, which OpenAPI 3.1 allows. */
+export const REF_SIBLINGS = 'x-ref-siblings'
 /** The key of a parameter's name among the document's components. */
 export const PARAMETER = 'x-parameter'
 
@@ -20,9 +20,11 @@ export const Body = <P extends TProperties>(name: string, description: string, e
 export const Parameter = <Schema extends TSchema>(name: string, schema: Schema): Schema =>
   Object.assign(schema, { [PARAMETER]: name })
 
-/** A named schema with a description for one place, next to the reference. */
-export const Beside = <Schema extends TSchema>(schema: Schema, about: { description?: string; 'x-extension'?: true }) =>
-  Type.Unsafe<Static<Schema>>({ ...schema, [BESIDE]: about })
+/** A named schema with keywords for one place of its use, such as a description; the document puts them next to the reference. */
+export const RefWith = <Schema extends TSchema>(
+  schema: Schema,
+  siblings: { description?: string; 'x-extension'?: true },
+) => Type.Unsafe<Static<Schema>>({ ...schema, [REF_SIBLINGS]: siblings })
 
 /** The key of what a text must be, worded to follow 'must be', because regular expressions are hard to read. */
 export const MUST_BE = 'x-must-be'

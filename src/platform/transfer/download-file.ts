@@ -4,8 +4,8 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { digestOf, type FileSink, openFileSink } from './file-sink.ts'
 import { follow, plainEtag } from './follow.ts'
-import { receiveRest } from './receive-rest.ts'
 import type { RemoteFile } from './remote-file.ts'
+import { resumeDownload } from './resume-download.ts'
 import { Interruption, TransferError } from './transfer-error.ts'
 
 export interface DownloadOptions {
@@ -35,7 +35,7 @@ const partPath = (target: string, { digest }: RemoteFile): string => {
 const tryOnce = async (remote: RemoteFile, sink: FileSink, options: DownloadOptions): Promise<void> => {
   const { signal, progress, stallMs = STALL_MS, maxBytes = MAX_BYTES } = options
   const { etag, size } = remote
-  await receiveRest({
+  await resumeDownload({
     sink,
     size,
     maxBytes,

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
-import type { Sink } from './receive-rest.ts'
 import type { Digest } from './remote-file.ts'
+import type { Sink } from './resume-download.ts'
 
 export interface FileSink extends Sink {
   /** Hex digest of everything received. */

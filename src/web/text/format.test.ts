@@ -25,7 +25,7 @@ describe('numbers', () => {
     expect([measure(Number.NaN), measure(undefined), percent(0.9131), percent(Infinity)]).toEqual([
       '–',
       '–',
-      '91.3 %',
+      '91.3%',
       '–',
     ])
   })

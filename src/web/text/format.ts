@@ -18,9 +18,9 @@ export const measure = (value: number | null | undefined): string => {
   return size >= 1000 ? whole.format(value) : value.toFixed(size >= 100 ? 1 : size >= 10 ? 2 : 4)
 }
 
-/** `0.913` -> `91.3 %` */
+/** `0.913` -> `91.3%` */
 export const percent = (share: number | null | undefined, digits = 1): string =>
-  share === null || share === undefined || !Number.isFinite(share) ? NONE : `${(share * 100).toFixed(digits)} %`
+  share === null || share === undefined || !Number.isFinite(share) ? NONE : `${(share * 100).toFixed(digits)}%`
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']
 

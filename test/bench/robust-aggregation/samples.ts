@@ -2,7 +2,7 @@ import { ftruncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { openFile } from '../../../src/aggregation/files.ts'
 import { writePieces } from '../../../src/tensors/container-plan.ts'
-import { planContainer } from '../../../src/tensors/plan-container.ts'
+import { planWeightFile } from '../../../src/tensors/plan-weight-file.ts'
 
 export interface Sample {
   readonly path: string
@@ -16,7 +16,7 @@ export const writeSamples = (folder: string, columns: number, count: number): Sa
   let state = 1
   return Array.from({ length: count }, (_, k) => {
     const path = join(folder, `update-${k}`)
-    const plan = planContainer('safetensors', [{ name: 'weight', dtype: 'f32', shape: [columns / 1000, 1000] }])
+    const plan = planWeightFile('safetensors', [{ name: 'weight', dtype: 'f32', shape: [columns / 1000, 1000] }])
     const file = openFile(path, 'w+')
     ftruncateSync(file.fd, plan.size)
     writePieces(file, plan)

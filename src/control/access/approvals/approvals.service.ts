@@ -170,7 +170,7 @@ export const createApprovals = (parts: {
       const approval = await get(caller, id)
       if (actorOf(caller) !== actorOf(approval.requester) && !holds(caller, 'admin'))
         throw forbidden('Only the requester or an admin can cancel it.')
-      await drop(id, 'cancelled', { by: actorOf(caller), reason: 'Cancelled.' })
+      await drop(id, 'cancelled', { by: actorOf(caller), reason: 'Canceled.' })
       return get(caller, id)
     },
 

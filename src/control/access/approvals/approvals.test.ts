@@ -140,7 +140,7 @@ describe('moving an alias, where the organization requires approvals', () => {
     expect((await decide(bob, three.body.id)).status).toBe(401)
   })
 
-  it('ends after a week, or when it is rejected or cancelled', async () => {
+  it('ends after a week, or when it is rejected or canceled', async () => {
     const { world, byKey, signedIn, ada, bob, promote, decide, aliasOf } = await start()
     const { body: late } = await promote(ada, '1')
     await world.advance(WEEK_S)
@@ -257,7 +257,7 @@ it('a rollout without a group starts when it is approved, and as it was requeste
   expect(waiting).toMatchObject({ status: 'pending', warnings: [expect.stringContaining('waits for another admin')] })
   const pending = async () =>
     ((await bob.call('GET', '/approvals?status=pending')).body.approvals as { id: string; title: string }[])[0]!
-  expect((await pending()).title).toBe("Roll out version 1 of 'm' to 10 % and up to 50 %")
+  expect((await pending()).title).toBe("Roll out version 1 of 'm' to 10% and up to 50%")
   const at = `${path}/${String(waiting.rollout_id)}`
   expect((await ada.call('POST', `${at}/start`)).status).toBe(409)
   // Changed after it was requested: what bob reads is not what would start.

@@ -82,15 +82,15 @@ export const createAuthentication = (parts: {
 
   return {
     /**
-     * The caller behind a bearer token; null when it is malformed, unknown, revoked or expired. Calls `unfamiliar` before
-     * the database is asked for a key that this process does not remember, and throws what that throws.
+     * The caller behind a bearer token; null when it is malformed, unknown, revoked or expired. Calls `onCacheMiss` before
+     * it looks up a key that is not in this process's cache, not even expired; an error thrown there ends the lookup.
      */
-    async authenticate(token: string, unfamiliar: () => void = () => undefined): Promise<Caller | null> {
+    async authenticate(token: string, onCacheMiss: () => void = () => undefined): Promise<Caller | null> {
       if (!isWellFormedKey(token)) return null
       const hash = hashOf(token)
       let key = cache.get(hash)
       if (key === undefined) {
-        if (cache.peek(hash, { allowStale: true }) === undefined) unfamiliar()
+        if (cache.peek(hash, { allowStale: true }) === undefined) onCacheMiss()
         const before = forgotten
         key = (await lookUp(hash)) ?? undefined
         if (key === undefined) return null

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { ROLES } from '../../../domain/roles.ts'
-import { Beside, Body, Line, Matching, Nullable, OneOf, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { Body, Line, Matching, Nullable, OneOf, RefWith, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../access.examples.ts'
 import { PASSWORD_LENGTH } from '../sign-in/passwords.service.ts'
 
@@ -42,7 +42,7 @@ export const Team = Body('Team', 'The people of an organization', examples.team,
 })
 export const NewInvitation = Body('NewTeamMember', 'A person to invite', examples.newInvitation, {
   email: Email,
-  role: Type.Optional(Beside(Role, { description: 'Default: member' })),
+  role: Type.Optional(RefWith(Role, { description: 'Default: member' })),
   org_id: Type.Optional(OrgId),
 })
 export const Invitation = Body(

@@ -22,7 +22,7 @@ const WRITE_EVERY_MS = 15 * 60 * 1000
 const MINUTE_MS = 60 * 1000
 const TOKEN = /^[\w-]{43}$/
 const MAX_LISTED = 1000
-const MAX_FAMILIAR = 10_000
+const MAX_VALID_TOKENS = 10_000
 
 /** A browser that is signed in: what its cookie carries, and for how long. */
 export interface OpenedSession {
@@ -184,8 +184,8 @@ export const createSessionsService = (parts: SessionParts) => {
   const { database, store, keys, now } = parts
   const { callerFor, ...opening } = createSessionOpening(parts)
 
-  /** Hashes of tokens that were valid a while ago: whoever has one is no guesser. */
-  const familiar = new LRUCache<string, true>({ maxSize: MAX_FAMILIAR, sizeCalculation: () => 1 })
+  /** Hashes of tokens that were valid recently: requests with them are not limited as guesses. */
+  const validTokens = new LRUCache<string, true>({ maxSize: MAX_VALID_TOKENS, sizeCalculation: () => 1 })
 
   return {
     ...opening,
@@ -201,17 +201,17 @@ export const createSessionsService = (parts: SessionParts) => {
     },
 
     /**
-     * The caller behind a session's token; null when it is unknown or over, or its key is. Calls `unfamiliar` before the
-     * database is asked for a token that was not seen valid before, and throws what that throws.
+     * The caller behind a session's token; null when the token is unknown, or the session or its key has ended. Calls
+     * `onCacheMiss` before it looks up a token that was not valid recently; an error thrown there ends the lookup.
      */
-    async authenticate(token: string, unfamiliar: () => void = () => undefined): Promise<Caller | null> {
+    async authenticate(token: string, onCacheMiss: () => void = () => undefined): Promise<Caller | null> {
       if (!TOKEN.test(token)) return null
       const hash = hashOf(token)
-      if (!familiar.has(hash)) unfamiliar()
+      if (!validTokens.has(hash)) onCacheMiss()
       const session = await store.findByHash(database.sql, hash)
       const at = now()
       if (session === null || hasEnded(session, at)) return null
-      familiar.set(hash, true)
+      validTokens.set(hash, true)
       const caller = await callerFor(session)
       const writeEvery = Math.min(WRITE_EVERY_MS, idleLimitOf(session) / 10)
       if (caller?.restriction !== 'confirm' && at.getTime() - session.usedAt.getTime() > writeEvery) {

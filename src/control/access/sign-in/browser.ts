@@ -2,8 +2,8 @@ import type { FastifyRequest } from 'fastify'
 import { forbidden } from '../../../domain/errors.ts'
 import { isFromOwnPage } from '../../../platform/http/access.ts'
 import {
-  knownCookie,
-  knownTokenIn,
+  knownBrowserCookie,
+  knownBrowserTokenIn,
   sessionCookie,
   sessionTokenIn,
   stepCookie,
@@ -19,7 +19,7 @@ export const requireOwnPage = (request: FastifyRequest): void => {
 
 export const browserOf = (request: FastifyRequest): Browser => ({
   address: request.ip,
-  known: knownTokenIn(request),
+  known: knownBrowserTokenIn(request),
   name: request.headers['user-agent'] ?? '',
   former: sessionTokenIn(request),
 })
@@ -30,7 +30,7 @@ export const cookiesOf = (request: FastifyRequest, outcome: Outcome): string[] =
     ? [stepCookie(request, outcome.token, STEP_SECONDS)]
     : [
         sessionCookie(request, outcome.opened.token, outcome.opened.seconds),
-        knownCookie(request, outcome.known),
+        knownBrowserCookie(request, outcome.known),
         stepCookie(request, '', 0),
       ]
 

@@ -72,17 +72,17 @@ export const createConversionRuns = (parts: {
 
   const convert = async (conversion: StoredConversion): Promise<void> => {
     const { modelId: model_id, version, format } = conversion
-    const cancelling = new AbortController()
+    const canceling = new AbortController()
     const renew = async (): Promise<void> => {
       const held = await store.renew(database.sql, conversion, owner)
-      if (!held) cancelling.abort(new Superseded('The version was deleted, or another process converts it.'))
+      if (!held) canceling.abort(new Superseded('The version was deleted, or another process converts it.'))
     }
     const renewal = setInterval(
       () => void renew().catch((err: unknown) => log.error({ model_id, err }, 'lease could not be renewed')),
       RENEW_MS,
     )
     try {
-      const made = await make(conversion, AbortSignal.any([cancelling.signal, stopping.signal]))
+      const made = await make(conversion, AbortSignal.any([canceling.signal, stopping.signal]))
       if (made === null) return
       await files.keep(made)
       await store.end(database.sql, conversion, owner, { file: made }, now())

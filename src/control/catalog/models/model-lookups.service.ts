@@ -5,7 +5,7 @@ import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { AliasesStore } from './aliases.store.ts'
 import type { ListedModel, ModelsStore, StoredModel } from './models.store.ts'
 import { createVersionReferences, type ResolvedVersion } from './version-references.service.ts'
-import type { StoredVersion } from './versions.store.ts'
+import type { StoredVersion, VersionsStore } from './versions.store.ts'
 
 /** What federations let organizations read besides their own. */
 export interface SharedModels {
@@ -18,10 +18,12 @@ export interface SharedModels {
 export const createModelLookups = ({
   database,
   store,
+  versions,
   aliases,
 }: {
   readonly database: Database
-  readonly store: Pick<ModelsStore, 'find' | 'findVersion' | 'findVersionByLabel' | 'latestAggregated'>
+  readonly store: Pick<ModelsStore, 'find' | 'latestAggregated'>
+  readonly versions: Pick<VersionsStore, 'find' | 'findByLabel'>
   readonly aliases: Pick<AliasesStore, 'find' | 'list'>
 }) => {
   let shared: SharedModels | null = null
@@ -48,7 +50,7 @@ export const createModelLookups = ({
     return found
   }
 
-  const references = createVersionReferences({ database, store, aliases })
+  const references = createVersionReferences({ database, versions, aliases })
 
   /** An uploaded version, of a shared model too: not_found where there is none. */
   const findVersion = async (caller: Caller, reference: string, field?: string) => {
@@ -74,17 +76,17 @@ export const createModelLookups = ({
     /** The version that a new round of this organization distributes unless it names another. */
     async latestAggregated(orgId: string | null): Promise<StoredVersion | null> {
       const modelId = await store.latestAggregated(database.sql, orgId)
-      return modelId === null ? null : store.findVersion(database.sql, modelId, 'latest')
+      return modelId === null ? null : versions.find(database.sql, modelId, 'latest')
     },
 
     /** A version of a model by internal ids, the highest unless it is said which; the service's own look-up, without a caller. */
     versionFor: (modelId: string, version: number | 'latest' = 'latest'): Promise<StoredVersion | null> =>
-      store.findVersion(database.sql, modelId, version),
+      versions.find(database.sql, modelId, version),
 
     /** A model and a version that are known by their internal ids; the service's own look-up, without a caller. */
     async originOf(modelId: string, version: number): Promise<{ model: StoredModel; version: StoredVersion } | null> {
       const found = await store.find(database.sql, { id: modelId })
-      const stored = await store.findVersion(database.sql, modelId, version)
+      const stored = await versions.find(database.sql, modelId, version)
       return found === null || stored === null ? null : { model: found.model, version: stored }
     },
 

@@ -18,7 +18,7 @@ import type { FilesService } from '../files/files.service.ts'
 import type { AliasesStore } from './aliases.store.ts'
 import { createModelLookups } from './model-lookups.service.ts'
 import type { ListedModel, ModelsStore, StoredModel } from './models.store.ts'
-import type { StoredVersion, VersionOrigin } from './versions.store.ts'
+import type { StoredVersion, VersionOrigin, VersionsStore } from './versions.store.ts'
 
 export type { SharedModels } from './model-lookups.service.ts'
 export type { ListedModel, StoredModel } from './models.store.ts'
@@ -56,6 +56,7 @@ export interface ModelDetail extends ListedModel {
 export const createModelsService = (parts: {
   readonly database: Database
   readonly store: ModelsStore
+  readonly versions: VersionsStore
   readonly aliases: AliasesStore
   readonly files: FilesService
   readonly conversions: Conversions
@@ -65,12 +66,13 @@ export const createModelsService = (parts: {
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, aliases, files, conversions, events, recognize, now, newId } = parts
-  const { findReadable, ...lookups } = createModelLookups({ database, store, aliases })
+  const { database, store, versions, aliases, files, conversions, events, recognize, now, newId } = parts
+  const { findReadable, ...lookups } = createModelLookups(parts)
 
   return {
+    // How models and versions are found, by callers (`find`) and by the service itself (`originOf`): model-lookups.service.ts.
     ...lookups,
-    ...createPublishing({ database, store, conversions, events, now }),
+    ...createPublishing(parts),
 
     async create(
       caller: Caller,
@@ -103,8 +105,8 @@ export const createModelsService = (parts: {
 
     async detail(caller: Caller, idOrName: string): Promise<ModelDetail> {
       const found = await findReadable(caller, idOrName)
-      const [versions, named, converted] = await Promise.all([
-        store.versions(database.sql, found.model.id),
+      const [listed, named, converted] = await Promise.all([
+        versions.ofModel(database.sql, found.model.id),
         aliases.list(database.sql, found.model.id),
         conversions.ofModel(found.model.id),
       ])
@@ -113,7 +115,7 @@ export const createModelsService = (parts: {
         aliases: named.flatMap((one) => (one.version === version.version ? one.alias : [])),
         conversions: converted.filter((one) => one.version === version.version),
       })
-      return { ...found, versions: versions.map(detailOf) }
+      return { ...found, versions: listed.map(detailOf) }
     },
 
     count: (caller: Caller): Promise<number> => store.count(database.sql, caller.orgId),
@@ -141,7 +143,7 @@ export const createModelsService = (parts: {
       })
       await files.keep(staged)
       return database.transaction(async (tx) => {
-        const version = await store.insertVersion(tx, {
+        const version = await versions.insert(tx, {
           modelId: model.id,
           format,
           warnings,
@@ -172,7 +174,7 @@ export const createModelsService = (parts: {
       const { roundNumber: _, ...fields } = rest
       const model: StoredModel = { ...fields, roundName, id: newId(), name: null, isBaseline: false, createdAt: now() }
       await store.insert(tx, model)
-      await store.insertVersion(tx, {
+      await versions.insert(tx, {
         modelId: model.id,
         format,
         ownLabel: null,
@@ -191,12 +193,14 @@ export const createModelsService = (parts: {
 const createPublishing = ({
   database,
   store,
+  versions,
   conversions,
   events,
   now,
 }: {
   readonly database: Database
-  readonly store: ModelsStore
+  readonly store: Pick<ModelsStore, 'find'>
+  readonly versions: VersionsStore
   readonly conversions: Pick<Conversions, 'versionAdded'>
   readonly events: Pick<ControlEventBus, 'publish'>
   readonly now: () => Date
@@ -210,16 +214,16 @@ const createPublishing = ({
     modelId: string,
     result: VersionOrigin & { readonly modelId: string },
   ): Promise<StoredVersion | null> {
-    if (!(await store.lock(tx, modelId))) return null
-    const before = await store.ofRound(tx, modelId, result.roundId)
-    const aggregate = before ?? (await store.findVersion(tx, result.modelId, 'latest'))
+    if (!(await versions.lockModel(tx, modelId))) return null
+    const before = await versions.ofRound(tx, modelId, result.roundId)
+    const aggregate = before ?? (await versions.find(tx, result.modelId, 'latest'))
     if (before !== null || aggregate === null) return before
     const { modelId: _, version: __, ...file } = aggregate
     const { roundId, roundNumber, jobId, metrics } = result
-    const published = await store.insertVersion(tx, {
+    const published = await versions.insert(tx, {
       ...file,
       modelId,
-      ownLabel: await store.nextMinorLabel(tx, modelId),
+      ownLabel: await versions.nextMinorLabel(tx, modelId),
       warnings: [],
       uploadedAt: now(),
       origin: { roundId, roundNumber, jobId, metrics },
@@ -230,10 +234,10 @@ const createPublishing = ({
     return published
   },
 
-  hasPublished: async (tx: Executor, jobId: string): Promise<boolean> => (await store.ofJob(tx, jobId)).length > 0,
+  hasPublished: async (tx: Executor, jobId: string): Promise<boolean> => (await versions.ofJob(tx, jobId)).length > 0,
 
   /** What a job has added to the model that it trains, oldest first. */
-  publishedBy: (jobId: string): Promise<StoredVersion[]> => store.ofJob(database.sql, jobId),
+  publishedBy: (jobId: string): Promise<StoredVersion[]> => versions.ofJob(database.sql, jobId),
 })
 
 export type ModelsService = ReturnType<typeof createModelsService>

@@ -4,7 +4,6 @@ import type { Framework } from '../../../domain/model.ts'
 import type { ModelRow } from '../../../platform/db/catalog-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { isUniqueViolation } from '../../../platform/db/violations.ts'
-import { versions } from './versions.store.ts'
 
 export interface StoredModel {
   readonly id: string
@@ -42,8 +41,6 @@ export interface ModelFilter {
 type ListedRow = Selectable<ModelRow> & { newest_sha256: string | null; newest_size: number | null }
 
 export const createModelsStore = () => ({
-  ...versions,
-
   /** Models of no organization become the organization's; one whose name is taken there stays as it is. */
   async adopt(tx: Executor, orgId: string): Promise<void> {
     await sql`

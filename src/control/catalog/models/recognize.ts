@@ -1,7 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import type { RecognizedContent } from '../../../domain/model.ts'
-import { formatOf } from '../../../tensors/describe-format.ts'
-import { detectFormat } from '../../../tensors/detect.ts'
+import { detectFormat, formatOf } from '../../../tensors/detect.ts'
 import { whyOpaque } from '../../../tensors/read-weights.ts'
 
 /** What the file at `path` is, by its content; null when it is nothing we know. Reads a few small pieces of it. */

@@ -4,8 +4,8 @@ import { labelOf } from '../../../domain/model.ts'
 import { isAlias, splitReference, versionMeant } from '../../../domain/model-reference.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { AliasesStore } from './aliases.store.ts'
-import type { ListedModel, ModelsStore, StoredModel } from './models.store.ts'
-import type { StoredVersion } from './versions.store.ts'
+import type { ListedModel, StoredModel } from './models.store.ts'
+import type { StoredVersion, VersionsStore } from './versions.store.ts'
 
 /** What a request means by a model and a version. */
 export interface ResolvedVersion {
@@ -29,10 +29,10 @@ export type FindModel = (caller: Caller, idOrName: string) => Promise<ListedMode
 /** Numbers, semantic versions, `latest` and aliases, beside a model's name or behind it (`my-model@production`). */
 export const createVersionReferences = (parts: {
   readonly database: Database
-  readonly store: Pick<ModelsStore, 'findVersion' | 'findVersionByLabel'>
+  readonly versions: Pick<VersionsStore, 'find' | 'findByLabel'>
   readonly aliases: Pick<AliasesStore, 'find' | 'list'>
 }) => {
-  const { database, store, aliases } = parts
+  const { database, versions, aliases } = parts
 
   /** The model of this name if there is one, `@` and all; else what is before the `@`. */
   const locate = async (find: FindModel, caller: Caller, reference: string) => {
@@ -55,12 +55,12 @@ export const createVersionReferences = (parts: {
 
   /** @throws not_found for an alias that the model does not have */
   const versionOf = async (model: StoredModel, text: string): Promise<StoredVersion | null> => {
-    if (/^[1-9]\d{0,8}$/.test(text)) return store.findVersion(database.sql, model.id, Number(text))
-    if (text === 'latest') return store.findVersion(database.sql, model.id, 'latest')
-    if (!isAlias(text)) return store.findVersionByLabel(database.sql, model.id, text)
+    if (/^[1-9]\d{0,8}$/.test(text)) return versions.find(database.sql, model.id, Number(text))
+    if (text === 'latest') return versions.find(database.sql, model.id, 'latest')
+    if (!isAlias(text)) return versions.findByLabel(database.sql, model.id, text)
     const version = await aliases.find(database.sql, model.id, text)
     if (version === null) throw await unknown(model, text)
-    return store.findVersion(database.sql, model.id, version)
+    return versions.find(database.sql, model.id, version)
   }
 
   return {

@@ -31,9 +31,9 @@ export interface VersionOrigin {
 }
 
 /** The versions of models, uploaded and from rounds. */
-export const versions = {
+export const createVersionsStore = () => ({
   /** Adds a version under the next number. The model's row is the lock that hands out numbers one by one. */
-  async insertVersion(db: Executor, version: Omit<StoredVersion, 'version'>): Promise<StoredVersion> {
+  async insert(db: Executor, version: Omit<StoredVersion, 'version'>): Promise<StoredVersion> {
     const { origin } = version
     const { rows } = await sql<Selectable<ModelVersionRow>>`
       with numbered as (
@@ -57,7 +57,7 @@ export const versions = {
     return fromVersionRow(rows[0]!)
   },
 
-  async versions(db: Executor, modelId: string): Promise<StoredVersion[]> {
+  async ofModel(db: Executor, modelId: string): Promise<StoredVersion[]> {
     const rows = await db
       .selectFrom('model_versions')
       .selectAll()
@@ -68,7 +68,7 @@ export const versions = {
   },
 
   /** A version by number; the highest one when no number is given. */
-  async findVersion(db: Executor, modelId: string, version: number | 'latest'): Promise<StoredVersion | null> {
+  async find(db: Executor, modelId: string, version: number | 'latest'): Promise<StoredVersion | null> {
     let query = db.selectFrom('model_versions').selectAll().where('model_id', '=', modelId)
     if (version !== 'latest') query = query.where('version', '=', version)
     const row = await query.orderBy('version', 'desc').limit(1).executeTakeFirst()
@@ -76,7 +76,7 @@ export const versions = {
   },
 
   /** A version by its own label, or by `n.0.0` where version n has none of its own. */
-  async findVersionByLabel(db: Executor, modelId: string, label: string): Promise<StoredVersion | null> {
+  async findByLabel(db: Executor, modelId: string, label: string): Promise<StoredVersion | null> {
     const row = await db
       .selectFrom('model_versions')
       .selectAll()
@@ -89,7 +89,7 @@ export const versions = {
   },
 
   /** Until the transaction ends, nobody else adds a version to the model; false when it is gone. */
-  async lock(tx: Executor, modelId: string): Promise<boolean> {
+  async lockModel(tx: Executor, modelId: string): Promise<boolean> {
     const row = await tx.selectFrom('models').select('id').where('id', '=', modelId).forNoKeyUpdate().executeTakeFirst()
     return row !== undefined
   },
@@ -125,7 +125,7 @@ export const versions = {
         from model_versions where model_id = ${modelId}) as labels`.execute(tx)
     return rows[0]?.label ?? '1.0.0'
   },
-}
+})
 
 const fromVersionRow = (row: Selectable<ModelVersionRow>): StoredVersion => ({
   modelId: row.model_id,
@@ -143,3 +143,5 @@ const fromVersionRow = (row: Selectable<ModelVersionRow>): StoredVersion => ({
       ? null
       : { roundId: row.round_id, roundNumber: row.round_number, jobId: row.job_id, metrics: row.metrics ?? {} },
 })
+
+export type VersionsStore = ReturnType<typeof createVersionsStore>

@@ -7,7 +7,7 @@ import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { warn } from '../../../platform/http/warnings.ts'
 import { OrgQuery } from '../../fleet/devices/devices.schema.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
-import { presentAssignment } from '../../fleet/heartbeats/heartbeats.schema.ts'
+import { presentAssignment } from '../../fleet/heartbeats/heartbeats.present.ts'
 import {
   AssignmentList,
   DeviceParams,

@@ -8,6 +8,7 @@ import {
 import type { Plan, Target } from '../../../domain/delivery-plan.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { ControlEventBus, PlanChange } from '../../events.ts'
+import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
 import type { PlansReport } from './plans.report.ts'
 import type { PlanEvent, PlansStore } from './plans.store.ts'
 
@@ -33,11 +34,12 @@ export const createDeliveryPlans = (parts: {
   readonly sources: readonly PlanSource[]
   /** Whether plans without an organization reach the devices of every organization. */
   readonly unboundReachAll: boolean
+  readonly heartbeats: Pick<HeartbeatsService, 'contribute'>
   readonly events: Pick<ControlEventBus, 'inTransaction' | 'afterCommit' | 'publish'>
   /** Called when assignments may have changed. */
   readonly changed: () => void
 }) => {
-  const { database, store, report, sources, unboundReachAll, events, changed } = parts
+  const { database, store, report, sources, unboundReachAll, heartbeats, events, changed } = parts
   let loadedRevision: number | null = null
   let index: AssignmentIndex = { ofOrg: new Map(), ofOthers: [] }
   let inForce: ReadonlyMap<string, Plan> = new Map()
@@ -88,13 +90,16 @@ export const createDeliveryPlans = (parts: {
   })
   events.afterCommit('group.changed', catchUp)
 
+  /** What the device is to run, as far as this process knows. Asks nobody. */
+  const assignmentsTo = (device: AssignedDevice): readonly Assignment[] => assignmentsOf(index, device)
+  heartbeats.contribute({ assignmentsOf: assignmentsTo })
+
   const announce = (tx: Executor, change: PlanChange): Promise<void> => events.publish(tx, 'plan.changed', change)
 
   return {
     refresh,
 
-    /** What the device is to run, as far as this process knows. Asks nobody. */
-    assignmentsOf: (device: AssignedDevice): readonly Assignment[] => assignmentsOf(index, device),
+    assignmentsOf: assignmentsTo,
 
     /** The plan, when it is in force. */
     find: (planId: string): Plan | null => inForce.get(planId) ?? null,

@@ -119,6 +119,7 @@ describe('delivery plans', () => {
         report: createPlansReport(),
         sources: [{ load: async () => load() }],
         unboundReachAll: true,
+        heartbeats: { contribute: () => {} },
         events: createEventBus(console),
         changed,
       })

@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
 import { Body, Envelope, Nullable, Page, Part, Timestamp } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../delivery.examples.ts'
-import type { PlanEvent } from './delivery-plans.service.ts'
 
 // What rollouts, deployments and experiments have in common on the wire.
 
@@ -25,8 +24,3 @@ export const historyFields = {
   ),
   ...Envelope,
 }
-
-export const presentHistory = (
-  { events, total }: { readonly events: readonly PlanEvent[]; readonly total: number },
-  { limit, offset }: { readonly limit: number; readonly offset: number },
-) => ({ events: events.map((event) => ({ ...event, at: event.at.toISOString() })), total, limit, offset })

@@ -223,7 +223,7 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
           orgId,
           kind: 'deployment',
           subject: waiting.id,
-          title: `${title}, ${waiting.percentage} % of them at first`,
+          title: `${title}, ${waiting.percentage}% of them at first`,
           payload: { ...payload },
         })
       })

@@ -1,4 +1,5 @@
 import type { Caller } from '../../../domain/access.ts'
+import { WHOLE_FLEET_WARNING } from '../../../domain/deployment.ts'
 import { activeSince, type Platform } from '../../../domain/device.ts'
 import { conflict } from '../../../domain/errors.ts'
 import type { Database } from '../../../platform/db/open.ts'
@@ -40,7 +41,7 @@ export const createDeploymentTargets = (parts: {
       const which = aim.platform === undefined ? '' : ` that run ${aim.platform}`
       return {
         targets,
-        warnings: [`Neither devices nor a group are named: all ${targets.length} active devices${which}.`],
+        warnings: [`${WHOLE_FLEET_WARNING}: all ${targets.length} active devices${which}.`],
       }
     }
     const warnings: string[] = []

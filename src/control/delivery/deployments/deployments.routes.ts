@@ -3,7 +3,8 @@ import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { optionalBody } from '../../../platform/http/validation.ts'
 import type { Static } from '../../../platform/http/wire.schema.ts'
-import { PageQuery, presentHistory, ReasonBody } from '../assignments/plans.schema.ts'
+import { presentHistory } from '../assignments/plans.present.ts'
+import { PageQuery, ReasonBody } from '../assignments/plans.schema.ts'
 import { aimOf, present, presentExecuted, presentPrepared, presentTarget } from './deployments.present.ts'
 import {
   Deployment,

@@ -117,7 +117,7 @@ const createDeploymentMoves = ({ database, store, targetReport, plans, now }: De
         const locked = await store.lock(tx, id)
         if (locked === null) throw notFound('Deployment', id)
         if (percentage <= locked.percentage) {
-          throw conflict(`The deployment is already at ${locked.percentage} %: promote it to a higher percentage.`)
+          throw conflict(`The deployment is already at ${locked.percentage}%: promote it to a higher percentage.`)
         }
         const change = { percentage, ...(await activate(tx, id, percentage)) }
         return move(tx, bump, locked, 'promote', change, caller.keyId)

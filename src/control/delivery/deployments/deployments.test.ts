@@ -170,7 +170,7 @@ describe('a deployment', () => {
     for (const device of fleet.slice(0, 3)) await report(world, device, second, 'failed', 'no space left')
     expect(await get(world, key, second)).toMatchObject({
       status: 'failed',
-      reason: '3 of 3 reporting devices failed (at most 5 % may). Most often: no space left',
+      reason: '3 of 3 reporting devices failed (at most 5% may). Most often: no space left',
     })
     for (const device of fleet) {
       expect(await assignmentsOf(world, device)).toEqual([{ plan_id: first, version: '1.0.0', activate: true }])

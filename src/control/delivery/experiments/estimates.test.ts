@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { isEstimateDue } from '../../../domain/experiment.ts'
-import { openLab } from './lab.fixture.ts'
+import { startExperimentService } from './experiments.fixture.ts'
 
 interface EstimatesBody {
   readonly points: readonly {
@@ -12,17 +12,17 @@ interface EstimatesBody {
 
 /** A running experiment with so many devices of each variant. */
 const openRunning = async (size: number) => {
-  const lab = await openLab()
-  const { id } = await lab.createHalves()
-  const devices = await lab.fleet(size)
-  await lab.ask('POST', `/${id}/start`)
+  const service = await startExperimentService()
+  const { id } = await service.createHalves()
+  const devices = await service.fleet(size)
+  await service.ask('POST', `/${id}/start`)
   const variants: Record<string, string[]> = { control: [], treatment: [] }
-  for (const { deviceId } of devices) variants[(await lab.variantOf(id, deviceId)) ?? '']!.push(deviceId)
+  for (const { deviceId } of devices) variants[(await service.variantOf(id, deviceId)) ?? '']!.push(deviceId)
   const observe = (deviceId: string, accuracy: number) =>
-    lab.ask('POST', `/${id}/observations`, { device_id: deviceId, metrics: { accuracy, loss: 7 } })
+    service.ask('POST', `/${id}/observations`, { device_id: deviceId, metrics: { accuracy, loss: 7 } })
   const estimates = async (query = '') =>
-    (await lab.ask('GET', `/${id}/estimates${query}`)).body as unknown as EstimatesBody
-  return { ...lab, id, variants, observe, estimates }
+    (await service.ask('GET', `/${id}/estimates${query}`)).body as unknown as EstimatesBody
+  return { ...service, id, variants, observe, estimates }
 }
 
 describe('the estimates of an experiment over time', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
 import { startWorld } from '../../../../test/world.ts'
-import { type ExperimentBody, nowhere, openLab, uuid } from './lab.fixture.ts'
+import { type ExperimentBody, nowhere, startExperimentService, uuid } from './experiments.fixture.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 
@@ -11,7 +11,7 @@ interface Assigned {
 
 describe('an experiment', () => {
   it('is created as a draft that pins the versions of its models, read and listed, newest first', async () => {
-    const { ask, send, addModel, create } = await openLab()
+    const { ask, send, addModel, create } = await startExperimentService()
     const old = await addModel('old', 2)
     const fresh = await addModel('new')
     const group = (await send('POST', '/device-groups', { org_id: 'acme', name: 'canaries' })).body as { id: string }
@@ -70,7 +70,7 @@ describe('an experiment', () => {
   })
 
   it('warns of versions that nobody has uploaded and of groups without devices', async () => {
-    const { ask, send, addModel, create } = await openLab()
+    const { ask, send, addModel, create } = await startExperimentService()
     await addModel('old', 0)
     await addModel('new')
     const group = async (name: string) =>
@@ -102,7 +102,7 @@ describe('an experiment', () => {
   })
 
   it('goes from draft to its end, and every other way is a conflict that changes nothing', async () => {
-    const { world, ask, createHalves, halves } = await openLab()
+    const { world, ask, createHalves, halves } = await startExperimentService()
     const { id } = await createHalves()
     const steer = (event: string, body?: object) => ask('POST', `/${id}/${event}`, body)
     const refused = async (event: string, status: string, done: string) => {
@@ -159,7 +159,7 @@ describe('an experiment', () => {
       ['pause', 'paused'],
       ['resume', 'resumed'],
       ['complete', 'completed'],
-      ['cancel', 'cancelled'],
+      ['cancel', 'canceled'],
     ] as const) {
       await refused(event, 'completed', done)
     }
@@ -172,7 +172,7 @@ describe('an experiment', () => {
 
   describe.each(['embedded', 'postgres'] as const)('steered by two operators at once (%s)', (database) => {
     it.skipIf(database === 'postgres' && !hasPostgres())('starts once, and ends once', async () => {
-      const { ask, createHalves } = await openLab({ database })
+      const { ask, createHalves } = await startExperimentService({ database })
       const { id } = await createHalves()
       const race = async (...events: string[]) =>
         (await Promise.all(events.map((event) => ask('POST', `/${id}/${event}`)))).map(({ status }) => status).sort()
@@ -182,7 +182,7 @@ describe('an experiment', () => {
   })
 
   it('is refused what it cannot be, naming the field', async () => {
-    const { ask, addModel, halves, createHalves } = await openLab()
+    const { ask, addModel, halves, createHalves } = await startExperimentService()
     const { id } = await createHalves()
     await addModel('third')
     const pair = (first: object, second: object = {}) => ({
@@ -240,7 +240,7 @@ describe('an experiment', () => {
   })
 
   it('that does not exist is 404 before anything else', async () => {
-    const { ask } = await openLab()
+    const { ask } = await startExperimentService()
     const table: readonly [string, string, object | undefined][] = [
       ['GET', '', undefined],
       ['GET', '/analytics', undefined],
@@ -268,7 +268,7 @@ describe('an experiment', () => {
 
 describe('the devices of an experiment', () => {
   it('are given their variants while it runs, in the target groups alone, and lose them when it does not', async () => {
-    const { ask, send, createHalves, variantOf, fleet } = await openLab()
+    const { ask, send, createHalves, variantOf, fleet } = await startExperimentService()
     await fleet(30)
     const group = (await send('POST', '/device-groups', { org_id: 'acme', name: 'canaries' })).body as { id: string }
     const inside = Array.from({ length: 28 }, (_, n) => `d${n}`)
@@ -301,7 +301,7 @@ describe('the devices of an experiment', () => {
   })
 
   it('lose their variants when their group is deleted', async () => {
-    const { ask, send, createHalves } = await openLab()
+    const { ask, send, createHalves } = await startExperimentService()
     const group = (await send('POST', '/device-groups', { org_id: 'acme', name: 'canaries' })).body as { id: string }
     await send('POST', `/device-groups/${group.id}/devices/operator`)
     const { id } = await createHalves({ target_groups: [group.id] })
@@ -313,7 +313,7 @@ describe('the devices of an experiment', () => {
   })
 
   it('can be asked for one by one, and each answer says why a device is given nothing', async () => {
-    const { world, ask, send, addModel, createHalves, create, fleet } = await openLab()
+    const { world, ask, send, addModel, createHalves, create, fleet } = await startExperimentService()
     const [mine] = await fleet(1)
     const { id } = await createHalves()
     const placed = async (deviceId: string, experiment = id) =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
 import { formOf } from '../../../../test/world.ts'
-import { type ExperimentBody, openLab } from './lab.fixture.ts'
+import { type ExperimentBody, startExperimentService } from './experiments.fixture.ts'
 
 // Student's sleep data. Expected values are those of SciPy 1.17 (ttest_ind without equal variances).
 const CONTROL = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
@@ -19,16 +19,20 @@ interface AnalyticsBody {
 }
 
 /** A running experiment with `size` devices, and which of them have which variant. */
-const openRunning = async (size: number, options: Parameters<typeof openLab>[0] = {}, fields: object = {}) => {
-  const lab = await openLab(options)
-  const devices = await lab.fleet(size)
-  const { id } = await lab.createHalves(fields)
-  await lab.ask('POST', `/${id}/start`)
+const openRunning = async (
+  size: number,
+  options: Parameters<typeof startExperimentService>[0] = {},
+  fields: object = {},
+) => {
+  const service = await startExperimentService(options)
+  const devices = await service.fleet(size)
+  const { id } = await service.createHalves(fields)
+  await service.ask('POST', `/${id}/start`)
   const variants: Record<string, string[]> = { control: [], treatment: [] }
-  for (const { deviceId } of devices) variants[(await lab.variantOf(id, deviceId)) ?? '']!.push(deviceId)
-  const observe = (body: object) => lab.ask('POST', `/${id}/observations`, body)
-  const analytics = async () => (await lab.ask('GET', `/${id}/analytics`)).body as AnalyticsBody
-  return { ...lab, id, devices, variants, observe, analytics }
+  for (const { deviceId } of devices) variants[(await service.variantOf(id, deviceId)) ?? '']!.push(deviceId)
+  const observe = (body: object) => service.ask('POST', `/${id}/observations`, body)
+  const analytics = async () => (await service.ask('GET', `/${id}/analytics`)).body as AnalyticsBody
+  return { ...service, id, devices, variants, observe, analytics }
 }
 
 describe('the analytics of an experiment', () => {
@@ -95,7 +99,7 @@ describe('the analytics of an experiment', () => {
   })
 
   it('are there before anything is, as nulls with the reason', async () => {
-    const { ask, createHalves } = await openLab()
+    const { ask, createHalves } = await startExperimentService()
     const { id } = await createHalves({ primary_metric: 'loss', confidence_level: 0.9 })
     const none = { sample_size: 0, accuracy: null, loss: null, allocation: 0.5, metrics: {} }
     expect(await ask('GET', `/${id}/analytics`)).toEqual({
@@ -341,7 +345,7 @@ describe('an observation', () => {
 
 describe('the update of a round', () => {
   it('is an observation where the round distributes just the version that the experiment gives the device', async () => {
-    const { send, ask, create, fleet } = await openLab()
+    const { send, ask, create, fleet } = await startExperimentService()
     const devices = await fleet(5)
     const { body } = await send('POST', '/models', { name: 'net' })
     const { id: modelId } = body as { id: string }
@@ -413,7 +417,7 @@ describe('the update of a round', () => {
 })
 
 const groupOf = async (
-  send: Awaited<ReturnType<typeof openLab>>['send'],
+  send: Awaited<ReturnType<typeof startExperimentService>>['send'],
   ...device_ids: readonly string[]
 ): Promise<string> => {
   const { body } = await send('POST', '/device-groups', { org_id: 'acme', name: `with ${device_ids}` })

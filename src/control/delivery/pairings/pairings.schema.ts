@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { REPORT_STATES } from '../../../domain/delivery-plan.ts'
 import { PAIRING_STATUSES } from '../../../domain/pairing.ts'
-import { Beside, Body, Nullable, OneOf, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { Body, Nullable, OneOf, RefWith, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
 import { Platform } from '../../fleet/devices/devices.schema.ts'
 import { examples } from '../delivery.examples.ts'
 
@@ -14,7 +14,7 @@ export const CreatePairingBody = Body('NewPairing', 'A pairing code to create', 
   model_version: Type.Optional(
     Type.String({ minLength: 1, maxLength: 200, description: 'Or an alias; default: latest' }),
   ),
-  platform: Type.Optional(Beside(Platform, { description: 'Only a device of this platform may claim the code' })),
+  platform: Type.Optional(RefWith(Platform, { description: 'Only a device of this platform may claim the code' })),
   org_id: Type.Optional(
     Type.String({
       minLength: 1,

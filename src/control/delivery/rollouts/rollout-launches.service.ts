@@ -93,7 +93,7 @@ export const createRolloutApprovals = (parts: Parts) => {
         orgId: model.orgId!,
         kind: 'rollout_start',
         subject: id,
-        title: `Roll out version ${version} of '${model.name ?? modelId}' to ${percentage} % and up to ${targetPercentage} %`,
+        title: `Roll out version ${version} of '${model.name ?? modelId}' to ${percentage}% and up to ${targetPercentage}%`,
         payload: { ...payload },
       })
     },

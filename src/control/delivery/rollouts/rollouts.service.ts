@@ -92,7 +92,7 @@ export const createRolloutsService = (parts: {
           return locked
         }
         if (mayWait && locked.status !== 'pending' && (change.percentage ?? 0) > locked.targetPercentage)
-          throw conflict(`It is approved up to ${locked.targetPercentage} %. Create another rollout for more.`)
+          throw conflict(`It is approved up to ${locked.targetPercentage}%. Create another rollout for more.`)
         return move(tx, bump, locked, [event], { ...change, actor: caller.keyId })
       })
       return { rollout, model }

@@ -1,10 +1,9 @@
-import type { Static } from 'typebox'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
-import { type Device, DeviceParams, OrgQuery } from '../devices/devices.schema.ts'
-import type { StoredDevice } from '../devices/devices.service.ts'
-import { presentAssignment } from '../heartbeats/heartbeats.schema.ts'
+import { present } from '../devices/devices.present.ts'
+import { DeviceParams, OrgQuery } from '../devices/devices.schema.ts'
+import { presentAssignment } from '../heartbeats/heartbeats.present.ts'
 import { DeviceExport, EraseBody, Erasure, ErasureList, ErasureParams, ErasuresQuery } from './erasures.schema.ts'
 import type { Erasures, StoredErasure } from './erasures.service.ts'
 
@@ -21,9 +20,7 @@ interface Receipt {
 
 const receiptOf = ({ document }: StoredErasure): Receipt => JSON.parse(document) as Receipt
 
-type Present = (device: StoredDevice, at: Date) => Static<typeof Device>
-
-export const erasuresRoutes = (app: App, erasures: Erasures, present: Present, now: () => Date): void => {
+export const erasuresRoutes = (app: App, erasures: Erasures, now: () => Date): void => {
   const presentErasure = async (erasure: StoredErasure) => ({
     ...receiptOf(erasure),
     document: erasure.document,

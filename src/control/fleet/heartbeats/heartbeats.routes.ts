@@ -8,6 +8,7 @@ import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { optionalBody } from '../../../platform/http/validation.ts'
 import { warn } from '../../../platform/http/warnings.ts'
 import type { DevicesService } from '../devices/devices.service.ts'
+import { presentAssignment } from './heartbeats.present.ts'
 import {
   DeviceParams,
   HeartbeatBody,
@@ -15,7 +16,6 @@ import {
   HeartbeatQuery,
   HeartbeatResult,
   OrgQuery,
-  presentAssignment,
 } from './heartbeats.schema.ts'
 import type { HeartbeatsService } from './heartbeats.service.ts'
 
@@ -35,6 +35,7 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
       },
       config: {
         access: ['devices:write', 'self'],
+        flushHeartbeats: false,
         errors: ['bad_request', 'forbidden', 'not_found', 'conflict'],
         beforeInvalid: async (request) => {
           const { org_id: orgId } = request.query as { org_id?: string }

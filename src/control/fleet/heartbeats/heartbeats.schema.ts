@@ -1,5 +1,4 @@
 import { Type } from 'typebox'
-import type { Assignment as Given } from '../../../domain/assignment.ts'
 import {
   Body,
   Count,
@@ -15,6 +14,7 @@ import { examples } from '../fleet.examples.ts'
 
 export { DeviceParams, OrgQuery }
 
+/** Here, though assignments belong to delivery: a heartbeat's response has them, and fleet imports no later module. */
 export const Assignment = Part('Assignment', 'A version that a device is to run', {
   plan_id: Uuid,
   kind: OneOf(['rollout', 'deployment', 'experiment']),
@@ -107,31 +107,3 @@ export const HeartbeatResult = Body(
     message: Type.String(),
   },
 )
-
-const presented = new WeakMap<Given, ReturnType<typeof toWire>>()
-
-/** An assignment as it travels. Made once for all devices that share it: heartbeats answer with it. */
-export const presentAssignment = (assignment: Given): ReturnType<typeof toWire> => {
-  let wire = presented.get(assignment)
-  if (wire === undefined) {
-    wire = toWire(assignment)
-    presented.set(assignment, wire)
-  }
-  return wire
-}
-
-const toWire = ({ planId, kind, offer, activate, variant }: Given) => ({
-  plan_id: planId,
-  kind,
-  model_id: offer.modelId,
-  model_name: offer.modelName,
-  version: offer.version,
-  version_number: offer.versionNumber,
-  format: offer.format,
-  model_size_bytes: offer.size,
-  model_hash: offer.sha256 === null ? null : `sha256:${offer.sha256}`,
-  download_path:
-    offer.versionNumber === null ? null : `/api/v1/models/${offer.modelId}/versions/${offer.versionNumber}/download`,
-  activate,
-  ...(variant === null ? {} : { variant }),
-})

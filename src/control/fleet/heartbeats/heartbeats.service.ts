@@ -8,16 +8,10 @@ import type { Random } from '../../../domain/sampling.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { Changes } from '../../events.ts'
 import type { DevicesService, NamedDevice } from '../devices/devices.service.ts'
+import { type Announced, createHeartbeatWrites, NOTHING_ANNOUNCED, type Wanting } from './heartbeat-writes.service.ts'
 import type { Beat, HeartbeatsStore, Received } from './heartbeats.store.ts'
-import {
-  type Announced,
-  createLateHeartbeats,
-  NOTHING_ANNOUNCED,
-  type Wanting,
-  writeTogether,
-} from './late-heartbeats.service.ts'
 
-export type { Announced, OpenRound, Wanting } from './late-heartbeats.service.ts'
+export type { Announced, OpenRound, Wanting } from './heartbeat-writes.service.ts'
 
 export interface Report {
   readonly status: DeviceStatus | undefined
@@ -70,19 +64,15 @@ export const createHeartbeatsService = (parts: {
   readonly store: HeartbeatsStore
   readonly devices: DevicesService
   readonly changes: Changes
-  /** How many devices are active, of all organizations. */
-  readonly activeDevices: () => Promise<number>
   readonly random: Random
   readonly now: () => Date
 }) => {
-  const { database, store, devices, changes, activeDevices, random, now } = parts
+  const { database, store, devices, changes, random, now } = parts
   const contributors = { ...NOTHING_TO_ADD }
 
-  const fleetSize = knownFleetSize(activeDevices)
-  const late = createLateHeartbeats(
-    writeTogether(database, store, (deviceIds) => contributors.announcedTo(deviceIds)),
-    changes,
-  )
+  const fleetSize = knownFleetSize(devices)
+  const announcedTo = (deviceIds: readonly string[]) => contributors.announcedTo(deviceIds)
+  const writes = createHeartbeatWrites({ database, store, announcedTo, changes })
 
   const beatOnce = async (
     caller: Caller,
@@ -104,9 +94,9 @@ export const createHeartbeatsService = (parts: {
       onlyOrg: caller.orgId ?? orgId ?? null,
       beats: 1,
     }
-    const known = late.answer(beat)
+    const known = writes.defer(beat)
     if (known !== null) return { device: known, requested: false, pendingRoundId: null, pendingEvaluationId: null }
-    const { recorded: device, announced } = await late.record(beat)
+    const { recorded: device, announced } = await writes.record(beat)
     if (device === null) {
       await devices.get(caller, deviceId, { orgId }) // not_found comes before anything else
       throw forbidden('This key may send heartbeats for its own device only; for others it lacks devices:write.')
@@ -145,14 +135,14 @@ export const createHeartbeatsService = (parts: {
 
     /** In the transaction of what devices are to be told of; `announcedTo` is then asked what that means to them. */
     announce(tx: Executor, subjectId: string): Promise<void> {
-      late.announced()
+      writes.announced()
       return store.announce(tx, subjectId)
     },
 
     /** Writes the heartbeats that were answered before: what reads devices calls it first. */
-    flush: late.flush,
+    flush: writes.flush,
 
-    close: late.close,
+    close: writes.close,
 
     /** Takes announcements back, when nothing is left to be said. */
     withdraw: store.withdraw,
@@ -208,15 +198,18 @@ const isAwaited = ({ pendingRoundId, pendingEvaluationId }: Recorded): boolean =
 /** The fleet's size is looked at so often: counting reads all devices. */
 const FLEET_KNOWN_MS = 30_000
 
-/** The last known size; a new look is taken in the background, so that no heartbeat waits for it. */
-const knownFleetSize = (activeDevices: () => Promise<number>): (() => number) => {
+/**
+ * How many devices of all organizations are active, as last looked at; a new look is taken in the background, so that no
+ * heartbeat waits for it.
+ */
+const knownFleetSize = (devices: Pick<DevicesService, 'census'>): (() => number) => {
   let fleet = { size: 0, lookAgainAt: 0 }
   return () => {
     if (Date.now() >= fleet.lookAgainAt) {
       fleet = { size: fleet.size, lookAgainAt: Date.now() + FLEET_KNOWN_MS }
-      activeDevices().then(
-        (size) => {
-          fleet = { ...fleet, size }
+      devices.census({ orgId: null }).then(
+        ({ active }) => {
+          fleet = { ...fleet, size: active }
         },
         // A database that is away is told to those who need it.
         () => undefined,

@@ -19,9 +19,9 @@ interface Client {
 
 const MAX_PER_KEY = 8
 const MAX_PER_PROCESS = 1000
-/** Also how often it is asked whether the key was revoked or the session has ended. */
+/** Also how often a stream checks that its key and session are still valid (docs/decisions/0058). */
 const PING_MS = 15_000
-/** After that a client opens another stream, perhaps at another process. */
+/** Clients then reconnect, which spreads streams over the processes. */
 const LIFETIME_MS = 15 * 60_000
 const REPLAYED_AT_ONCE = 500
 

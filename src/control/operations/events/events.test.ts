@@ -131,7 +131,7 @@ describe('the event stream', () => {
     expect(failed.data).toEqual({
       type: 'round.failed',
       subject: { kind: 'round', id: roundId },
-      payload: { round_number: 1, job_id: null, reason: 'The round was cancelled.' },
+      payload: { round_number: 1, job_id: null, reason: 'The round was canceled.' },
       time: world.now().toISOString(),
     })
     const again = await startRound(world, key)

@@ -2,9 +2,10 @@ import { sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
 
 /**
- * The order of events is by transaction. Those that a dump brought from another server may have numbers that this server has
- * not reached: readers would wait for them, and read what comes after them first. They are numbered anew, from 1, in the order
- * that they have: the number rises where the order by transaction goes back in ids. Returns whether there were such events.
+ * Events are ordered by transaction number. In a database restored from another server's dump, those numbers may be higher than
+ * this server's: readers would wait for transactions that have not happened yet, and read newer events first. `renumber` then
+ * gives all events new transaction numbers, from 1, in the same order; consecutive events share a number unless their ids
+ * decrease, because within a number the ids decide the order. Returns whether it was necessary.
  */
 export const createForeignOrderStore = () => ({
   async renumber(tx: Executor): Promise<boolean> {
@@ -16,9 +17,9 @@ export const createForeignOrderStore = () => ({
     if (!rows[0]!.foreign) return false
     await sql`lock table events_outbox, integrations in share row exclusive mode`.execute(tx)
     await sql`
-      with places as (
+      with positions as (
         select tx, id from events_outbox union select cursor_tx, cursor_id from integrations where cursor_tx is not null),
-      ordered as (select tx, id, id < lag(id) over (order by tx, id) as back from places),
+      ordered as (select tx, id, id < lag(id) over (order by tx, id) as back from positions),
       numbered as (
         select tx, id, (1 + count(*) filter (where back) over (order by tx, id))::text::xid8 as number from ordered),
       events as (

@@ -1,6 +1,6 @@
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import { beforeCommit, onCommit } from '../../../platform/db/transaction-guard.ts'
-import type { ControlEventBus, ControlEvents, RoundEvent } from '../../events.ts'
+import type { ControlEventBus, ControlEvents, RoundFacts } from '../../events.ts'
 import { createForeignOrderStore } from './foreign-order.store.ts'
 import type { NewEvent, OutboxStore } from './outbox.store.ts'
 
@@ -11,7 +11,7 @@ const RETIRED_AT_ONCE = 1000
 
 const ofRound = (
   type: 'round.started' | 'round.collected' | 'round.completed' | 'round.failed',
-  round: RoundEvent,
+  round: RoundFacts,
   payload: NewEvent['payload'] = {},
 ): NewEvent => ({
   orgId: round.orgId,
@@ -34,7 +34,7 @@ const ofModel = (
 })
 
 /** Whatever becomes of the round, its noise was booked when it started. */
-const ofSpending = ({ id, orgId, federationId, isPrivate }: RoundEvent): readonly NewEvent[] =>
+const ofSpending = ({ id, orgId, federationId, isPrivate }: RoundFacts): readonly NewEvent[] =>
   !isPrivate || federationId === null
     ? []
     : [
@@ -140,7 +140,7 @@ export const createOutbox = (parts: {
     })),
   )
 
-  let rounds = new Map<string, RoundEvent>()
+  let rounds = new Map<string, RoundFacts>()
   let registered = new Map<string | null, number>()
   events.afterCommit('updates.accepted', (accepted) => {
     for (const round of accepted.rounds) rounds.set(round.id, round)

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { activeSince } from '../../../domain/device.ts'
+import { ALL_REPORTED, TIMED_OUT } from '../../../domain/round.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
 type Row = { readonly value: number } & Readonly<Record<string, string | number>>
@@ -23,8 +24,8 @@ const LATEST = 200
 
 /** Why a round failed, in few words: reasons are text for people. */
 const failureKind = sql`case
-  when failure_reason like 'Timed out%' then 'timed_out'
-  when failure_reason like 'All devices have reported%' or failure_reason like '% failed: %' then 'devices'
+  when failure_reason like ${sql.lit(`${TIMED_OUT}%`)} then 'timed_out'
+  when failure_reason like ${sql.lit(`${ALL_REPORTED}%`)} or failure_reason like '% failed: %' then 'devices'
   when failure_reason is null then '' else 'other' end`
 
 const ofOwnRounds = (orgId: string | null): RawBuilder<boolean> =>

@@ -1,6 +1,6 @@
 import { Counter, type Registry } from 'prom-client'
 import type { DatabaseLoad } from '../../../platform/db/open.ts'
-import { REFUSALS, type UpdateCounts } from '../../training/rounds/update-counts.service.ts'
+import { REFUSALS, type UpdateMetrics } from '../../training/rounds/update-metrics.service.ts'
 
 /** Counters of `GET /metrics` that each process keeps for itself. */
 export const PROCESS_METRICS = [
@@ -33,7 +33,7 @@ type Name = (typeof PROCESS_METRICS)[number]['name']
 /** Adds them to `registry`, which asks for their values whenever it is read. */
 export const registerProcessMetrics = (
   registry: Registry,
-  { load, updates }: { readonly load: Readonly<DatabaseLoad>; readonly updates: UpdateCounts },
+  { load, updates }: { readonly load: Readonly<DatabaseLoad>; readonly updates: UpdateMetrics },
 ): void => {
   const values: Readonly<Record<Name, () => number | ReadonlyMap<string, number>>> = {
     tributary_updates_accepted_total: updates.accepted,

@@ -6,10 +6,10 @@ import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
 import type { Ledger } from '../../federations/ledger.service.ts'
-import type { PrivateDraws } from '../../fleet/selection/private-draws.service.ts'
+import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
+import type { PrivateDraws } from '../../fleet/selection/selection.service.ts'
 import type { RoundPrices } from '../rounds/round-prices.service.ts'
-import type { Reach } from '../rounds/round-reach.service.ts'
-import type { RoundsService } from '../rounds/rounds.service.ts'
+import type { Reach, RoundReach } from '../rounds/round-reach.service.ts'
 import type { JobProgressService } from './job-progress.service.ts'
 import type { JobsStore, StoredJob } from './jobs.store.ts'
 
@@ -18,14 +18,15 @@ export const createJobContinuations = (parts: {
   readonly database: Database
   readonly store: JobsStore
   readonly progress: Pick<JobProgressService, 'announce'>
-  readonly rounds: Pick<RoundsService, 'reach'>
+  readonly reaching: Pick<RoundReach, 'reach'>
   readonly draws: Pick<PrivateDraws, 'countEligible'>
   readonly prices: Pick<RoundPrices, 'roundsLeft'>
   readonly ledger: Pick<Ledger, 'quote'>
   readonly models: Pick<ModelsService, 'versionFor'>
+  readonly heartbeats: Pick<HeartbeatsService, 'announce'>
   readonly now: () => Date
 }) => {
-  const { database, store, progress, rounds, draws, prices, ledger, models, now } = parts
+  const { database, store, progress, reaching, draws, prices, ledger, models, heartbeats, now } = parts
 
   /** Throws conflict where what the next round would begin from is gone. */
   const requireBeginning = async (job: StoredJob): Promise<void> => {
@@ -43,7 +44,7 @@ export const createJobContinuations = (parts: {
 
   /** Its federation and its group, as they are now. */
   const reachOf = async (caller: Caller, { orgId, groupId, federationId }: StoredJob): Promise<Reach> =>
-    rounds
+    reaching
       .reach(caller, {
         orgId: orgId ?? undefined,
         group: groupId ?? undefined,
@@ -136,7 +137,7 @@ export const createJobContinuations = (parts: {
         before: { status: job.status, rounds: job.settings.rounds },
         after: { status, rounds: settings.rounds },
       })
-      await store.announce(tx, job.id)
+      await heartbeats.announce(tx, job.id)
       await progress.announce(tx, { ...job, status })
     })
   }

@@ -24,10 +24,9 @@ import {
 import type { Database } from '../../../platform/db/open.ts'
 import type { ModelsService, StoredModel } from '../../catalog/models/models.service.ts'
 import type { Ledger } from '../../federations/ledger.service.ts'
-import type { PrivateDraws } from '../../fleet/selection/private-draws.service.ts'
-import type { ModelContents } from '../rounds/model-content.service.ts'
-import type { Reach } from '../rounds/round-reach.service.ts'
-import type { RoundsService } from '../rounds/rounds.service.ts'
+import type { PrivateDraws } from '../../fleet/selection/selection.service.ts'
+import type { ModelLayouts } from '../rounds/model-layouts.service.ts'
+import type { Reach, RoundReach } from '../rounds/round-reach.service.ts'
 import { requireNoNoise, type SecureSteps, type SecureWish } from '../secure-rounds/secure-steps.service.ts'
 
 /** A job as it is asked for. */
@@ -77,13 +76,13 @@ export interface PlannedJob {
 export const createJobPlans = (parts: {
   readonly database: Database
   readonly models: Pick<ModelsService, 'findVersion'>
-  readonly rounds: Pick<RoundsService, 'reach'>
+  readonly reaching: Pick<RoundReach, 'reach'>
   readonly draws: Pick<PrivateDraws, 'countEligible'>
   readonly secure: Pick<SecureSteps, 'prepare'>
-  readonly contents: Pick<ModelContents, 'judge'>
+  readonly layouts: Pick<ModelLayouts, 'judge'>
   readonly ledger: Pick<Ledger, 'quote' | 'noiseFor'>
 }) => {
-  const { database, models, rounds, draws, secure, contents, ledger } = parts
+  const { database, models, reaching, draws, secure, layouts, ledger } = parts
 
   /** Only its owners add versions to a model: what a federation shares may be trained, and is not published into. */
   const publishOf = (caller: Caller, { publish }: NewJob, model: StoredModel): Publish => {
@@ -137,7 +136,7 @@ export const createJobPlans = (parts: {
       }
       const minDevices = requested.minDevices ?? MIN_DEVICES_DEFAULT
       const isAsynchronous = STRATEGY_RULES[strategy.name].asynchronous
-      const reach = await rounds.reach(caller, requested)
+      const reach = await reaching.reach(caller, requested)
       const population = requested.privacy === undefined ? null : await draws.countEligible(database.sql, reach.scope)
       const targetDevices =
         requested.targetDevices ??
@@ -149,7 +148,7 @@ export const createJobPlans = (parts: {
       if (population !== null && population >= minDevices) requireLikelyDraw({ minDevices, targetDevices }, population)
       const { model, version } = await modelOf(caller, requested.model)
       const publish = publishOf(caller, requested, model)
-      const { rawVector, unreadable, warning } = await contents.judge(version, {
+      const { rawVector, unreadable, warning } = await layouts.judge(version, {
         declared: requested.rawVector,
         guessed: true,
         trees: STRATEGY_RULES[strategy.name].trees === true,

@@ -12,16 +12,16 @@ interface Parts {
   readonly store: JobsStore
   readonly events: Pick<ControlEventBus, 'inTransaction' | 'publish'>
   /** What the rounds of jobs measured, and made. */
-  readonly report: Pick<RoundsReport, 'valuesOf' | 'metricsOf' | 'thatMade'>
+  readonly roundsReport: Pick<RoundsReport, 'valuesOf' | 'metricsOf' | 'thatMade'>
   readonly models: Pick<ModelsService, 'publish' | 'hasPublished'>
-  readonly evaluations: Pick<EvaluationSteps, 'ask'>
+  readonly evaluationSteps: Pick<EvaluationSteps, 'ask'>
   readonly now: () => Date
 }
 
 /** What becomes a version of the model that a job trains, in the transaction that ends the round or the job. */
-const createPublications = ({ models, report }: Parts) => {
+const createPublications = ({ models, roundsReport }: Parts) => {
   const publish = async (tx: Executor, { id: jobId, modelId }: StoredJob, resultId: string | null): Promise<void> => {
-    const round = resultId === null ? null : await report.thatMade(tx, resultId)
+    const round = resultId === null ? null : await roundsReport.thatMade(tx, resultId)
     if (modelId === null || resultId === null || round === null) return
     const { id: roundId, roundNumber, metrics } = round
     await models.publish(tx, modelId, { modelId: resultId, roundId, roundNumber, jobId, metrics })
@@ -30,7 +30,7 @@ const createPublications = ({ models, report }: Parts) => {
   /** The newest round whose value is known, if it is the best so far. */
   const publishBest = async (tx: Executor, job: StoredJob, isLastMeasured: boolean): Promise<void> => {
     const { metric = DEFAULT_METRIC } = job.settings
-    const rounds = await report.valuesOf(tx, job.id, metric)
+    const rounds = await roundsReport.valuesOf(tx, job.id, metric)
     const measured = isLastMeasured || !isMeasuredLater(metric) ? rounds : rounds.slice(0, -1)
     const losses = asLosses(
       metric,
@@ -57,7 +57,7 @@ const createPublications = ({ models, report }: Parts) => {
 
 /** What the end of a round means for its job, written down in the transaction that ends the round. */
 export const createJobProgress = (parts: Parts) => {
-  const { store, events, report, evaluations, now } = parts
+  const { store, events, roundsReport, evaluationSteps, now } = parts
   const publications = createPublications(parts)
 
   /** Tells the others of the job as it is now; to be called in the transaction that has written it down. */
@@ -70,8 +70,8 @@ export const createJobProgress = (parts: Parts) => {
   /** The reason, and that the metric that the job went by was never reported, where that is so. */
   const reasonOf = async (tx: Executor, { id, settings: { metric }, roundsCompleted }: StoredJob, reason: string) => {
     if (metric === undefined || roundsCompleted === 0) return reason
-    const isKnown = (await report.valuesOf(tx, id, metric)).some(({ value }) => value !== null)
-    return isKnown ? reason : `${reason} ${neverReported(metric, await report.metricsOf(tx, id))}`
+    const isKnown = (await roundsReport.valuesOf(tx, id, metric)).some(({ value }) => value !== null)
+    return isKnown ? reason : `${reason} ${neverReported(metric, await roundsReport.metricsOf(tx, id))}`
   }
 
   const end = async (tx: Executor, job: StoredJob, ending: Ending): Promise<void> => {
@@ -92,7 +92,7 @@ export const createJobProgress = (parts: Parts) => {
 
   /** After the evaluation of its last model, where devices have offered one. */
   const endEvaluated = async (tx: Executor, job: StoredJob, ending: Ending, roundId: string): Promise<void> => {
-    const asked = await evaluations.ask(tx, roundId, evaluationSecondsOf(job.settings))
+    const asked = await evaluationSteps.ask(tx, roundId, evaluationSecondsOf(job.settings))
     if (asked === null) return end(tx, job, ending)
     await store.update(tx, job.id, {
       ending: JSON.stringify(ending),
@@ -123,7 +123,7 @@ export const createJobProgress = (parts: Parts) => {
     const after: StoredJob = { ...job, roundsCompleted, latestModelId: round.modelId }
     await publications.roundCompleted(tx, after)
     const { stopWhen, metric = DEFAULT_METRIC } = job.settings
-    const values = stopWhen === null ? [] : await report.valuesOf(tx, job.id, metric)
+    const values = stopWhen === null ? [] : await roundsReport.valuesOf(tx, job.id, metric)
     const losses = asLosses(
       metric,
       values.map(({ value }) => value),

@@ -6,6 +6,7 @@ import type { Database } from '../../../platform/db/open.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
 import { BudgetRefused } from '../../federations/ledger.service.ts'
 import type { Price, RoundPrices, ToPrice } from '../rounds/round-prices.service.ts'
+import type { RoundReach } from '../rounds/round-reach.service.ts'
 import type { OpenRound, RoundStarts } from '../rounds/round-starts.service.ts'
 import type { RoundsService } from '../rounds/rounds.service.ts'
 import type { SecurePlan, SecureSteps } from '../secure-rounds/secure-steps.service.ts'
@@ -17,7 +18,8 @@ export const createJobTurns = (parts: {
   readonly database: Database
   readonly store: JobsStore
   readonly progress: JobProgressService
-  readonly rounds: Pick<RoundsService, 'scopeOf' | 'latestOfJob' | 'isInProgress'>
+  readonly rounds: Pick<RoundsService, 'latestOfJob' | 'isInProgress'>
+  readonly reaching: Pick<RoundReach, 'scopeOf'>
   readonly starts: Pick<RoundStarts, 'countActive' | 'open'>
   readonly prices: Pick<RoundPrices, 'priced'>
   readonly secure: Pick<SecureSteps, 'prepare'>
@@ -25,7 +27,7 @@ export const createJobTurns = (parts: {
   readonly log: { error(fields: object, message: string): void }
   readonly now: () => Date
 }) => {
-  const { database, store, progress, rounds, starts, prices, secure, models, log, now } = parts
+  const { database, store, progress, rounds, reaching, starts, prices, secure, models, log, now } = parts
 
   /** What its price depends on: the same outside the transaction that starts the round, and inside. */
   const toPrice = async (db: Database['sql'], job: StoredJob): Promise<ToPrice> => {
@@ -34,7 +36,7 @@ export const createJobTurns = (parts: {
     return {
       orgId,
       federationId,
-      scope: await rounds.scopeOf(db, job),
+      scope: await reaching.scopeOf(db, job),
       privacy:
         settings.privacy === null ? null : { ...settings.privacy, clipNorm: job.clipNorm ?? settings.privacy.clipNorm },
       minDevices: sizes.minDevices,

@@ -5,8 +5,11 @@ import type { JobStatus } from '../../../domain/training-job.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
+import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
+import type { DueRounds } from '../rounds/due-rounds.service.ts'
 import type { RoundEndings } from '../rounds/round-endings.service.ts'
 import type { JobSpending, RoundPrices } from '../rounds/round-prices.service.ts'
+import type { RoundReach } from '../rounds/round-reach.service.ts'
 import type { RoundsService, StoredRound } from '../rounds/rounds.service.ts'
 import type { JobContinuations } from './job-continuations.service.ts'
 import type { NewJob, PlannedJob } from './job-plans.service.ts'
@@ -23,25 +26,28 @@ const HISTORY = 100
 export const createJobsService = (parts: {
   readonly database: Database
   readonly store: JobsStore
-  readonly report: JobsReport
+  readonly jobsReport: JobsReport
   readonly progress: JobProgressService
   readonly plan: (caller: Caller, requested: NewJob) => Promise<PlannedJob>
   readonly turns: JobTurns
   readonly continueJob: JobContinuations
-  readonly rounds: RoundsService
+  readonly rounds: Pick<RoundsService, 'ofJob' | 'countOfJob' | 'lockActiveOf'>
+  readonly reaching: Pick<RoundReach, 'maySee'>
+  readonly due: Pick<DueRounds, 'tick'>
   readonly prices: Pick<RoundPrices, 'spentBy'>
   readonly endings: RoundEndings
   readonly models: Pick<ModelsService, 'find' | 'publishedBy'>
+  readonly heartbeats: Pick<HeartbeatsService, 'announce'>
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, report, progress, plan, turns, continueJob, rounds, prices, endings, models, now, newId } =
-    parts
+  const { database, store, jobsReport, progress, plan, turns, continueJob } = parts
+  const { rounds, reaching, due, prices, endings, models, heartbeats, now, newId } = parts
 
   /** not_found when there is no such job that the caller may see; a federation's members see its jobs. */
   const get = async (caller: Caller, id: string): Promise<StoredJob> => {
     const job = isUuid(id) ? await store.find(database.sql, id) : null
-    if (job === null || !(await rounds.maySee(caller, job))) throw notFound('Training job', id)
+    if (job === null || !(await reaching.maySee(caller, job))) throw notFound('Training job', id)
     return job
   }
 
@@ -50,36 +56,13 @@ export const createJobsService = (parts: {
 
     /** `tell` hears what is taken for granted though nobody said it. */
     async create(caller: Caller, requested: NewJob, tell: (warning: string) => void): Promise<StoredJob> {
-      const { settings, modelId, reach, warning } = await plan(caller, requested)
-      if (warning !== null) tell(warning)
-      const job: StoredJob = {
-        id: newId(),
-        orgId: reach.orgId,
-        name: requested.name ?? null,
-        status: 'pending',
-        settings,
-        modelId,
-        latestModelId: null,
-        groupId: reach.groupId,
-        federationId: reach.federationId,
-        roundsCompleted: 0,
-        roundsFailedInARow: 0,
-        stateSha256: null,
-        controlSha256: null,
-        clipNorm: settings.privacy?.clipNorm ?? null,
-        ending: null,
-        endedBy: null,
-        reason: null,
-        waitingUntil: null,
-        waitingFor: null,
-        createdAt: now(),
-        startedAt: null,
-        endedAt: null,
-        resumedAt: null,
-        stateDeletedAt: null,
-      }
+      const planned = await plan(caller, requested)
+      if (planned.warning !== null) tell(planned.warning)
+      const { settings, modelId } = planned
+      const job = newJob(requested, planned, { id: newId(), createdAt: now() })
       await database.transaction(async (tx) => {
         await store.insert(tx, job)
+        await heartbeats.announce(tx, job.id)
         auditNote({
           kind: 'job',
           ...job,
@@ -97,7 +80,7 @@ export const createJobsService = (parts: {
       page: { limit: number; offset: number },
     ): Promise<{ jobs: StoredJob[]; total: number }> {
       const modelId = filter.model === undefined ? undefined : (await models.find(caller, filter.model)).model.id
-      return report.list(database.sql, { orgId: caller.orgId, status: filter.status, modelId }, page)
+      return jobsReport.list(database.sql, { orgId: caller.orgId, status: filter.status, modelId }, page)
     },
 
     /** The job with its latest rounds, oldest first, and what their noise has cost; null without noise. */
@@ -110,7 +93,7 @@ export const createJobsService = (parts: {
       spent: JobSpending | null
       published: readonly StoredVersion[]
     }> {
-      await rounds.tick()
+      await due.tick()
       const job = await get(caller, id)
       const { privacy } = job.settings
       const spent = privacy === null ? null : await prices.spentBy(caller, job.id, privacy.delta)
@@ -158,5 +141,37 @@ export const createJobsService = (parts: {
     tick: turns.tick,
   }
 }
+
+/** A job as it begins. */
+const newJob = (
+  requested: NewJob,
+  { settings, modelId, reach }: PlannedJob,
+  { id, createdAt }: Pick<StoredJob, 'id' | 'createdAt'>,
+): StoredJob => ({
+  id,
+  orgId: reach.orgId,
+  name: requested.name ?? null,
+  status: 'pending',
+  settings,
+  modelId,
+  latestModelId: null,
+  groupId: reach.groupId,
+  federationId: reach.federationId,
+  roundsCompleted: 0,
+  roundsFailedInARow: 0,
+  stateSha256: null,
+  controlSha256: null,
+  clipNorm: settings.privacy?.clipNorm ?? null,
+  ending: null,
+  endedBy: null,
+  reason: null,
+  waitingUntil: null,
+  waitingFor: null,
+  createdAt,
+  startedAt: null,
+  endedAt: null,
+  resumedAt: null,
+  stateDeletedAt: null,
+})
 
 export type JobsService = ReturnType<typeof createJobsService>

@@ -3,7 +3,6 @@ import type { EndedBy, Ending } from '../../../domain/job-endings.ts'
 import type { JobSettings, JobStatus } from '../../../domain/training-job.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { TrainingJobRow } from '../../../platform/db/training-rows.ts'
-import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
 
 export interface StoredJob {
   readonly id: string
@@ -60,8 +59,7 @@ export interface JobChanges {
   state_deleted_at: Date
 }
 
-/** `announce` makes a job known to heartbeats, in its own transaction. */
-export const createJobsStore = (announce: HeartbeatsService['announce']) => ({
+export const createJobsStore = () => ({
   async insert(db: Executor, job: StoredJob): Promise<void> {
     await db
       .insertInto('training_jobs')
@@ -79,16 +77,12 @@ export const createJobsStore = (announce: HeartbeatsService['announce']) => ({
         created_at: job.createdAt,
       })
       .execute()
-    await announce(db, job.id)
   },
 
   async find(db: Executor, id: string): Promise<StoredJob | null> {
     const row = await db.selectFrom('training_jobs').selectAll().where('id', '=', id).executeTakeFirst()
     return row === undefined ? null : fromRow(row)
   },
-
-  /** Makes a job that goes on known to heartbeats again. */
-  announce,
 
   /** The job, locked until the transaction ends. */
   async lock(tx: Executor, id: string): Promise<StoredJob | null> {

@@ -136,7 +136,7 @@ describe('a training job', () => {
       expect(done).toMatchObject({
         status: 'completed',
         ended_by: 'rounds_done',
-        reason: 'All 3 rounds asked for are completed.',
+        reason: 'All 3 requested rounds are completed.',
         rounds_completed: 3,
         latest_model_id: uuid,
         ended_at: at,

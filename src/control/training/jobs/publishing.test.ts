@@ -252,7 +252,7 @@ describe('the metric that a job goes by', () => {
     await round(id, 1, reported(0.5))
     expect(await jobOf(id)).toMatchObject({
       status: 'completed',
-      reason: "The one round asked for is completed. No round reported the metric 'f2'; reported: f1.",
+      reason: "The requested round is completed. No round reported the metric 'f2'; reported: f1.",
     })
     expect(await versions()).toHaveLength(2)
   })

@@ -1,7 +1,6 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { SelectionStore } from '../../fleet/selection/private-draws.service.ts'
-import { TURN } from './participants.store.ts'
+import type { SelectionStore } from '../../fleet/selection/selection.service.ts'
 
 /** What became of those that will not deliver; the commonest reason first. */
 export interface Failures {
@@ -10,9 +9,6 @@ export interface Failures {
   readonly reasons: readonly { readonly reason: string; readonly count: number }[]
 }
 
-/** An absent device takes its place again only after so long: those that take it instead may be more willing. */
-const OTHERS_FIRST_MS = 10_000
-
 /** Selected devices that do not come, and what a round has lost by them. */
 export const createAbsentDevicesStore = (selection: Pick<SelectionStore, 'markMissing' | 'heartbeatSecondsOf'>) => {
   /** The time in which one device must fetch the plan: a tenth of the timeout, at least two of its own heartbeat intervals, at most half of the timeout. */
@@ -20,26 +16,6 @@ export const createAbsentDevicesStore = (selection: Pick<SelectionStore, 'markMi
     greatest(${timeoutSeconds / 10}::float8, 2 * ${selection.heartbeatSecondsOf(sql`p.device_id`)})) * interval '1 second'`
 
   return {
-    /** Gives an absent device a free seat again; false when there is none, or while others have not had the time to take it. */
-    async rejoin(db: Executor, roundId: string, deviceId: string, now: Date): Promise<boolean> {
-      const { rows } = await sql`
-      with held as materialized (
-        select id from rounds where id = ${roundId} and status = 'active' and taking_part < target_devices
-          and timeout_at > ${now}
-          and not exists (select from secure_rounds s where s.round_id = rounds.id and s.status <> 'advertising')
-        for no key update
-      ), back as (
-        update round_participants p set state = 'selected', chosen = 'joined', selected_at = ${now}, reported_at = null,
-          failure_reason = null
-        from held where p.round_id = held.id and p.device_id = ${deviceId} and p.state = 'absent'
-          and p.reported_at <= ${new Date(now.getTime() - OTHERS_FIRST_MS)}
-        returning p.round_id
-      )
-      update rounds r set taking_part = r.taking_part + 1, review_at = least(r.review_at, ${now}::timestamptz + ${TURN})
-      from back where r.id = back.round_id returning r.id`.execute(db)
-      return rows.length === 1
-    },
-
     /** Gives up those selected devices of the locked round that had their turn and did not fetch its plan; returns how many. */
     async giveUp(
       db: Executor,
@@ -104,5 +80,10 @@ export const createAbsentDevicesStore = (selection: Pick<SelectionStore, 'markMi
     },
   }
 }
+
+/** The device `d` may yet join the round: it has no part in it, or was given up and has shown itself since. */
+export const mayYetJoin = (roundId: string): RawBuilder<boolean> => sql<boolean>`not exists (
+  select from round_participants p where p.round_id = ${roundId} and p.device_id = d.id
+    and (p.state = 'absent' and (d.last_heartbeat > p.reported_at or p.acknowledged_at is not null)) is not true)`
 
 export type AbsentDevicesStore = ReturnType<typeof createAbsentDevicesStore>

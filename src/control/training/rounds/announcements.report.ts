@@ -82,3 +82,5 @@ export const createAnnouncementsReport = () => ({
 const memberOrgsOf = (federationId: RawBuilder<unknown>) => sql`case when ${federationId} is not null then (
   select coalesce(json_agg(m.org_id), '[]') from federation_members m
   where m.federation_id = ${federationId} and m.status = 'active') end`
+
+export type AnnouncementsReport = ReturnType<typeof createAnnouncementsReport>

@@ -1,10 +1,9 @@
-import { describeFailures, dueEvent } from '../../../domain/round.ts'
+import { ALL_REPORTED, describeFailures, dueEvent, TIMED_OUT } from '../../../domain/round.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import { unaudited } from '../../audit-note.ts'
 import type { ControlEventBus } from '../../events.ts'
-import type { SelectionStore } from '../../fleet/selection/private-draws.service.ts'
-import type { AbsentDevicesStore } from './absent-devices.store.ts'
-import { mayYetJoin } from './participants.store.ts'
+import type { SelectionStore } from '../../fleet/selection/selection.service.ts'
+import { type AbsentDevicesStore, mayYetJoin } from './absent-devices.store.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundReach } from './round-reach.service.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
@@ -19,7 +18,7 @@ interface Parts {
   readonly absent: AbsentDevicesStore
   readonly selection: Pick<SelectionStore, 'countExpected'>
   readonly endings: Pick<RoundEndings, 'collect' | 'fail'>
-  readonly scopeOf: RoundReach['scopeOf']
+  readonly reaching: Pick<RoundReach, 'scopeOf'>
   readonly events: Pick<ControlEventBus, 'publish'>
   readonly now: () => Date
 }
@@ -29,7 +28,7 @@ interface Parts {
  * reach min_devices. What a review decides on is in rows, so any process may do it, at any time, more than once. Private
  * rounds are left alone: who takes part in them is settled by the draw.
  */
-const createReview = ({ store, absent, selection, endings, scopeOf, events, now }: Parts) => {
+const createReview = ({ store, absent, selection, endings, reaching, events, now }: Parts) => {
   const takesNewcomers = async (tx: Executor, round: StoredRound): Promise<boolean> =>
     round.plan.secure === undefined || absent.isAdvertising(tx, round.id)
 
@@ -37,7 +36,7 @@ const createReview = ({ store, absent, selection, endings, scopeOf, events, now 
   const isHopeless = async (tx: Executor, round: StoredRound): Promise<boolean> => {
     if (!(await takesNewcomers(tx, round))) return true
     const needed = round.minDevices - round.takingPart
-    const scope = await scopeOf(tx, round)
+    const scope = await reaching.scopeOf(tx, round)
     const coming = await selection.countExpected(tx, scope, {
       condition: mayYetJoin(round.id),
       now: now(),
@@ -102,7 +101,7 @@ export const createDueRounds = (parts: Parts) => {
   const timeOut = async (tx: Executor, round: StoredRound): Promise<void> => {
     const failures = round.privacy === null ? await absent.failures(tx, round.id) : null
     const parts = [
-      `${endedEarly(round) ? 'All devices have reported' : `Timed out after ${lasted(round)} s`}: ` +
+      `${endedEarly(round) ? ALL_REPORTED : `${TIMED_OUT} after ${lasted(round)} s`}: ` +
         `${round.completedDevices} of at least ${round.minDevices} updates had arrived.`,
       ...(round.plan.secure === undefined ? [] : ['No update was revealed.']),
       ...(failures === null || failures.failed === 0 ? [] : [`${describeFailures(failures)}.`]),

@@ -5,7 +5,7 @@ import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
 import type { ControlEventBus } from '../../events.ts'
 import type { EvaluationsStore } from './evaluations.store.ts'
-import { eventOf } from './round-endings.service.ts'
+import { factsOf } from './round-endings.service.ts'
 import type { RoundsReport } from './rounds.report.ts'
 import type { RoundsService } from './rounds.service.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
@@ -19,28 +19,28 @@ export const createEvaluationSteps = (parts: {
   readonly database: Database
   readonly store: RoundsStore
   readonly evaluations: EvaluationsStore
-  readonly report: Pick<RoundsReport, 'evaluationsDue'>
+  readonly roundsReport: Pick<RoundsReport, 'evaluationsDue'>
   readonly rounds: Pick<RoundsService, 'get'>
   readonly models: Pick<ModelsService, 'originOf'>
   readonly events: Pick<ControlEventBus, 'publish'>
   readonly now: () => Date
 }) => {
-  const { database, store, evaluations, report, rounds, models, events, now } = parts
+  const { database, store, evaluations, roundsReport, rounds, models, events, now } = parts
   // All of its devices ask for the same version, at once.
   const handedOut = singleFlight<StoredVersion>(16)
 
   const close = async (tx: Executor, round: StoredRound): Promise<void> => {
     await evaluations.close(tx, round.id, summarizeEvaluation(await evaluations.reports(tx, round.id)))
-    await events.publish(tx, 'round.evaluated', eventOf(round))
+    await events.publish(tx, 'round.evaluated', factsOf(round))
   }
 
   /** Ends the evaluations that nobody is waited for any more. Called by a timer and after each report. */
   const tick = async (): Promise<void> => {
-    for (const id of await report.evaluationsDue(database.sql, now())) {
+    for (const id of await roundsReport.evaluationsDue(database.sql, now())) {
       await database.transaction(async (tx) => {
         const round = await store.lock(tx, id)
         if (round === null || round.evaluationUntil === null) return
-        if (!(await report.evaluationsDue(tx, now())).includes(id)) return
+        if (!(await roundsReport.evaluationsDue(tx, now())).includes(id)) return
         await close(tx, round)
       })
     }

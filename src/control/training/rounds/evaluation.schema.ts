@@ -2,11 +2,11 @@ import { Type } from 'typebox'
 import { MAX_REPORTED_METRICS } from '../../../domain/metrics.ts'
 import { REPORTED_RANGE } from '../../../domain/reported-number.ts'
 import {
-  Beside,
   Body,
   Count,
   FreeObject,
   Part,
+  RefWith,
   ReportedValues,
   Timestamp,
   Uuid,
@@ -56,7 +56,7 @@ export const RoundMetrics = {
     }),
   ),
   evaluation: Type.Optional(
-    Beside(EvaluationSummary, {
+    RefWith(EvaluationSummary, {
       description:
         "Metrics for the round's new model, from the next round's updates or the evaluation after the job's last round",
     }),

@@ -3,7 +3,7 @@ import { stragglerGraceSeconds } from '../../../domain/round.ts'
 import { DEFAULT_STRATEGY, STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import type { StrategySettings } from '../../../domain/strategy-settings.ts'
 import type { StoredVersion } from '../../catalog/models/models.service.ts'
-import type { Scope } from '../../fleet/selection/private-draws.service.ts'
+import type { Scope } from '../../fleet/selection/selection.service.ts'
 import type { SecurePlan } from '../secure-rounds/secure-steps.service.ts'
 import type { NewRound, PrivacyWish, RoundPlan, RoundPrivacy } from './rounds.store.ts'
 

@@ -1,121 +1,40 @@
 import type { Caller } from '../../../domain/access.ts'
-import { conflict, notFound, type ServiceError } from '../../../domain/errors.ts'
+import { notFound } from '../../../domain/errors.ts'
 import { requireMayInspect } from '../../../domain/private-round.ts'
-import { dueEvent } from '../../../domain/round.ts'
 import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
-import type { ControlEventBus } from '../../events.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
-import type { AbsentDevicesStore } from './absent-devices.store.ts'
-import type { DueRounds } from './due-rounds.service.ts'
+import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
+import type { AnnouncementsReport } from './announcements.report.ts'
 import type { Participant, ParticipantsStore, Seat } from './participants.store.ts'
 import type { RoundReach } from './round-reach.service.ts'
 import type { RoundsReport } from './rounds.report.ts'
 import type { RoundBeginning, RoundsService } from './rounds.service.ts'
-import type { RoundsStore, StoredRound } from './rounds.store.ts'
+import type { StoredRound } from './rounds.store.ts'
 import { singleFlight } from './single-flight.ts'
-import type { UpdatesStore } from './updates.store.ts'
-
-interface Parts {
-  readonly database: Database
-  readonly store: Pick<RoundsStore, 'lock' | 'update'>
-  readonly report: Pick<RoundsReport, 'sizeOf'>
-  readonly participants: ParticipantsStore
-  readonly absent: Pick<AbsentDevicesStore, 'rejoin'>
-  readonly updates: Pick<UpdatesStore, 'find'>
-  readonly rounds: Pick<RoundsService, 'get' | 'beginning'>
-  readonly due: Pick<DueRounds, 'tick' | 'review'>
-  readonly includes: RoundReach['includes']
-  readonly models: ModelsService
-  readonly devices: DevicesService
-  readonly events: Pick<ControlEventBus, 'publish'>
-  readonly now: () => Date
-}
-
-/** Whether a round awaits a device's update, and what becomes of it where the device gives up. */
-const createOpenParts = (parts: Parts) => {
-  const { database, store, participants, updates, rounds, due, includes, events, now } = parts
-  // All of a round's devices come at once.
-  const partIn = createBatcher<Seat, Participant | null>({
-    maxBatch: 1000,
-    run: (requested) => participants.findAll(database.sql, requested),
-  })
-
-  /** The part that awaits an update of the device to this round; else a conflict says why there is none. */
-  const requireOpen = async (
-    round: StoredRound,
-    deviceId: string | null,
-  ): Promise<Participant & { deviceId: string }> => {
-    if (deviceId === null) {
-      throw conflict(
-        'This key belongs to no device, so it is not a participant of the round. Use the key of a device.',
-        'no_device',
-      )
-    }
-    const part = await partIn({ roundId: round.id, deviceId })
-    if (part?.state === 'delivered') throw await alreadyDelivered(round.id, deviceId)
-    // An asynchronous job takes what began in an earlier round, as long as it has not let go of the device.
-    const isAwaitedLater = round.plan.asynchronous === true && part?.state === 'selected'
-    if (round.status !== 'active' && !isAwaitedLater) {
-      const why = round.failureReason === null ? '' : ` ${round.failureReason}`
-      throw conflict(`The round is ${round.status}; updates are accepted only while it is active.${why}`, 'round_over')
-    }
-    if (part === null) throw notParticipant(round, await includes(round, deviceId))
-    if (part.state === 'failed') {
-      throw conflict(
-        `This device has already failed in this round: ${part.failureReason ?? 'no reason given'}.`,
-        'failed_before',
-      )
-    }
-    return { ...part, deviceId }
-  }
-
-  const alreadyDelivered = async (roundId: string, deviceId: string): Promise<ServiceError> => {
-    const kept = await updates.find(database.sql, roundId, deviceId)
-    return conflict(
-      `This device has already submitted an update for this round (${kept?.id ?? ''}); the first one counts.`,
-      'duplicate',
-    )
-  }
-
-  return {
-    requireOpen,
-
-    /** A participant gives up, with a reason; the round stops waiting for it, and its place is free again. */
-    async fail(caller: Caller, roundId: string, reason: string): Promise<StoredRound> {
-      const admitted = await rounds.get(caller, roundId)
-      const { deviceId } = await requireOpen(admitted, caller.deviceId)
-      const isDue = await database.transaction(async (tx) => {
-        const own = await participants.find(tx, roundId, deviceId)
-        const round = await store.lock(tx, own?.roundId ?? roundId)
-        const part = await participants.find(tx, roundId, deviceId)
-        if (part === null || part.roundId !== round?.id) return false
-        if (part.state !== 'selected' && part.state !== 'absent') return false
-        if (round.status !== 'active' && !round.plan.asynchronous) return false
-        await participants.report(tx, { roundId: round.id, deviceId, state: 'failed', reason }, now())
-        const changed = {
-          ...round,
-          takingPart: round.takingPart - (part.state === 'selected' ? 1 : 0),
-          failedDevices: round.failedDevices + 1,
-        }
-        await store.update(tx, round.id, { taking_part: changed.takingPart, failed_devices: changed.failedDevices })
-        await events.publish(tx, 'round.places_freed', { id: round.id })
-        if (round.status !== 'active') return false
-        if (dueEvent(changed, now()) !== null) return true
-        await due.review(tx, changed)
-        return false
-      })
-      if (isDue) await due.tick()
-      return rounds.get(caller, roundId)
-    },
-  }
-}
 
 /** A device's part in a round: whether it has one, and what it is handed. */
-export const createParticipation = (parts: Parts) => {
-  const { database, report, participants, absent, rounds, includes, models, devices, now } = parts
+export const createParticipation = (parts: {
+  readonly database: Database
+  readonly roundsReport: Pick<RoundsReport, 'sizeOf'>
+  readonly participants: ParticipantsStore
+  readonly rounds: Pick<RoundsService, 'get' | 'beginning'>
+  readonly reaching: Pick<RoundReach, 'includes'>
+  readonly models: Pick<ModelsService, 'originOf'>
+  readonly devices: Pick<DevicesService, 'owner' | 'get'>
+  readonly announcements: AnnouncementsReport
+  readonly heartbeats: Pick<HeartbeatsService, 'contribute' | 'withdraw'>
+  readonly now: () => Date
+}) => {
+  const { database, roundsReport, participants, rounds, reaching, models, devices, announcements, heartbeats, now } =
+    parts
+
+  heartbeats.contribute({
+    announcedTo: (deviceIds) => announcements.announcedTo(database.sql, deviceIds, now()),
+    join: (roundId, deviceId) => participants.join(database.sql, roundId, deviceId, now()),
+  })
 
   // All devices of a round ask for the same version, at once.
   const handedOut = singleFlight<StoredVersion>(16)
@@ -143,16 +62,13 @@ export const createParticipation = (parts: Parts) => {
   /** It goes with the updates, when they have been kept long enough. */
   const controlOf = async (caller: Caller, { id, plan }: RoundBeginning) => {
     const sha256 = STRATEGY_RULES[plan.strategy].controlVariates ? (await rounds.get(caller, id)).controlSha256 : null
-    return sha256 === null ? null : { sha256, size: await report.sizeOf(database.sql, sha256) }
+    return sha256 === null ? null : { sha256, size: await roundsReport.sizeOf(database.sql, sha256) }
   }
 
   return {
-    ...createOpenParts(parts),
-
-    /** A free seat in an active round for a device that has none, or was given up; true when it now takes part. */
-    join: async (roundId: string, deviceId: string): Promise<boolean> =>
-      (await participants.join(database.sql, roundId, deviceId, now())) ||
-      absent.rejoin(database.sql, roundId, deviceId, now()),
+    /** Heartbeats look no longer for what is over. */
+    withdrawAnnouncements: (): Promise<void> =>
+      database.transaction(async (tx) => heartbeats.withdraw(tx, await announcements.over(tx, now()))),
 
     /** What the round hands out: strategy, hyperparameters, and the model to start from. */
     async plan(caller: Caller, id: string) {
@@ -186,7 +102,7 @@ export const createParticipation = (parts: Parts) => {
         ? devices.owner(caller)
         : devices.get(caller, deviceName, { near: round.orgId }))
       const part = await participants.find(database.sql, round.id, device.id)
-      return { round, device, part, reason: explain(round, part, await includes(round, device.id)) }
+      return { round, device, part, reason: explainSelection(round, part, await reaching.includes(round, device.id)) }
     },
   }
 }
@@ -197,8 +113,8 @@ const CHOSEN: Readonly<Record<Participant['chosen'], string>> = {
   joined: 'Selected: it sent a heartbeat while the round had free places.',
 }
 
-/** `isIncluded`: it could take part, as far as that depends on the device. */
-const explain = (round: StoredRound, part: Participant | null, isIncluded: boolean): string => {
+/** Why a device takes part or not. `isIncluded`: it could, as far as that depends on the device. */
+export const explainSelection = (round: StoredRound, part: Participant | null, isIncluded: boolean): string => {
   if (part?.state === 'failed') return part.failureReason ?? 'The device reported a failure.'
   if (part?.state === 'absent')
     return `${part.failureReason} Its place is open to others; its update is still accepted.`
@@ -225,9 +141,5 @@ const excluded = ({ orgId, groupId, federationId }: StoredRound): string => {
           : `of organization '${orgId}'`
   return `Not selected: the round is for devices ${those} that train, and this one is not among them.`
 }
-
-/** Why a device that has no part in the round has none. */
-const notParticipant = (round: StoredRound, isIncluded: boolean): ServiceError =>
-  conflict(`This device is not a participant of the round. ${explain(round, null, isIncluded)}`, 'not_participant')
 
 export type Participation = ReturnType<typeof createParticipation>

@@ -11,7 +11,7 @@ describe('the start of a private round', () => {
         error: 'bad_request',
         message:
           'target_devices: a private round draws each device independently at random. 4 devices are eligible, and with a ' +
-          'target of 2 the draw would be smaller than min_devices (2) in 31 % of rounds; at most 1 % is allowed. Set ' +
+          'target of 2 the draw would be smaller than min_devices (2) in 31% of rounds; at most 1% is allowed. Set ' +
           'target_devices to at least 4, or lower min_devices.',
         status_code: 400,
       },

@@ -1,54 +1,69 @@
+import type { Config } from '../../../config.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import type { SettingsService } from '../../access/settings/settings.service.ts'
 import type { RoundModels } from '../../catalog/models/round-models.service.ts'
 import type { RetentionStore } from './retention.store.ts'
 
+const DAY_MS = 24 * 60 * 60 * 1000
 const AT_ONCE = 100
 const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
 /** How long what devices bring to rounds, and what rounds make of it, is kept. */
 export const createRetention = (parts: {
+  readonly config: Pick<Config, 'updateRetentionDays' | 'roundModelsKept' | 'jobStateRetentionDays'>
   readonly database: Database
   readonly store: RetentionStore
   readonly roundModels: Pick<RoundModels, 'deleteUnused'>
+  readonly settings: Pick<SettingsService, 'all'>
   readonly now: () => Date
 }) => {
-  const { database, store, roundModels, now } = parts
+  const { config, database, store, roundModels, settings, now } = parts
+  const before = (days: number): Date => new Date(now().getTime() - days * DAY_MS)
+
+  /** Where organizations have a time of their own. */
+  const beforeInOrgs = async (): Promise<Map<string, Date>> => {
+    const own = new Map<string, Date>()
+    for (const [orgId, { updateRetentionDays: days }] of await settings.all()) {
+      if (days !== null) own.set(orgId, before(days))
+    }
+    return own
+  }
 
   return {
     /**
-     * Lets go of the updates of rounds that ended before `before`, or before what their organization has; their files
-     * are then collected as garbage.
+     * Lets go of the updates of rounds that ended longer ago than the service, or their organization, keeps them; their
+     * files are then collected as garbage.
      */
-    async retireUpdates(before: Date, ofOrgs: ReadonlyMap<string, Date>): Promise<number> {
-      for (let released = 0; ; ) {
-        const expired = await store.expired(database.sql, before, ofOrgs, AT_ONCE)
+    async retireUpdates(): Promise<void> {
+      const [beforeAnywhere, ofOrgs] = [before(config.updateRetentionDays), await beforeInOrgs()]
+      for (;;) {
+        const expired = await store.expired(database.sql, beforeAnywhere, ofOrgs, AT_ONCE)
         for (const id of expired) await database.transaction((tx) => store.releaseUpdates(tx, id, now()))
-        released += expired.length
-        if (expired.length < AT_ONCE) return released
+        if (expired.length < AT_ONCE) return
       }
     },
 
     /**
-     * Deletes the models of rounds whose updates are gone, but for the `kept` latest of each job and those that something
-     * refers to; returns how many. Their files are then collected as garbage, unless a published version is the same.
+     * Deletes the models of rounds whose updates are gone, but for the latest of each job, as many as are configured, and
+     * those that something refers to. Their files are then collected as garbage, unless a published version is the same.
      */
-    async retireModels(kept: number): Promise<number> {
-      for (let [deleted, after] = [0, FIRST_ID]; ; ) {
-        const outdated = await store.outdated(database.sql, kept, after, AT_ONCE)
+    async retireModels(): Promise<void> {
+      for (let after = FIRST_ID; ; ) {
+        const outdated = await store.outdated(database.sql, config.roundModelsKept, after, AT_ONCE)
         const modelIds = outdated.map(({ modelId }) => modelId)
-        deleted += await database.transaction(async (tx) => {
+        await database.transaction(async (tx) => {
           const gone = await roundModels.deleteUnused(tx, modelIds)
           await store.markDeleted(tx, gone, now())
-          return gone.length
         })
-        if (outdated.length < AT_ONCE) return deleted
+        if (outdated.length < AT_ONCE) return
         after = outdated.at(-1)!.id
       }
     },
 
-    /** Lets go of the states of jobs that ended before `before`: they cannot be resumed or extended any more. */
-    async retireStates(before: Date): Promise<void> {
-      const release = () => database.transaction((tx) => store.releaseStates(tx, before, now(), AT_ONCE))
+    /** Lets go of the states of jobs that ended long enough ago: they cannot be resumed or extended any more. */
+    async retireStates(): Promise<void> {
+      const endedBefore = before(config.jobStateRetentionDays)
+      const release = () => database.transaction((tx) => store.releaseStates(tx, endedBefore, now(), AT_ONCE))
       while ((await release()) === AT_ONCE);
     },
   }

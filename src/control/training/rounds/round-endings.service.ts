@@ -2,15 +2,15 @@ import { compareIds } from '../../../aggregation/receipt.ts'
 import { type MetricReport, summarizeEvaluation, summarizeMetrics } from '../../../domain/metrics.ts'
 import { nextStatus } from '../../../domain/round.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
-import { formatOf } from '../../../tensors/describe-format.ts'
+import { formatOf } from '../../../tensors/detect.ts'
 import type { FilesService } from '../../catalog/files/files.service.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
-import type { ControlEventBus, RoundEvent } from '../../events.ts'
-import type { Combined } from './combinations.service.ts'
+import type { ControlEventBus, RoundFacts } from '../../events.ts'
 import type { EvaluationsStore } from './evaluations.store.ts'
-import type { DeliveredUpdate } from './participants.report.ts'
 import type { ParticipantsStore } from './participants.store.ts'
+import type { RoundAggregate } from './round-aggregation.service.ts'
 import type { RoundsStore, ScreenedUpdate, StoredRound } from './rounds.store.ts'
+import type { DeliveredUpdate } from './updates.report.ts'
 import type { StoredUpdate } from './updates.store.ts'
 
 type Delivered = readonly DeliveredUpdate[]
@@ -18,7 +18,7 @@ type Delivered = readonly DeliveredUpdate[]
 /** What an aggregation has made of a round's updates. */
 interface Aggregated {
   readonly delivered: Delivered
-  readonly combined: Combined
+  readonly aggregate: RoundAggregate
   readonly screened: readonly ScreenedUpdate[] | null
 }
 
@@ -51,15 +51,15 @@ const createCompletion = ({ database, store, evaluations, models, files, events,
    * lease on the round, which then stays as it is.
    */
   return async (owner: string, round: StoredRound, aggregated: Aggregated): Promise<boolean> => {
-    const { delivered, combined, screened } = aggregated
+    const { delivered, aggregate, screened } = aggregated
     const origin =
       round.globalModelId === null ? null : await models.originOf(round.globalModelId, round.globalModelVersion ?? 1)
-    await files.keep(combined.output)
-    for (const file of [combined.state, combined.control]) {
+    await files.keep(aggregate.output)
+    for (const file of [aggregate.state, aggregate.control]) {
       if (file !== null) await (round.jobId === null ? file.discard() : files.keep(file))
     }
-    const { accuracy, loss } = reportedBy(round, delivered, combined)
-    const isTold = round.privacy === null && combined.totals === null
+    const { accuracy, loss } = reportedBy(round, delivered, aggregate)
+    const isTold = round.privacy === null && aggregate.totals === null
     const metrics = isTold ? summarizeMetrics([...delivered].sort(byDevice).map(reportOf)) : {}
     return database.transaction(async (tx) => {
       const held = await store.lockHeld(tx, round.id, owner)
@@ -72,21 +72,21 @@ const createCompletion = ({ database, store, evaluations, models, files, events,
         orgId: round.orgId,
         framework: origin?.model.framework ?? 'pytorch',
         frameworkVersion: origin?.model.frameworkVersion ?? '',
-        format: origin?.version.format ?? formatIn(combined.result.format),
+        format: origin?.version.format ?? formatIn(aggregate.result.format),
         accuracy,
         loss,
         description: `Aggregate of round ${round.roundNumber}: ${delivered.length} updates.`,
         file: {
-          sha256: combined.output.sha256,
-          size: combined.output.size,
-          fileName: `round-${round.roundNumber}.${extensionOf(combined.result.format, round)}`,
+          sha256: aggregate.output.sha256,
+          size: aggregate.output.size,
+          fileName: `round-${round.roundNumber}.${extensionOf(aggregate.result.format, round)}`,
         },
       })
       await store.update(tx, round.id, {
         status: nextStatus(held.status, 'complete'),
         aggregated_model_id: model.id,
-        aggregated_sha256: combined.output.sha256,
-        receipt: JSON.stringify(combined.receipt),
+        aggregated_sha256: aggregate.output.sha256,
+        receipt: JSON.stringify(aggregate.receipt),
         completed_at: now(),
         ended_at: now(),
         lease_owner: null,
@@ -98,12 +98,12 @@ const createCompletion = ({ database, store, evaluations, models, files, events,
       })
       await keepEvaluations(tx, held, delivered)
       await events.publish(tx, 'round.completed', {
-        ...eventOf(held),
+        ...factsOf(held),
         modelId: model.id,
         loss,
-        stateSha256: combined.state?.sha256 ?? null,
-        controlSha256: combined.control?.sha256 ?? null,
-        nextClipNorm: combined.result.privacy?.nextClipNorm ?? null,
+        stateSha256: aggregate.state?.sha256 ?? null,
+        controlSha256: aggregate.control?.sha256 ?? null,
+        nextClipNorm: aggregate.result.privacy?.nextClipNorm ?? null,
       })
       return true
     })
@@ -132,7 +132,7 @@ export const createRoundEndings = (parts: Parts) => {
         ? round.failedDevices
         : await participants.failTheRest(tx, round.id, { ...NOT_DELIVERED, missed: round.privacy === null }, now())
       await store.update(tx, round.id, { status: nextStatus(round.status, 'collect'), failed_devices: failed })
-      await events.publish(tx, 'round.collected', eventOf(round))
+      await events.publish(tx, 'round.collected', factsOf(round))
     },
 
     complete: createCompletion(parts),
@@ -168,7 +168,7 @@ export const createRoundEndings = (parts: Parts) => {
         lease_until: null,
       })
       const { reason, cancelled = false } = why
-      await events.publish(tx, 'round.failed', { ...eventOf(round), reason, cancelled })
+      await events.publish(tx, 'round.failed', { ...factsOf(round), reason, cancelled })
     },
   }
 }
@@ -177,17 +177,17 @@ export const createRoundEndings = (parts: Parts) => {
 const trainedName = (roundName: string | null): string | null => roundName?.replace(/ \(round \d+\)$/, '') ?? null
 
 /** The format of a result that has no model to take it from. */
-const formatIn = (format: Combined['result']['format']) =>
+const formatIn = (format: RoundAggregate['result']['format']) =>
   (format === null ? undefined : formatOf(format).versions[0]) ?? 'pytorch'
 
 /** A bare vector that was declared stays declared by its name. */
-const extensionOf = (format: Combined['result']['format'], { plan }: StoredRound): string => {
+const extensionOf = (format: RoundAggregate['result']['format'], { plan }: StoredRound): string => {
   if (format === 'raw') return plan.rawVector ? 'f32' : 'bin'
   return format === null ? 'bin' : formatOf(format).extensions[0]!
 }
 
 /** Sample-weighted means of what the devices reported. No noise hides them, so that a private round tells none. */
-const reportedBy = (round: StoredRound, delivered: Delivered, { totals }: Combined) => {
+const reportedBy = (round: StoredRound, delivered: Delivered, { totals }: RoundAggregate) => {
   if (round.privacy !== null) return { accuracy: null, loss: null }
   if (totals !== null) return { accuracy: totals.accuracy, loss: totals.loss }
   return {
@@ -223,7 +223,7 @@ const weightedMean = (delivered: Delivered, figure: (update: StoredUpdate) => nu
   return samples === 0 ? null : sum / samples
 }
 
-export const eventOf = (round: StoredRound): RoundEvent => ({
+export const factsOf = (round: StoredRound): RoundFacts => ({
   id: round.id,
   orgId: round.orgId,
   jobId: round.jobId,

@@ -4,7 +4,7 @@ import { DEFAULT_DELTA, type NoisySteps, stepsOf } from '../../../domain/privacy
 import type { Database } from '../../../platform/db/open.ts'
 import type { Asker } from '../../federations/accounting/accounting.ts'
 import type { Ledger, Quote } from '../../federations/ledger.service.ts'
-import type { PrivateDraws } from '../../fleet/selection/private-draws.service.ts'
+import type { PrivateDraws } from '../../fleet/selection/selection.service.ts'
 import type { OpenRound } from './opening-round.service.ts'
 import type { RoundsReport } from './rounds.report.ts'
 import type { RoundPrivacy } from './rounds.store.ts'
@@ -33,11 +33,11 @@ export interface JobSpending extends Pick<PrivacyLoss, 'epsilon' | 'accountant'>
 /** What private rounds cost: one that is about to start, and those of a job together. */
 export const createRoundPrices = (parts: {
   readonly database: Database
-  readonly report: Pick<RoundsReport, 'noisySteps'>
+  readonly roundsReport: Pick<RoundsReport, 'noisySteps'>
   readonly draws: Pick<PrivateDraws, 'countEligible'>
   readonly ledger: Pick<Ledger, 'withQuote' | 'lossOf' | 'roundsLeft'>
 }) => {
-  const { database, report, draws, ledger } = parts
+  const { database, roundsReport, draws, ledger } = parts
 
   return {
     /** What a job's rounds, up to one's number, cost together, however they ended: they are composed, and converted once. */
@@ -47,7 +47,7 @@ export const createRoundPrices = (parts: {
       delta = DEFAULT_DELTA,
       upTo: number | null = null,
     ): Promise<JobSpending> {
-      const spent = await report.noisySteps(database.sql, jobId, upTo)
+      const spent = await roundsReport.noisySteps(database.sql, jobId, upTo)
       const { epsilon, accountant } = await ledger.lossOf(asker, { spent }, delta)
       return { epsilon, accountant, delta, rounds: stepsOf(spent) }
     },
@@ -58,7 +58,12 @@ export const createRoundPrices = (parts: {
       jobId: string,
       { epsilon, delta = DEFAULT_DELTA, round }: { epsilon: number; delta: number | undefined; round: NoisySteps },
     ): Promise<number> {
-      return ledger.roundsLeft(asker, { epsilon, delta, round, spent: await report.noisySteps(database.sql, jobId) })
+      return ledger.roundsLeft(asker, {
+        epsilon,
+        delta,
+        round,
+        spent: await roundsReport.noisySteps(database.sql, jobId),
+      })
     },
 
     /**

@@ -3,10 +3,10 @@ import { badRequest, forbidden } from '../../../domain/errors.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
-import type { Scope, SelectionStore } from '../../fleet/selection/private-draws.service.ts'
+import type { Scope, SelectionStore } from '../../fleet/selection/selection.service.ts'
 
 /** What rounds need to know of federations. */
-export interface Federations {
+export interface FederationAccess {
   /** Throws when the caller's organization is no active member. */
   getAsMember(caller: Caller, id: string): Promise<{ readonly id: string; readonly orgId: string }>
   activeOrgs(db: Database['sql'], federationId: string): Promise<readonly string[]>
@@ -26,7 +26,7 @@ export const createRoundReach = (parts: {
   readonly groups: Pick<GroupsService, 'locate'>
   readonly devices: Pick<DevicesService, 'owner'>
   readonly selection: Pick<SelectionStore, 'belongsTo'>
-  readonly federations: Federations
+  readonly federations: FederationAccess
 }) => {
   const { database, groups, devices, selection, federations } = parts
 

@@ -3,27 +3,29 @@ import type { Caller } from '../../../domain/access.ts'
 import { conflict } from '../../../domain/errors.ts'
 import { requireMayInspect } from '../../../domain/private-round.ts'
 import type { Database } from '../../../platform/db/open.ts'
-import type { Combinations } from './combinations.service.ts'
 import type { ParticipantsReport } from './participants.report.ts'
+import type { RoundAggregation } from './round-aggregation.service.ts'
 import type { RoundsService } from './rounds.service.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
+import type { UpdatesReport } from './updates.report.ts'
 
 /** What can be seen of a round: its devices, their updates, and the proof that the same updates give the same bytes. */
 export const createRoundRecords = (parts: {
   readonly database: Database
   readonly store: Pick<RoundsStore, 'records'>
-  readonly report: ParticipantsReport
-  readonly combinations: Pick<Combinations, 'combine'>
+  readonly participantsReport: ParticipantsReport
+  readonly updatesReport: UpdatesReport
+  readonly aggregation: Pick<RoundAggregation, 'aggregate'>
   readonly rounds: Pick<RoundsService, 'get'>
 }) => {
-  const { database, store, report, combinations, rounds } = parts
+  const { database, store, participantsReport, updatesReport, aggregation, rounds } = parts
 
   return {
     /** Every device that was selected for the round, and what became of it; who took part in a private one is for admins. */
     async participants(caller: Caller, id: string, page: { limit: number; offset: number }) {
       const round = await rounds.get(caller, id)
       requireMayInspect(caller, round)
-      return report.page(database.sql, round.id, page)
+      return participantsReport.page(database.sql, round.id, page)
     },
 
     /**
@@ -36,7 +38,7 @@ export const createRoundRecords = (parts: {
       const { receipt, screening } = await store.records(database.sql, round.id)
       const screened = new Map(screening?.map((one) => [one.update_id, one]))
       const weights = new Map(receipt?.updates.map((one) => [one.update_id, one.weight]))
-      const found = await report.updatesPage(database.sql, id, page)
+      const found = await updatesReport.page(database.sql, id, page)
       return {
         total: found.total,
         updates: found.updates.map(({ update, deviceName }) => ({
@@ -67,8 +69,8 @@ export const createRoundRecords = (parts: {
       if (round.updatesDeletedAt !== null) {
         throw conflict('The updates of this round were deleted after their retention period; it cannot be replayed.')
       }
-      const delivered = await report.delivered(database.sql, round.id)
-      const { output, state, control } = await combinations.combine(round, delivered)
+      const delivered = await updatesReport.delivered(database.sql, round.id)
+      const { output, state, control } = await aggregation.aggregate(round, delivered)
       for (const file of [output, state, control]) await file?.discard()
       const matches =
         output.sha256 === receipt.output_sha256 &&

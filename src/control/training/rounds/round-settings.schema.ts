@@ -126,27 +126,3 @@ export const Sampling = {
     }),
   ),
 }
-
-/** How a round's devices were drawn; nothing in a round of before version 1.1. */
-export const presentSampling = ({
-  sampling,
-  population,
-}: {
-  readonly sampling?: 'poisson'
-  readonly population?: number
-}) =>
-  sampling === undefined || population === undefined ? {} : { sampling, population, adjacency: 'zero-out' as const }
-
-/** What a private round costs by itself. JSON has no infinity. */
-export const presentCost = ({
-  delta,
-  epsilon,
-  accountant,
-}: {
-  readonly delta?: number
-  readonly epsilon?: number
-  readonly accountant?: 'rdp' | 'pld'
-}) =>
-  delta === undefined || epsilon === undefined || accountant === undefined
-    ? {}
-    : { target_delta: delta, epsilon: Math.min(epsilon, Number.MAX_VALUE), accountant }

@@ -3,19 +3,18 @@ import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { ControlEventBus } from '../../events.ts'
 import type { Ledger } from '../../federations/ledger.service.ts'
-import type { PrivateDraws, Scope, SelectionStore } from '../../fleet/selection/private-draws.service.ts'
+import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
+import type { PrivateDraws, Scope, SelectionStore } from '../../fleet/selection/selection.service.ts'
 import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import { newRound, type OpenRound, planOf } from './opening-round.service.ts'
 import { hasPartIn, type ParticipantsStore } from './participants.store.ts'
-import { createPrivateStart } from './private-starts.service.ts'
-import { eventOf, type RoundEndings } from './round-endings.service.ts'
+import { factsOf, type RoundEndings } from './round-endings.service.ts'
 import type { Price } from './round-prices.service.ts'
 import type { NewRound, RoundsStore, StoredRound } from './rounds.store.ts'
 
 export type { OpenRound } from './opening-round.service.ts'
 
-/** Opens rounds: draws the devices, books what noise costs, hands out the plan. */
-export const createRoundStarts = (parts: {
+interface Parts {
   readonly store: RoundsStore
   readonly selection: SelectionStore
   readonly participants: ParticipantsStore
@@ -23,34 +22,25 @@ export const createRoundStarts = (parts: {
   readonly endings: Pick<RoundEndings, 'fail'>
   readonly ledger: Pick<Ledger, 'reserve'>
   readonly secure: Pick<SecureSteps, 'open'>
+  readonly heartbeats: Pick<HeartbeatsService, 'announce'>
   readonly events: Pick<ControlEventBus, 'publish'>
   readonly random: Random
   /** Overrides the grace that follows from a round's timeout. */
   readonly graceSeconds: number | null
   readonly now: () => Date
   readonly newId: () => string
-}) => {
-  const { store, selection, participants, draws, secure, events, random, now, newId } = parts
+}
 
-  /** How many devices could be selected, where somebody needs to know: counting reads them all. */
-  const populationOf = async (tx: Executor, { strategy, scope }: OpenRound, price: Price | null) => {
-    if (price !== null) return price.population
-    return strategy !== null && STRATEGY_RULES[strategy.name].controlVariates
-      ? selection.countActive(tx, scope, now())
-      : null
-  }
-
-  /** A device that starts a round takes part in it where it is one of those that the round is for. */
-  const starterOf = async (tx: Executor, { starter, scope }: OpenRound): Promise<string | null> =>
-    starter !== null && (await selection.belongsTo(tx, scope, starter)) ? starter : null
+/** How each kind of round begins, in the transaction that opens it. */
+const createOpenings = (parts: Parts) => {
+  const { store, selection, participants, draws, endings, ledger, secure, heartbeats, events, random } = parts
 
   const insert = async (tx: Executor, round: NewRound, takingPart: number): Promise<StoredRound> => {
     const inserted = await store.insert(tx, round, takingPart)
-    await events.publish(tx, 'round.started', eventOf(inserted))
+    await heartbeats.announce(tx, inserted.id)
+    await events.publish(tx, 'round.started', factsOf(inserted))
     return inserted
   }
-
-  const openPrivate = createPrivateStart({ ...parts, insert })
 
   const drawOf = async (tx: Executor, { orgId, startedAt }: NewRound, scope: Scope) => ({
     scope,
@@ -90,6 +80,43 @@ export const createRoundStarts = (parts: {
     await store.update(tx, id, { taking_part: takingPart })
     return { ...inserted, takingPart }
   }
+
+  /** Books the round, and draws only then: what it costs and how it draws is fixed before anybody is drawn. */
+  const openPrivate = async (tx: Executor, round: NewRound, scope: Scope, price: Price): Promise<StoredRound> => {
+    const { privacy, quote } = price
+    if (quote !== null) {
+      await ledger.reserve(tx, quote, { roundId: round.id, jobId: round.jobId, clipNorm: privacy.clipNorm })
+    }
+    const drawn = await draws.draw(tx, scope, privacy.sampleRate)
+    const inserted = await insert(tx, round, drawn.length)
+    await participants.insertAll(tx, round.id, { starter: null, drawn }, round.startedAt)
+    if (drawn.length >= round.minDevices) return inserted
+    const reason =
+      `The draw gave ${drawn.length} of at least ${round.minDevices} devices: a private round draws devices at random, ` +
+      'and adds none later. Its privacy cost is spent nevertheless.'
+    await endings.fail(tx, inserted, { event: 'fail', reason, reported: reason })
+    return (await store.lock(tx, round.id))!
+  }
+
+  return { openPlain, openAsynchronous, openPrivate }
+}
+
+/** Opens rounds: draws the devices, books what noise costs, hands out the plan. */
+export const createRoundStarts = (parts: Parts) => {
+  const { selection, draws, now, newId } = parts
+  const { openPlain, openAsynchronous, openPrivate } = createOpenings(parts)
+
+  /** How many devices could be selected, where somebody needs to know: counting reads them all. */
+  const populationOf = async (tx: Executor, { strategy, scope }: OpenRound, price: Price | null) => {
+    if (price !== null) return price.population
+    return strategy !== null && STRATEGY_RULES[strategy.name].controlVariates
+      ? selection.countActive(tx, scope, now())
+      : null
+  }
+
+  /** A device that starts a round takes part in it where it is one of those that the round is for. */
+  const starterOf = async (tx: Executor, { starter, scope }: OpenRound): Promise<string | null> =>
+    starter !== null && (await selection.belongsTo(tx, scope, starter)) ? starter : null
 
   return {
     /** How many devices the round could select; counting may stop at `enough`. */

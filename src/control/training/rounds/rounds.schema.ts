@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
 import { TIMEOUT_SECONDS } from '../../../domain/round.ts'
 import {
-  Beside,
   Body,
   Count,
   Envelope,
@@ -11,6 +10,7 @@ import {
   Page,
   Parameter,
   Part,
+  RefWith,
   Timestamp,
   Uuid,
 } from '../../../platform/http/wire.schema.ts'
@@ -84,7 +84,7 @@ export const Round = Body('Round', 'A training round', examples.round, {
   completed_at: Nullable(Timestamp),
   timeout_at: Nullable(Timestamp),
   created_at: Timestamp,
-  strategy: Type.Optional(Beside(StrategyName, { 'x-extension': true })),
+  strategy: Type.Optional(RefWith(StrategyName, { 'x-extension': true })),
   strategy_options: Type.Optional(FreeObject),
   job_id: Type.Optional(Uuid),
   group_id: Type.Optional(Uuid),
@@ -115,7 +115,7 @@ export const Round = Body('Round', 'A training round', examples.round, {
     Type.String({ format: 'date-time', description: 'Deadline for devices to evaluate the new model' }),
   ),
   global_evaluation: Type.Optional(
-    Beside(EvaluationSummary, {
+    RefWith(EvaluationSummary, {
       description: 'Metrics of the model that the round distributed, reported with the updates',
     }),
   ),

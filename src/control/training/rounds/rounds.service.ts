@@ -5,7 +5,7 @@ import { IN_PROGRESS } from '../../../domain/round.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
-import type { Changes } from '../../events.ts'
+import type { Changes, ControlEventBus } from '../../events.ts'
 import type { DueRounds } from './due-rounds.service.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundReach } from './round-reach.service.ts'
@@ -44,7 +44,7 @@ const createRoundLookup = ({
 }: {
   readonly database: Database
   readonly store: RoundsStore
-  readonly reaching: RoundReach
+  readonly reaching: Pick<RoundReach, 'maySee'>
   readonly due: DueRounds
 }) => {
   // All of a round's devices ask for it at once, and again when they deliver.
@@ -79,28 +79,34 @@ const createRoundLookup = ({
   return { get, beginning }
 }
 
-/** Looking at rounds, and cancelling them. */
+/** Looking at rounds, and canceling them. */
 export const createRoundsService = (parts: {
   readonly database: Database
   readonly store: RoundsStore
-  readonly report: Pick<RoundsReport, 'list' | 'ofJob' | 'countOfJob'>
-  readonly reaching: RoundReach
+  readonly roundsReport: Pick<RoundsReport, 'list' | 'ofJob' | 'countOfJob'>
+  readonly reaching: Pick<RoundReach, 'maySee'>
   readonly endings: Pick<RoundEndings, 'fail'>
   readonly due: DueRounds
+  readonly events: Pick<ControlEventBus, 'afterCommit'>
   readonly changes: Changes
 }) => {
-  const { database, store, report, reaching, endings, due, changes } = parts
-  const { maySee, reach, scopeOf } = reaching
+  const { database, store, roundsReport, endings, due, events, changes } = parts
   const { tick, isDue } = due
   const { get, beginning } = createRoundLookup(parts)
+
+  // Those who wait look again.
+  events.afterCommit('round.started', () => changes.notify('rounds'))
+  events.afterCommit('round.places_freed', () => changes.notify('rounds'))
+  events.afterCommit('round.completed', () => changes.notify('endings'))
+  // Devices may be asked to evaluate its model.
+  events.afterCommit('evaluation.opened', () => changes.notify('rounds'))
+  events.afterCommit('round.failed', () => changes.notify('rounds'))
 
   let lastSeen: string | null = null
 
   return {
-    tick,
     get,
     beginning,
-    changes,
 
     /** Notices rounds that another process has started, for the devices that wait for one at this process. */
     async watch(): Promise<void> {
@@ -110,20 +116,16 @@ export const createRoundsService = (parts: {
       lastSeen = newest
     },
 
-    reach,
-    scopeOf,
-    maySee,
-
     /** Ends the round, for whoever may start rounds of its organization; a job goes on with its next round. */
     async cancel(caller: Caller, id: string, why: string | null): Promise<StoredRound> {
       const visible = await get(caller, id)
       // Members of its federation see it; whoever started it ends it.
       if (!sees(caller, visible.orgId)) throw notFound('Round', id)
-      const reason = why === null ? 'The round was cancelled.' : `The round was cancelled: ${why}`
+      const reason = why === null ? 'The round was canceled.' : `The round was canceled: ${why}`
       await database.transaction(async (tx) => {
         const round = (await store.lock(tx, visible.id))!
         if (!IN_PROGRESS.includes(round.status)) {
-          throw conflict(`The round is ${round.status}: only a round in progress can be cancelled.`)
+          throw conflict(`The round is ${round.status}: only a round in progress can be canceled.`)
         }
         await endings.fail(tx, round, { event: 'fail', reason, reported: reason, cancelled: true })
         const { status } = round
@@ -146,7 +148,7 @@ export const createRoundsService = (parts: {
 
     async list(caller: Caller, page: { limit: number; offset: number }) {
       await tick()
-      return report.list(database.sql, caller.orgId, page)
+      return roundsReport.list(database.sql, caller.orgId, page)
     },
 
     /** The latest round of a job, locked, while it is in progress; null otherwise. */
@@ -164,9 +166,9 @@ export const createRoundsService = (parts: {
     isInProgress: async (tx: Database['sql'], orgId: string | null): Promise<boolean> =>
       (await store.inProgress(tx, orgId)) !== null,
 
-    countOfJob: (jobId: string): Promise<number> => report.countOfJob(database.sql, jobId),
+    countOfJob: (jobId: string): Promise<number> => roundsReport.countOfJob(database.sql, jobId),
 
-    ofJob: (jobId: string, page: { limit: number; offset: number }) => report.ofJob(database.sql, jobId, page),
+    ofJob: (jobId: string, page: { limit: number; offset: number }) => roundsReport.ofJob(database.sql, jobId, page),
   }
 }
 

@@ -5,7 +5,6 @@ import type { RoundStatus } from '../../../domain/round.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { RoundRow } from '../../../platform/db/rows.ts'
 import { isUniqueViolation } from '../../../platform/db/violations.ts'
-import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
 import {
   fromRow,
   isToBeSeenAt,
@@ -23,8 +22,7 @@ export type PrivacyWish = Pick<RoundPrivacy, 'noiseMultiplier' | 'clipNorm' | 'a
 /** A process that is silent for so long has lost the round it was adding up. */
 const LEASE = sql<Date>`now() + interval '15 seconds'`
 
-/** `announce` makes a round known to heartbeats, in its own transaction. */
-export const createRoundsStore = (announce: HeartbeatsService['announce']) => ({
+export const createRoundsStore = () => ({
   /** Inserts an active round with the next number of its organization; conflict while another is in progress. */
   async insert(db: Executor, round: NewRound, takingPart: number): Promise<StoredRound> {
     const { rows } = await sql<Selectable<RoundRow>>`
@@ -47,7 +45,6 @@ export const createRoundsStore = (announce: HeartbeatsService['announce']) => ({
         if (isUniqueViolation(error)) throw alreadyInProgress()
         throw error
       })
-    await announce(db, round.id)
     return fromRow(rows[0]!)
   },
 

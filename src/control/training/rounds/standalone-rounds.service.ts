@@ -14,7 +14,7 @@ import { auditNote } from '../../audit-note.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
 import { requireNoNoise, type SecureSteps, type SecureWish } from '../secure-rounds/secure-steps.service.ts'
 import type { DueRounds } from './due-rounds.service.ts'
-import type { ModelContents } from './model-content.service.ts'
+import type { ModelLayouts } from './model-layouts.service.ts'
 import type { OpenRound } from './opening-round.service.ts'
 import type { RoundPrices } from './round-prices.service.ts'
 import type { RoundReach } from './round-reach.service.ts'
@@ -44,14 +44,14 @@ export const createStandaloneRounds = (parts: {
   readonly database: Database
   readonly store: Pick<RoundsStore, 'inProgress'>
   readonly models: Pick<ModelsService, 'latestAggregated' | 'findVersion'>
-  readonly contents: Pick<ModelContents, 'ofRound'>
-  readonly reach: RoundReach['reach']
+  readonly layouts: Pick<ModelLayouts, 'usesRawVectors'>
+  readonly reaching: Pick<RoundReach, 'reach'>
   readonly prices: Pick<RoundPrices, 'priced'>
   readonly starts: Pick<RoundStarts, 'open'>
   readonly secure: Pick<SecureSteps, 'prepare'>
-  readonly tick: DueRounds['tick']
+  readonly due: Pick<DueRounds, 'tick'>
 }) => {
-  const { database, store, models, contents, reach, prices, starts, secure, tick } = parts
+  const { database, store, models, layouts, reaching, prices, starts, secure, due } = parts
 
   const globalModelOf = async (
     caller: Caller,
@@ -72,14 +72,14 @@ export const createStandaloneRounds = (parts: {
         requireSecureAggregationAllowed(requested.strategy?.name ?? DEFAULT_STRATEGY)
         requireNoNoise(requested.privacy)
       }
-      const within = await reach(caller, requested)
-      await tick()
+      const within = await reaching.reach(caller, requested)
+      await due.tick()
       if ((await store.inProgress(database.sql, within.orgId)) !== null) throw alreadyInProgress()
       const version = await globalModelOf(caller, requested, within.orgId)
       const isPlain = requested.privacy === null && requested.secureAggregation === null
       const strategy = requested.strategy ?? (isPlain ? null : { name: DEFAULT_STRATEGY, options: {} })
       requireStandsAlone(strategy, { hasModel: version !== null, isPrivate: requested.privacy !== null })
-      const rawVector = await contents.ofRound(version, {
+      const rawVector = await layouts.usesRawVectors(version, {
         declared: requested.rawVector,
         trees: strategy !== null && isTreeStrategy(strategy.name),
         isNeeded: requested.secureAggregation !== null || needsModel(strategy, requested.privacy !== null),

@@ -5,7 +5,7 @@ import type { ObservationsService } from '../../delivery/experiments/observation
 import type { ControlEventBus } from '../../events.ts'
 import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { Participant, ParticipantsStore } from './participants.store.ts'
-import { eventOf, type RoundEndings } from './round-endings.service.ts'
+import { factsOf, type RoundEndings } from './round-endings.service.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
 import type { StoredUpdate, UpdatesStore } from './updates.store.ts'
 
@@ -97,13 +97,13 @@ export const createUpdateAcceptance = (parts: {
     const kept = accepted.map(({ update }) => update)
     const counting = new Set(kept.map(({ roundId }) => roundId))
     const counted = tallies.filter(({ round }) => counting.has(round.id))
-    await updates.count(
+    await updates.insertAll(
       tx,
       kept,
       counted.map(({ round }) => round),
     )
     for (const { arrival, update } of accepted) await observe(tx, arrival, update)
-    await events.publish(tx, 'updates.accepted', { rounds: counted.map(({ round }) => eventOf(round)) })
+    await events.publish(tx, 'updates.accepted', { rounds: counted.map(({ round }) => factsOf(round)) })
     for (const { round, closed } of counted) if (closed) await endings.collect(tx, round)
   }
 

@@ -1,19 +1,18 @@
-import type { MetricReport } from '../../../domain/metrics.ts'
-import { type BlobStore, blobPath } from '../../../platform/blobs/blob-store.ts'
+import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { readUpload } from '../../../platform/http/upload.ts'
 import { warn } from '../../../platform/http/warnings.ts'
-import type { Participation } from './participation.service.ts'
-import { present as presentRound } from './round-body.schema.ts'
 import { RoundUpdates } from './round-records.schema.ts'
 import type { RoundRecords } from './round-records.service.ts'
+import { present as presentRound } from './rounds.present.ts'
 import { FailureBody, ListRoundsQuery, Round, RoundParams } from './rounds.schema.ts'
 import type { RoundsService } from './rounds.service.ts'
-import type { UpdateCounts } from './update-counts.service.ts'
+import type { UpdateMetrics } from './update-metrics.service.ts'
+import { present, presentReviewed } from './updates.present.ts'
 import { ModelUpdate, readReport, UpdateFields } from './updates.schema.ts'
-import type { StoredUpdate, UpdatesService } from './updates.service.ts'
+import type { UpdatesService } from './updates.service.ts'
 
 export const updatesRoutes = (
   app: App,
@@ -21,14 +20,12 @@ export const updatesRoutes = (
     updates,
     rounds,
     records,
-    participation,
-    updateCounts: counts,
+    updateMetrics: counts,
   }: {
     readonly updates: UpdatesService
     readonly rounds: Pick<RoundsService, 'get'>
     readonly records: Pick<RoundRecords, 'updates'>
-    readonly participation: Pick<Participation, 'fail'>
-    readonly updateCounts: UpdateCounts
+    readonly updateMetrics: UpdateMetrics
   },
   storage: { readonly blobs: BlobStore; readonly maxUploadBytes: number },
 ): void => {
@@ -95,18 +92,7 @@ export const updatesRoutes = (
       const { limit, offset } = request.query
       const found = await records.updates(callerOf(request), request.params.round_id, { limit, offset })
       return {
-        updates: found.updates.map(({ update, deviceName, screened, weight }) => ({
-          ...present(update),
-          device_identifier: deviceName,
-          metrics: update.metrics,
-          evaluation: update.evaluation && presentReport(update.evaluation),
-          norm: screened?.norm ?? null,
-          cosine: screened?.cosine ?? null,
-          non_finite: screened?.non_finite ?? null,
-          weight,
-          staleness: update.staleness,
-          base_round_id: update.baseRoundId,
-        })),
+        updates: found.updates.map(presentReviewed),
         total: found.total,
         limit,
         offset,
@@ -135,22 +121,6 @@ export const updatesRoutes = (
       } satisfies RouteConfig,
     },
     async (request) =>
-      presentRound(await participation.fail(callerOf(request), request.params.round_id, request.body.reason)),
+      presentRound(await updates.fail(callerOf(request), request.params.round_id, request.body.reason)),
   )
 }
-
-const presentReport = ({ numSamples, metrics }: MetricReport) => ({ num_samples: numSamples, metrics })
-
-const present = (update: StoredUpdate) => ({
-  id: update.id,
-  round_id: update.roundId,
-  device_id: update.deviceId,
-  model_path: blobPath(update.fileHash),
-  model_size_bytes: update.size,
-  model_hash: `sha256:${update.fileHash}`,
-  num_samples: update.numSamples,
-  local_loss: update.localLoss,
-  local_accuracy: update.localAccuracy,
-  training_time_seconds: update.trainingTimeSeconds,
-  created_at: update.createdAt.toISOString(),
-})

@@ -4,7 +4,7 @@ import { type MetricReport, type Metrics, readMetrics } from '../../../domain/me
 import { meantBy } from '../../../domain/misspelling.ts'
 import { MAX_REPORTED, outsideWarning, REPORTED_RANGE, reportedNumber } from '../../../domain/reported-number.ts'
 import { parseFields } from '../../../platform/http/validation.ts'
-import { Beside, Body, Count, Nullable, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
+import { Body, Count, Nullable, RefWith, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
 import { examples } from '../training.examples.ts'
 import { EvaluationReport, ReportedMetrics } from './evaluation.schema.ts'
 import type { UpdateReport } from './update-acceptance.service.ts'
@@ -28,7 +28,7 @@ export const UpdateFields = Body('NewModelUpdate', "A device's update to submit"
     ReportedMetrics('JSON, such as {"f1": 0.8}: metrics of the trained model besides loss and accuracy'),
   ),
   evaluation: Type.Optional(
-    Beside(EvaluationReport, { description: 'JSON: metrics of the global model on held-out data' }),
+    RefWith(EvaluationReport, { description: 'JSON: metrics of the global model on held-out data' }),
   ),
 })
 

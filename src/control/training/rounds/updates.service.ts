@@ -1,21 +1,23 @@
-import type { Inspection } from '../../../aggregation/job.ts'
-import type { AggregationWorkers } from '../../../aggregation/worker-pool.ts'
+import type { AggregationWorkers } from '../../../aggregation/aggregation-workers.ts'
 import type { Caller } from '../../../domain/access.ts'
-import { badRequest, conflict, ServiceError } from '../../../domain/errors.ts'
+import { badRequest, conflict, type ServiceError } from '../../../domain/errors.ts'
+import { dueEvent } from '../../../domain/round.ts'
 import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import type { StagedBlob } from '../../../platform/blobs/blob-store.ts'
+import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
-import type { Layout } from '../../../tensors/layout.ts'
-import { namesRawVector } from '../../../tensors/raw.ts'
 import type { FilesService } from '../../catalog/files/files.service.ts'
+import type { Changes, ControlEventBus } from '../../events.ts'
 import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
-import type { ModelContents } from './model-content.service.ts'
-import type { Participation } from './participation.service.ts'
+import type { DueRounds } from './due-rounds.service.ts'
+import { createTensorChecks, type ModelLayouts } from './model-layouts.service.ts'
+import type { Participant, ParticipantsStore, Seat } from './participants.store.ts'
+import { explainSelection } from './participation.service.ts'
+import type { RoundReach } from './round-reach.service.ts'
 import type { RoundsService, StoredRound } from './rounds.service.ts'
-import { singleFlight } from './single-flight.ts'
+import type { RoundsStore } from './rounds.store.ts'
 import type { UpdateAcceptance, UpdateReport } from './update-acceptance.service.ts'
-import { refusedAs } from './update-counts.service.ts'
-import type { StoredUpdate } from './updates.store.ts'
+import type { StoredUpdate, UpdatesStore } from './updates.store.ts'
 
 export type { StoredUpdate } from './updates.store.ts'
 
@@ -28,62 +30,114 @@ const NEVER = new AbortController().signal
 
 interface Parts {
   readonly database: Database
-  readonly participation: Pick<Participation, 'requireOpen'>
+  readonly store: Pick<RoundsStore, 'lock' | 'update'>
+  readonly participants: Pick<ParticipantsStore, 'find' | 'findAll' | 'report'>
+  readonly updates: Pick<UpdatesStore, 'find'>
   readonly acceptance: UpdateAcceptance
   readonly workers: Pick<AggregationWorkers, 'inspect'>
-  readonly contents: Pick<ModelContents, 'layoutOf'>
-  readonly rounds: RoundsService
+  readonly layouts: Pick<ModelLayouts, 'layoutOf'>
+  readonly rounds: Pick<RoundsService, 'get'>
+  readonly due: Pick<DueRounds, 'tick' | 'review'>
+  readonly reaching: Pick<RoundReach, 'includes'>
   readonly secure: Pick<SecureSteps, 'admitMasked'>
-  readonly files: FilesService
+  readonly files: Pick<FilesService, 'keep'>
+  readonly events: Pick<ControlEventBus, 'publish'>
+  readonly changes: Changes
+  readonly now: () => Date
 }
 
-/** What tensors an update must have, and whether it has them. */
-const createTensorChecks = ({ workers, contents }: Parts) => {
+/** Whether a round awaits a device's update. */
+const createAdmission = ({ database, participants, updates, reaching }: Parts) => {
   // All of a round's devices come at once.
-  const layouts = singleFlight<{ readonly layout: Layout | null }>(16)
+  const partIn = createBatcher<Seat, Participant | null>({
+    maxBatch: 1000,
+    run: (requested) => participants.findAll(database.sql, requested),
+  })
 
-  /** The tensors an update must have: those of the distributed model, where we can read it; null takes any bytes. */
-  const expectedLayout = async ({ globalSha256: sha256, plan }: StoredRound): Promise<Layout | null> => {
-    if (sha256 === null) return null
-    const rawVector = plan.rawVector === true
-    const found = await layouts(`${sha256} ${rawVector}`, async () => ({
-      layout: await contents.layoutOf(sha256, rawVector),
-    }))
-    return found?.layout ?? null
-  }
-
-  const inspectControl = async ({ plan }: StoredRound, control: StagedBlob, expected: Layout | null): Promise<void> => {
-    const rawVectors = plan.rawVector ? 'declared' : 'none'
-    await workers.inspect(control.path, { expected, rawVectors }).catch((error: unknown) => {
-      throw isRefusal(error) ? refusedAs('tensors', badRequest(`control: ${error.message}`)) : error
-    })
-  }
-
-  /**
-   * What the update turned out to be. Throws bad_request where the files have other tensors than the round's model, naming
-   * the first difference.
-   */
-  return async (
+  /** The part that awaits an update of the device to this round; else a conflict says why there is none. */
+  const requireOpen = async (
     round: StoredRound,
-    staged: StagedBlob & { readonly fileName: string },
-    control: StagedBlob | null,
-  ): Promise<Pick<Inspection, 'rawVector' | 'warning'>> => {
-    const { trees = false } = STRATEGY_RULES[round.plan.strategy]
-    const expected = trees ? null : await expectedLayout(round)
-    const isDeclared = round.plan.rawVector === true || (expected === null && namesRawVector(staged.fileName))
-    const rawVectors = isDeclared ? 'declared' : 'plausible'
-    const found = await workers.inspect(staged.path, { expected, rawVectors, trees }).catch((error: unknown) => {
-      throw isRefusal(error) ? refusedAs('tensors', error) : error
-    })
-    if (control !== null) await inspectControl(round, control, expected)
-    return found
+    deviceId: string | null,
+  ): Promise<Participant & { deviceId: string }> => {
+    if (deviceId === null) {
+      throw conflict(
+        'This key belongs to no device, so it is not a participant of the round. Use the key of a device.',
+        'no_device',
+      )
+    }
+    const part = await partIn({ roundId: round.id, deviceId })
+    if (part?.state === 'delivered') throw await alreadyDelivered(round.id, deviceId)
+    // An asynchronous job takes what began in an earlier round, as long as it has not let go of the device.
+    const isAwaitedLater = round.plan.asynchronous === true && part?.state === 'selected'
+    if (round.status !== 'active' && !isAwaitedLater) {
+      const why = round.failureReason === null ? '' : ` ${round.failureReason}`
+      throw conflict(`The round is ${round.status}; updates are accepted only while it is active.${why}`, 'round_over')
+    }
+    if (part === null) throw notParticipant(round, await reaching.includes(round, deviceId))
+    if (part.state === 'failed') {
+      throw conflict(
+        `This device has already failed in this round: ${part.failureReason ?? 'no reason given'}.`,
+        'failed_before',
+      )
+    }
+    return { ...part, deviceId }
   }
+
+  const alreadyDelivered = async (roundId: string, deviceId: string): Promise<ServiceError> => {
+    const kept = await updates.find(database.sql, roundId, deviceId)
+    return conflict(
+      `This device has already submitted an update for this round (${kept?.id ?? ''}); the first one counts.`,
+      'duplicate',
+    )
+  }
+
+  return requireOpen
 }
+
+/** Why a device that has no part in the round has none. */
+const notParticipant = (round: StoredRound, isIncluded: boolean): ServiceError =>
+  conflict(
+    `This device is not a participant of the round. ${explainSelection(round, null, isIncluded)}`,
+    'not_participant',
+  )
+
+/** A participant gives up, with a reason; the round stops waiting for it, and its place is free again. */
+const createFailures =
+  (
+    { database, store, participants, rounds, due, events, now }: Parts,
+    requireOpen: ReturnType<typeof createAdmission>,
+  ) =>
+  async (caller: Caller, roundId: string, reason: string): Promise<StoredRound> => {
+    const admitted = await rounds.get(caller, roundId)
+    const { deviceId } = await requireOpen(admitted, caller.deviceId)
+    const isDue = await database.transaction(async (tx) => {
+      const own = await participants.find(tx, roundId, deviceId)
+      const round = await store.lock(tx, own?.roundId ?? roundId)
+      const part = await participants.find(tx, roundId, deviceId)
+      if (part === null || part.roundId !== round?.id) return false
+      if (part.state !== 'selected' && part.state !== 'absent') return false
+      if (round.status !== 'active' && !round.plan.asynchronous) return false
+      await participants.report(tx, { roundId: round.id, deviceId, state: 'failed', reason }, now())
+      const changed = {
+        ...round,
+        takingPart: round.takingPart - (part.state === 'selected' ? 1 : 0),
+        failedDevices: round.failedDevices + 1,
+      }
+      await store.update(tx, round.id, { taking_part: changed.takingPart, failed_devices: changed.failedDevices })
+      await events.publish(tx, 'round.places_freed', { id: round.id })
+      if (round.status !== 'active') return false
+      if (dueEvent(changed, now()) !== null) return true
+      await due.review(tx, changed)
+      return false
+    })
+    if (isDue) await due.tick()
+    return rounds.get(caller, roundId)
+  }
 
 /** What devices bring back to a round: their updates. */
 export const createUpdatesService = (parts: Parts) => {
-  const { database, participation, acceptance, rounds, secure, files } = parts
-  const { requireOpen } = participation
+  const { database, acceptance, rounds, due, secure, files, changes } = parts
+  const requireOpen = createAdmission(parts)
   const checkTensors = createTensorChecks(parts)
 
   return {
@@ -125,14 +179,14 @@ export const createUpdatesService = (parts: Parts) => {
       let update = await accept()
       // Between two rounds of an asynchronous job an update waits for the next, which is about to begin.
       const until = Date.now() + BETWEEN_ROUNDS_MS
-      while (update === null && admitted.plan.asynchronous && Date.now() < until && !rounds.changes.isClosed()) {
-        const seen = rounds.changes.version()
+      while (update === null && admitted.plan.asynchronous && Date.now() < until && !changes.isClosed()) {
+        const seen = changes.version()
         await requireOpen(await rounds.get(caller, admitted.id), caller.deviceId)
-        await rounds.changes.changedSince(seen, LOOK_AGAIN_MS, NEVER)
+        await changes.changedSince(seen, LOOK_AGAIN_MS, NEVER)
         update = await accept()
       }
       if (update === null) {
-        await rounds.tick()
+        await due.tick()
         await requireOpen(await rounds.get(caller, admitted.id), caller.deviceId)
         throw conflict(
           'The round changed while the update arrived. Check its status before trying again.',
@@ -141,11 +195,10 @@ export const createUpdatesService = (parts: Parts) => {
       }
       return { update, warnings: [warning, hidden].filter((one) => one !== null) }
     },
+
+    fail: createFailures(parts, requireOpen),
   }
 }
-
-const isRefusal = (error: unknown): error is ServiceError =>
-  error instanceof ServiceError && error.code === 'bad_request'
 
 /** With control variates, updates bring the change of the device's own; others have no such file. */
 const requireControl = (round: StoredRound, control: StagedBlob | null): void => {

@@ -36,7 +36,7 @@ type Counted = Pick<StoredRound, 'id' | 'takingPart' | 'completedDevices' | 'par
 /** What participants delivered. */
 export const createUpdatesStore = () => ({
   /** Keeps the updates, notes that their devices have delivered, and what their rounds, which are locked, have come to. */
-  async count(db: Executor, updates: readonly StoredUpdate[], rounds: readonly Counted[]): Promise<void> {
+  async insertAll(db: Executor, updates: readonly StoredUpdate[], rounds: readonly Counted[]): Promise<void> {
     const column = <Field extends keyof StoredUpdate>(field: Field) => updates.map((update) => update[field])
     const json = (field: 'metrics' | 'evaluation') =>
       updates.map(({ [field]: value }) => (value === null ? null : JSON.stringify(value)))

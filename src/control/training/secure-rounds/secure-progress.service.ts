@@ -22,8 +22,8 @@ export interface Round {
   readonly timeoutAt: Date
 }
 
-/** The rounds that secure ones are a side of. */
-export interface Rounds<R extends Round> {
+/** What secure rounds do with the rounds that they are a side of. */
+export interface RoundControl<R extends Round> {
   /** Throws not_found when there is none that the caller may see. */
   readonly get: (caller: Caller, id: string) => Promise<R>
   /** Locked until the transaction ends. */
@@ -36,11 +36,11 @@ export interface Rounds<R extends Round> {
 export const createSecureProgress = <R extends Round>(parts: {
   readonly database: Database
   readonly store: SecureRoundsStore
-  readonly rounds: Rounds<R>
+  readonly roundControl: RoundControl<R>
   readonly changes: Changes
   readonly now: () => Date
 }) => {
-  const { database, store, rounds, changes, now } = parts
+  const { database, store, roundControl, changes, now } = parts
 
   /** How many the present step can still hear of. */
   const expectedIn = async (tx: Executor, secure: StoredSecureRound, round: Round): Promise<number> => {
@@ -57,7 +57,7 @@ export const createSecureProgress = <R extends Round>(parts: {
   /** Takes the step that is due, if one is; true when something changed. */
   const advance = (roundId: string): Promise<boolean> =>
     database.transaction(async (tx) => {
-      const round = await rounds.lock(tx, roundId)
+      const round = await roundControl.lock(tx, roundId)
       const secure = await store.lock(tx, roundId)
       if (round === null || secure === null || !isOpen(secure.status)) return false
       if (round.status !== 'active') {
@@ -71,9 +71,9 @@ export const createSecureProgress = <R extends Round>(parts: {
       const next = closed(secure, answered, round)
       await store.update(tx, next)
       if (next.status === 'failed') {
-        await rounds.fail(tx, round, next.reason!)
+        await roundControl.fail(tx, round, next.reason!)
       }
-      if (next.status === 'done') await rounds.collect(tx, round)
+      if (next.status === 'done') await roundControl.collect(tx, round)
       return true
     })
 

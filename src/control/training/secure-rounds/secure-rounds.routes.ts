@@ -1,16 +1,9 @@
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
-import {
-  KeysBody,
-  presentSettings,
-  RoundParams,
-  SecureState,
-  SecureStateQuery,
-  SharesBody,
-  UnmaskBody,
-} from './secure-rounds.schema.ts'
-import type { SecureRoundsService, SecureView } from './secure-rounds.service.ts'
+import { present } from './secure-rounds.present.ts'
+import { KeysBody, RoundParams, SecureState, SecureStateQuery, SharesBody, UnmaskBody } from './secure-rounds.schema.ts'
+import type { SecureRoundsService } from './secure-rounds.service.ts'
 
 /** A secure round's steps; the masked update itself is submitted like any other. */
 export const secureRoundsRoutes = (app: App, secure: SecureRoundsService): void => {
@@ -104,24 +97,3 @@ export const secureRoundsRoutes = (app: App, secure: SecureRoundsService): void 
     },
   )
 }
-
-const present = ({ round, deviceId, counted, answered, roster, shares }: SecureView) => ({
-  round_id: round.roundId,
-  status: round.status,
-  reason: round.reason,
-  deadline_at: round.deadlineAt.toISOString(),
-  settings: presentSettings(round.settings),
-  device_id: deviceId,
-  counted,
-  answered,
-  roster:
-    roster &&
-    Object.fromEntries(
-      Object.entries(roster).map(([device, keys]) => [
-        device,
-        { encryption_key: keys.encryptionKey, masking_key: keys.maskingKey },
-      ]),
-    ),
-  shares,
-  delivered: round.status === 'unmasking' ? [...round.delivered] : null,
-})

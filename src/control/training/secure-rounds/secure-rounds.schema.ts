@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { Body, Count, Matching, Nullable, OneOf, Part, Timestamp, Uuid } from '../../../platform/http/wire.schema.ts'
-import { MAX_DEVICES, type SecureSettings as Settings } from '../../../secure-aggregation/settings.ts'
+import { MAX_DEVICES } from '../../../secure-aggregation/settings.ts'
 import { examples } from '../training.examples.ts'
 
 const hex = (bytes: number, description: string) =>
@@ -90,14 +90,6 @@ export const SecureSettings = Part('SecureSettings', 'The settings of a secure r
   threshold: Count,
   range: Type.Number(),
   max_weight: Count,
-})
-
-/** Settings as they travel. */
-export const presentSettings = (settings: Settings) => ({
-  devices: settings.devices,
-  threshold: settings.threshold,
-  range: settings.range,
-  max_weight: settings.maxWeight,
 })
 
 export const SecureState = Body('SecureState', 'The state of a secure round for a device', examples.secureState, {

@@ -11,7 +11,7 @@ import {
   requireTurn,
 } from '../../../secure-aggregation/server-round.ts'
 import type { Changes } from '../../events.ts'
-import { createSecureProgress, type Round, type Rounds, STEP_OF } from './secure-progress.service.ts'
+import { createSecureProgress, type Round, type RoundControl, STEP_OF } from './secure-progress.service.ts'
 import type { Messages, SecureRoundsStore, Step, StoredSecureRound } from './secure-rounds.store.ts'
 
 /** Where a secure round stands, as one device needs to see it. */
@@ -33,15 +33,15 @@ const LOOK_AGAIN_MS = 1000
 export const createSecureRoundsService = <R extends Round>(parts: {
   readonly database: Database
   readonly store: SecureRoundsStore
-  readonly rounds: Rounds<R>
+  readonly roundControl: RoundControl<R>
   readonly changes: Changes
   readonly now: () => Date
 }) => {
-  const { database, store, rounds, changes, now } = parts
+  const { database, store, roundControl, changes, now } = parts
   const { settle } = createSecureProgress(parts)
 
   const find = async (caller: Caller, roundId: string): Promise<StoredSecureRound> => {
-    await rounds.get(caller, roundId)
+    await roundControl.get(caller, roundId)
     const round = await store.find(database.sql, roundId)
     if (round === null) throw notFound('Secure round', roundId)
     return round
@@ -81,11 +81,11 @@ export const createSecureRoundsService = <R extends Round>(parts: {
     response: { readonly status: OpenStatus; readonly step: S; readonly message: Messages[S] },
     check: (tx: Executor, round: StoredSecureRound, deviceId: string) => Promise<void> | void,
   ): Promise<SecureView> => {
-    const round = await rounds.get(caller, roundId)
+    const round = await roundControl.get(caller, roundId)
     await find(caller, roundId)
     const deviceId = requireDevice(caller)
     await database.transaction(async (tx) => {
-      const locked = await rounds.lock(tx, roundId)
+      const locked = await roundControl.lock(tx, roundId)
       const secure = await store.lock(tx, roundId)
       if (locked?.status !== 'active') throw conflict(over(locked ?? round))
       if (!(await store.takesPart(tx, roundId, deviceId))) {

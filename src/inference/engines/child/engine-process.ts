@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { threadEntry } from '../../../platform/threads/thread-entry.ts'
+import { threadEntry } from '../../../platform/threads/start-thread.ts'
 
 /** A program in whose process a model runs. */
 export interface EngineProgram {

@@ -21,7 +21,7 @@ export interface Failure {
 }
 
 /** What was understood of one window of sound; times are seconds from its start. */
-export interface Received {
+export interface Heard {
   readonly language: string
   readonly segments: readonly { readonly start: number; readonly end: number; readonly text: string }[]
   /** Where the next window begins: the last segment may have been cut. */
@@ -33,7 +33,7 @@ export type EngineResponse =
   | ChatEvent
   | { readonly type: 'counted'; readonly tokens: number }
   | { readonly type: 'embedded'; readonly embeddings: Embeddings }
-  | { readonly type: 'heard'; readonly received: Received }
+  | { readonly type: 'heard'; readonly heard: Heard }
   | { readonly type: 'failed'; readonly failure: Failure }
 
 /** Those of one step travel in one message: a message costs more than what it says. */

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { threadEntry } from '../../../platform/threads/thread-entry.ts'
+import { threadEntry } from '../../../platform/threads/start-thread.ts'
 import { InferenceError } from '../../errors.ts'
 import { errorOf, type Failure, failureOf } from './protocol.ts'
 

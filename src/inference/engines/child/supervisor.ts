@@ -74,10 +74,8 @@ const start = <Settings extends { readonly path: string }, Facts>(
 export const superviseProcess = async <Settings extends { readonly path: string }, Facts>(
   options: ProcessOptions<Settings>,
 ): Promise<Supervisor<Facts>> => {
-  const received = new Map<
-    number,
-    { hear: (response: EngineResponse) => void; died: (error: InferenceError) => void }
-  >()
+  /** Orders that were given and not yet answered. */
+  const pending = new Map<number, { hear: (response: EngineResponse) => void; died: (error: InferenceError) => void }>()
   let figures: Readonly<Record<string, number>> = {}
   let restarts = 0
   let lastId = 0
@@ -87,14 +85,13 @@ export const superviseProcess = async <Settings extends { readonly path: string 
   const listen = (message: Message<Facts>): void => {
     if (message.type === 'figures') figures = message.figures
     if (message.type !== 'step') return
-    for (const { id, ...response } of message.events) received.get(id)?.hear(response)
+    for (const { id, ...response } of message.events) pending.get(id)?.hear(response)
   }
 
-  /** Ends every order that was given and not yet answered. */
   const rejectPending = (error: InferenceError): void => {
-    const pending = [...received.values()]
-    received.clear()
-    for (const { died } of pending) died(error)
+    const rejected = [...pending.values()]
+    pending.clear()
+    for (const { died } of rejected) died(error)
   }
 
   /** `running` is what orders go to; while the process is being replaced, a promise of the next one. */
@@ -145,25 +142,25 @@ export const superviseProcess = async <Settings extends { readonly path: string 
     },
     ask: (requested, hear, died) => {
       const id = (lastId += 1)
-      received.set(id, { hear, died })
+      pending.set(id, { hear, died })
       const send = (message: Command<Settings>): void => {
         running.then(
           (ready) => {
-            if (received.has(id) || message.type === 'cancel') ready.child.send(message, () => undefined)
+            if (pending.has(id) || message.type === 'cancel') ready.child.send(message, () => undefined)
           },
           (error: InferenceError) => {
-            if (received.delete(id)) died(error)
+            if (pending.delete(id)) died(error)
           },
         )
       }
       send({ ...requested, id })
       return {
         cancel: () => {
-          if (received.delete(id)) send({ type: 'cancel', id })
+          if (pending.delete(id)) send({ type: 'cancel', id })
         },
         done: () => {
           pause = FIRST_PAUSE_MS
-          received.delete(id)
+          pending.delete(id)
         },
       }
     },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { anyText } from '../../structured-output/compile-schema.ts'
 import { type Occupied, planBatch } from './batch-plan.ts'
 import type { Choice } from './choice.ts'
+import { anyText } from './response-grammars.ts'
 
 const choice = (id: number, tokens: number, filled: number, drafts: readonly number[] = []): Choice => ({
   id,
@@ -32,7 +32,8 @@ const plan = (occupied: readonly Occupied[], more: { batch?: number; prompt?: nu
   planBatch(occupied, {
     batchTokens: more.batch ?? 16,
     promptTokens: () => more.prompt ?? 8,
-    apart: () => more.apart ?? false,
+    // Streams run together as fast as one after another, or far more slowly.
+    costs: { of: (tokens) => (more.apart ? tokens ** 2 : tokens) },
   }).map(({ sequence, position, tokens, answers }) => [sequence, position, tokens.length, [...answers]])
 
 test('a prompt is read in the fewest equal pieces of whole fours or whole tiles, and answered at its end', () => {

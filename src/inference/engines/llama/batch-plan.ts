@@ -1,3 +1,4 @@
+import { type BatchCosts, fasterApart } from './batch-costs.ts'
 import type { BatchPart } from './binding/batch-context.ts'
 import type { Choice } from './choice.ts'
 
@@ -42,8 +43,7 @@ export interface BatchLimits {
   readonly batchTokens: number
   /** Of prompts, beside choices that are writing; `reading` are those that have a prompt to be computed. */
   promptTokens(writing: number, reading: number): number
-  /** Whether that many writing choices are faster one after another. */
-  apart(writing: number): boolean
+  readonly costs: BatchCosts
 }
 
 /**
@@ -62,7 +62,7 @@ const TILE = 64
 
 /**
  * How much of a prompt to compute at once: all of it where it fits, else one of the fewest equal parts, in whole tiles. A short
- * rest costs as much as a far longer one: 570 tokens in 256 + 256 + 58 took 8 % more processor time than in three times 190.
+ * rest costs as much as a far longer one: 570 tokens in 256 + 256 + 58 took 8% more processor time than in three times 190.
  */
 const evenShare = (tokens: number, room: number): number => {
   if (tokens <= room) return tokens
@@ -94,7 +94,7 @@ export const planBatch = (occupied: readonly Occupied[], limits: BatchLimits): P
     room -= part.tokens.length
     parts.push(part)
   }
-  if (limits.apart(parts.length)) parts.reverse()
+  if (fasterApart(limits.costs, parts.length)) parts.reverse()
   const reading = occupied.filter((each) => !inStep.includes(each)).sort((a, b) => a.choice.id - b.choice.id)
   const writing = inStep.filter(isWriting).length
   if (writing > 0) room = Math.min(room, limits.promptTokens(writing, reading.length))

@@ -1,8 +1,8 @@
 import type { Closing } from '../../structured-output/compile-schema.ts'
+import type { EngineEvent } from '../child/protocol.ts'
 import type { ChatRequest, Finished, Speculation } from '../engine.ts'
+import type { TextStream } from '../text/text-stream.ts'
 import type { Sampler } from './binding/batch-context.ts'
-import type { EngineEvent } from './settings.ts'
-import type { TextStream } from './text-stream.ts'
 
 /** One running or waiting answer. */
 export interface Choice {

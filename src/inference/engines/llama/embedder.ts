@@ -10,7 +10,7 @@ import type { ModelFacts, Settings } from './settings.ts'
 export interface Embedder {
   readonly facts: ModelFacts
   /** In their turn. @throws InferenceError context_length_exceeded for a text that is too long: cut ones would be alike */
-  embed(inputs: readonly string[], isCancelled: () => boolean): Promise<Embeddings>
+  embed(inputs: readonly string[], isCanceled: () => boolean): Promise<Embeddings>
 }
 
 /** Requests wait for each other in the process that computes. */
@@ -21,7 +21,7 @@ export const openEmbedder = async (settings: Settings, header: GgufHeader): Prom
   const context = await openEmbeddingContext(model, settings)
   const { contextTokens } = context
 
-  const compute = async (inputs: readonly string[], isCancelled: () => boolean): Promise<Embeddings> => {
+  const compute = async (inputs: readonly string[], isCanceled: () => boolean): Promise<Embeddings> => {
     const texts = inputs.map(context.tokenize)
     const long = texts.findIndex(({ length }) => length > contextTokens)
     if (long >= 0) {
@@ -33,7 +33,7 @@ export const openEmbedder = async (settings: Settings, header: GgufHeader): Prom
     }
     const vectors: Float32Array[] = []
     for (const tokens of texts) {
-      if (isCancelled()) break
+      if (isCanceled()) break
       vectors.push(await context.embed(tokens))
     }
     return { vectors, tokens: texts.reduce((sum, { length }) => sum + length, 0) }
@@ -48,8 +48,8 @@ export const openEmbedder = async (settings: Settings, header: GgufHeader): Prom
       memoryBytes: model.weightBytes + context.memoryBytes,
       toolSyntax: null,
     },
-    embed: (inputs, isCancelled) => {
-      const embedded = last.then(() => compute(inputs, isCancelled))
+    embed: (inputs, isCanceled) => {
+      const embedded = last.then(() => compute(inputs, isCanceled))
       last = embedded.catch(() => undefined)
       return embedded
     },

@@ -1,14 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { InferenceError } from '../../errors.ts'
 import { readGgufHeader } from '../../models/gguf/header.ts'
-import { failureOf } from '../child/protocol.ts'
+import { type Command as CommandWith, type EngineEvent, failureOf, type Message } from '../child/protocol.ts'
 import { type Embedder, openEmbedder } from './embedder.ts'
 import { openRunner, type Runner } from './runner.ts'
-import type { Command, EngineEvent, Message } from './settings.ts'
+import type { ModelFacts, Settings } from './settings.ts'
 
 // The process in which a model runs. It ends with the service that started it.
 
-const send = (message: Message): void => {
+type Command = CommandWith<Settings>
+
+const send = (message: Message<ModelFacts>): void => {
   if (process.connected) process.send?.(message)
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { tokenBytesOf } from './binding/load-model.ts'
-import { createGrammarReader } from './text-stream.ts'
+import { createGrammarReader } from './response-grammars.ts'
 
 const NORMAL = 4
 const CONTROL = 8

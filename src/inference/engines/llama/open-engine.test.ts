@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { InferenceError } from '../../errors.ts'
 import { compileSchema } from '../../structured-output/compile-schema.ts'
 import type { ChatEvent, ChatRequest, Engine } from '../engine.ts'
-import { type LlamaOptions, openLlamaEngine } from './open-engine.ts'
+import { openLlamaEngine } from './open-engine.ts'
+import type { LlamaOptions } from './settings.ts'
 
 const opened: Engine[] = []
 const open = async (more: Partial<LlamaOptions> = {}): Promise<Engine> => {

@@ -7,8 +7,6 @@ import type { ChatEvent, ChatMessage, ChatRequest, Embeddings, Engine, Tool } fr
 import { LLAMA_PROGRAM } from './program.ts'
 import { type LlamaOptions, type ModelFacts, type Settings, settingsOf } from './settings.ts'
 
-export type { DraftOptions, LlamaOptions } from './settings.ts'
-
 /**
  * A GGUF model in a process of its own, which is replaced when it dies.
  * @throws InferenceError invalid_model, engine_missing, out_of_memory

@@ -86,7 +86,7 @@ export interface PrefixCache {
   /** Makes `slot` hold as much of the beginning of `prompt` as there is, and nothing else; returns how many tokens. */
   restore(slot: number, prompt: readonly number[]): Promise<number>
   /** Says what `slot` holds from now on: the first `length` of `tokens`. */
-  hold(slot: number, tokens: readonly number[], length: number): void
+  noteContent(slot: number, tokens: readonly number[], length: number): void
   /** Copies between slots are made with the next batch; to be called after each. */
   computed(): void
   /** Forgets everything. */
@@ -110,12 +110,12 @@ const WORTH_FETCHING = 16
 const WORTH_SAVING = 64
 const SHARE_WORTH_SAVING = 1 / 16
 
-interface Held {
+interface Content {
   readonly tokens: readonly number[]
   readonly length: number
 }
 
-const NOTHING: Held = { tokens: [], length: 0 }
+const NOTHING: Content = { tokens: [], length: 0 }
 
 const withoutCache = (context: BatchContext): PrefixCache => ({
   enabled: false,
@@ -124,7 +124,7 @@ const withoutCache = (context: BatchContext): PrefixCache => ({
     context.truncate(slot, 0)
     return 0
   },
-  hold: () => undefined,
+  noteContent: () => undefined,
   computed: () => undefined,
   clear: () => undefined,
   figures: () => ({
@@ -142,19 +142,19 @@ export const createPrefixCache = ({
   bytesPerToken,
   plainCache,
 }: PrefixCacheParts): PrefixCache => {
-  const held: Held[] = Array.from({ length: slots }, () => NOTHING)
+  const contents: Content[] = Array.from({ length: slots }, () => NOTHING)
   const saved = createSavedStates(budgetBytes)
   // Slots between which a copy waits for the next batch: their keys and values must neither be read nor replaced until then.
   const copying = new Set<number>()
   const counts = { prefix_cache_hits_total: 0, prefix_cache_tokens_total: 0 }
 
   // The last token is computed in any case: it says what comes next.
-  const shared = ({ tokens, length }: Held, prompt: readonly number[]): number =>
+  const shared = ({ tokens, length }: Content, prompt: readonly number[]): number =>
     sharedLength(tokens, prompt, Math.min(length, prompt.length - 1))
 
   const closestSlot = (prompt: readonly number[], except: number): { slot: number; length: number } => {
     const best = { slot: except, length: 0 }
-    for (const [slot, content] of held.entries()) {
+    for (const [slot, content] of contents.entries()) {
       const length = slot === except ? 0 : shared(content, prompt)
       if (length > best.length) Object.assign(best, { slot, length })
     }
@@ -168,19 +168,19 @@ export const createPrefixCache = ({
 
   /** Saves what would be lost with all but the first `kept` tokens of a slot. */
   const preserve = async (slot: number, kept: number): Promise<void> => {
-    const { tokens, length } = held[slot] ?? NOTHING
+    const { tokens, length } = contents[slot] ?? NOTHING
     const lost = length - kept
     if (!plainCache || copying.has(slot) || lost < WORTH_SAVING || lost < length * SHARE_WORTH_SAVING) return
     if (length * bytesPerToken > budgetBytes) return
     const text = tokens.slice(0, length)
-    const elsewhere = held.some(
+    const elsewhere = contents.some(
       (other, index) => index !== slot && other.length >= length && sharedLength(other.tokens, text, length) === length,
     )
     if (!elsewhere && !saved.covers(text)) saved.add({ tokens: text, state: await context.save(slot) })
   }
 
   const fetch = async (slot: number, prompt: readonly number[]): Promise<number> => {
-    const own = shared(held[slot] ?? NOTHING, prompt)
+    const own = shared(contents[slot] ?? NOTHING, prompt)
     await preserve(slot, own)
     const other = closestSlot(prompt, slot)
     const state = copying.has(slot) ? null : closestSaved(prompt)
@@ -201,17 +201,17 @@ export const createPrefixCache = ({
     available: (prompt) => Math.max(closestSlot(prompt, -1).length, closestSaved(prompt)?.length ?? 0),
     restore: async (slot, prompt) => {
       const length = await fetch(slot, prompt)
-      held[slot] = { tokens: prompt, length }
+      contents[slot] = { tokens: prompt, length }
       if (length > 0) counts.prefix_cache_hits_total += 1
       counts.prefix_cache_tokens_total += length
       return length
     },
-    hold: (slot, tokens, length) => {
-      held[slot] = { tokens, length }
+    noteContent: (slot, tokens, length) => {
+      contents[slot] = { tokens, length }
     },
     computed: () => copying.clear(),
     clear: () => {
-      held.fill(NOTHING)
+      contents.fill(NOTHING)
       saved.clear()
       copying.clear()
     },

@@ -1,6 +1,5 @@
 import { InferenceError } from '../../errors.ts'
 import {
-  anyText,
   type Closing,
   type CompiledSchema,
   jsonObject,
@@ -8,25 +7,29 @@ import {
   schemaResponse,
 } from '../../structured-output/compile-schema.ts'
 import type { ChatRequest } from '../engine.ts'
+import type { Detokenizer } from '../text/text-stream.ts'
 import type { BatchContext, SamplerGrammar } from './binding/batch-context.ts'
 
 /** What the sampler and the writer of one answer need of its format. */
-export interface HeldFormat {
+export interface AnswerGrammar {
   /** null: every text. */
   readonly grammar: SamplerGrammar | null
   readonly closing: Closing
 }
 
 /** What a reply has to be: in a format, or calls of functions. */
-export type Held = Pick<ChatRequest, 'responseFormat' | 'toolUse'>
+export type OutputConstraint = Pick<ChatRequest, 'responseFormat' | 'toolUse'>
 
 /** The grammar that was compiled for it, where one was. */
-export const compiledOf = ({ responseFormat, toolUse }: Held): CompiledSchema | null => {
+export const compiledOf = ({ responseFormat, toolUse }: OutputConstraint): CompiledSchema | null => {
   if (!toolUse && responseFormat.type !== 'json_schema') return null
   const compiled = toolUse ? toolUse.compiled : responseFormat.type === 'json_schema' ? responseFormat.compiled : null
   if (compiled === null) throw new Error('The JSON schema was not compiled.')
   return compiled
 }
+
+/** Everything is a text. */
+export const anyText: Closing = { take: () => true, ending: () => '' }
 
 const MAX_KEPT = 16
 const MAX_SIZES = 256
@@ -53,7 +56,9 @@ export const createSizeCheck = (tokenize: (text: string) => Uint32Array) => {
 }
 
 /** The grammars that were used last, read once for all answers under them. */
-export const createResponseGrammars = (context: Pick<BatchContext, 'readGrammar'>): ((held: Held) => HeldFormat) => {
+export const createResponseGrammars = (
+  context: Pick<BatchContext, 'readGrammar'>,
+): ((constraint: OutputConstraint) => AnswerGrammar) => {
   const kept = new Map<string, { readonly rules: SamplerGrammar; readonly response: ResponseGrammar }>()
   const read = (key: string, open: () => ResponseGrammar) => {
     const known = kept.get(key)
@@ -64,9 +69,38 @@ export const createResponseGrammars = (context: Pick<BatchContext, 'readGrammar'
     if (kept.size > MAX_KEPT) for (const [oldest] of [...kept].slice(0, 1)) kept.delete(oldest)
     return { grammar: entry.rules, closing: entry.response.follow() }
   }
-  return (held) => {
-    const compiled = compiledOf(held)
+  return (constraint) => {
+    const compiled = compiledOf(constraint)
     if (compiled !== null) return read(compiled.key, () => schemaResponse(compiled))
-    return held.responseFormat.type === 'text' ? { grammar: null, closing: anyText } : read('', () => jsonObject)
+    return constraint.responseFormat.type === 'text' ? { grammar: null, closing: anyText } : read('', () => jsonObject)
+  }
+}
+
+/** Bits of a character's value in its first byte, by how many bytes follow. */
+const FIRST_BITS = [0x7f, 0x3f, 0x1f, 0x0f] as const
+const LARGEST = 0x10ffff
+
+/**
+ * Reads tokens as a grammar of llama.cpp does: control words by their letters, and characters also in more bytes than they
+ * need, which decode_utf8 in llama-grammar.cpp lets pass. Read in any other way, an answer is not what was held to the grammar:
+ * four broken characters where the grammar saw one.
+ */
+export const createGrammarReader = (bytesOf: (token: number) => Uint8Array): Detokenizer => {
+  let value = 0
+  let missing = 0
+  const read = (byte: number): string => {
+    if (missing > 0 && byte >> 6 === 0b10) {
+      value = (value << 6) | (byte & 0x3f)
+      missing--
+    } else {
+      missing = byte < 0xc0 ? 0 : byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3
+      value = byte & FIRST_BITS[missing as 0 | 1 | 2 | 3]
+    }
+    if (missing > 0) return ''
+    return value > LARGEST ? '\ufffd' : String.fromCodePoint(value)
+  }
+  return {
+    push: (token) => Array.from(bytesOf(token), read).join(''),
+    end: () => '',
   }
 }

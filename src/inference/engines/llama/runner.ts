@@ -1,21 +1,22 @@
 import { InferenceError } from '../../errors.ts'
 import type { GgufHeader } from '../../models/gguf/header.ts'
 import { templateTools } from '../../structured-output/tool-syntax.ts'
+import type { EngineEvent } from '../child/protocol.ts'
 import type { ChatMessage, ChatRequest, Tool } from '../engine.ts'
-import { costsWhenIdle, fasterApart, measureCosts, processorClock } from './batch-costs.ts'
+import { createPromptWriter } from '../text/chat-prompt.ts'
+import { createTextStream, cutAtStops } from '../text/text-stream.ts'
+import { costsWhenIdle, measureCosts, processorClock } from './batch-costs.ts'
 import { openContext } from './binding/batch-context.ts'
 import { loadAddon } from './binding/load-addon.ts'
 import { loadModel } from './binding/load-model.ts'
 import type { GrammarTrigger } from './binding/token-sampler.ts'
-import { createPromptWriter } from './chat-prompt.ts'
 import { planMemory } from './memory-plan.ts'
 import { createPrefixCache } from './prefix-cache.ts'
-import { compiledOf, createResponseGrammars, createSizeCheck } from './response-grammars.ts'
+import { compiledOf, createGrammarReader, createResponseGrammars, createSizeCheck } from './response-grammars.ts'
 import { createScheduler } from './scheduler.ts'
-import type { EngineEvent, ModelFacts, Settings } from './settings.ts'
+import type { ModelFacts, Settings } from './settings.ts'
 import { createSlotManager } from './slot-manager.ts'
 import { openSpeculator } from './speculation/open-speculator.ts'
-import { createGrammarReader, createTextStream, cutAtStops } from './text-stream.ts'
 
 /** A loaded model at work. */
 export interface Runner {
@@ -76,7 +77,7 @@ export const openRunner = async (
     bytesPerToken: model.cacheBytesPerToken,
     plainCache: model.plainCache,
   })
-  const hold = createResponseGrammars(context)
+  const grammarFor = createResponseGrammars(context)
   const checkSize = createSizeCheck((text) => model.tokenize(text, false))
   const slotManager = createSlotManager(plan.slots, context, cache)
   // Guesses begin with the costs; else they are measured when there is time.
@@ -99,8 +100,8 @@ export const openRunner = async (
     cache,
     speculator,
     batchTokens,
-    endsGeneration: model.endsGeneration,
-    apart: (streams) => fasterApart(costs, streams),
+    model,
+    costs,
   })
   setTimeout(() => scheduler.prepare(), PREPARE_AFTER_MS).unref()
   return {
@@ -129,7 +130,7 @@ export const openRunner = async (
       const limit = Math.min(request.maxTokens ?? room, room)
       const compiled = compiledOf(request)
       if (compiled !== null) checkSize(compiled, limit)
-      const { grammar, closing } = hold(request)
+      const { grammar, closing } = grammarFor(request)
       const { bytesOf } = model
       const trigger: GrammarTrigger | null =
         toolUse?.choice === 'auto' && bytesOf !== null

@@ -1,8 +1,10 @@
+import type { EngineEvent } from '../child/protocol.ts'
+import type { BatchCosts } from './batch-costs.ts'
 import { createPace, isWriting, type PlannedPart, planBatch } from './batch-plan.ts'
 import type { BatchContext, Sampled } from './binding/batch-context.ts'
+import type { LlamaModel } from './binding/load-model.ts'
 import { type Choice, type Progress, tell } from './choice.ts'
 import type { PrefixCache } from './prefix-cache.ts'
-import type { EngineEvent } from './settings.ts'
 import type { SlotManager } from './slot-manager.ts'
 import type { Speculator } from './speculation/speculator.ts'
 
@@ -86,9 +88,8 @@ export interface SchedulerParts extends ReportParts {
   readonly context: BatchContext
   readonly speculator: Speculator | null
   readonly batchTokens: number
-  endsGeneration(token: number): boolean
-  /** Whether that many streams are faster one after another than together. */
-  apart(streams: number): boolean
+  readonly model: Pick<LlamaModel, 'endsGeneration'>
+  readonly costs: BatchCosts
 }
 
 export const createScheduler = (parts: SchedulerParts): Scheduler => {
@@ -102,7 +103,7 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
     const tokens: number[] = []
     for (const [index, answer] of answers.entries()) {
       const token = index === 0 ? first : await choice.sampler.next(answer)
-      if (token < 0 || parts.endsGeneration(token)) return { tokens, ended: true, confirmed: index }
+      if (token < 0 || parts.model.endsGeneration(token)) return { tokens, ended: true, confirmed: index }
       tokens.push(token)
       if (token !== drafts[index]) return { tokens, ended: false, confirmed: index }
       if (choice.tokens.length + tokens.length >= choice.limit) break
@@ -129,7 +130,7 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
       // What lies behind a wrong guess is forgotten.
       if (confirmed < drafts.length) context.truncate(sequence, choice.filled)
     }
-    cache.hold(sequence, choice.tokens, choice.filled)
+    cache.noteContent(sequence, choice.tokens, choice.filled)
     return { choice, tokens, ended }
   }
 
@@ -168,7 +169,7 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
       const planned = planBatch(going, {
         batchTokens: parts.batchTokens,
         promptTokens: pace.promptTokens,
-        apart: parts.apart,
+        costs: parts.costs,
       })
       const tellNow = (): void => {
         deliver(reported)

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import type { ToolSyntax } from '../../structured-output/tool-syntax.ts'
-import type * as child from '../child/protocol.ts'
 
 /** Weights of this size keep all cores busy; with smaller ones the cores mostly wait for each other and for the server. */
 const LARGE_BYTES = 256 * 2 ** 20
@@ -87,11 +86,3 @@ export const settingsOf = (options: LlamaOptions): Settings => ({
   lora: options.lora ?? [],
   gpuModule: options.gpuModule ?? null,
 })
-
-export type { EngineEvent, Failure } from '../child/protocol.ts'
-
-/** What the service tells the process in which the model runs. */
-export type Command = child.Command<Settings>
-
-/** What that process tells the service. */
-export type Message = child.Message<ModelFacts>

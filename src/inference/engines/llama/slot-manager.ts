@@ -3,7 +3,10 @@ import type { BatchContext } from './binding/batch-context.ts'
 import type { Choice } from './choice.ts'
 import { type PrefixCache, sharedLength } from './prefix-cache.ts'
 
-/** Which choice runs in which slot, and which wait for one. */
+/**
+ * Which choice runs in which slot, and which wait for one. Requests wait in the server's process (runtime/queue/admission.ts),
+ * which sends no more than there are slots: here a choice waits for one that is not free yet, or for a prompt like its own.
+ */
 export interface SlotManager {
   /** In ascending order of slots. */
   occupied(): Occupied[]
@@ -42,7 +45,7 @@ export const createSlotManager = (count: number, context: BatchContext, cache: P
   const leave = (slot: number, choice: Choice): void => {
     choice.sampler.dispose()
     slots[slot] = null
-    cache.hold(slot, choice.tokens, choice.filled)
+    cache.noteContent(slot, choice.tokens, choice.filled)
     if (!cache.enabled) context.truncate(slot, 0)
   }
 
@@ -55,7 +58,7 @@ export const createSlotManager = (count: number, context: BatchContext, cache: P
       choice.filled = 0
     }
     choice.cachedTokens = choice.filled
-    cache.hold(slot, choice.tokens, choice.filled)
+    cache.noteContent(slot, choice.tokens, choice.filled)
   }
 
   const grow = async (): Promise<void> => {
@@ -94,7 +97,7 @@ export const createSlotManager = (count: number, context: BatchContext, cache: P
       const choice = slots[slot]
       if (choice !== null && choice !== undefined) choice.filled = 0
       context.truncate(slot, 0)
-      cache.hold(slot, [], 0)
+      cache.noteContent(slot, [], 0)
     },
   }
 }

@@ -4,8 +4,6 @@ import { type Supervisor, superviseProcess } from '../child/supervisor.ts'
 import type { Engine, Transcription } from '../engine.ts'
 import { type ModelFacts, type OnnxOptions, type Settings, settingsOf } from './settings.ts'
 
-export type { OnnxOptions } from './settings.ts'
-
 /** A segment that ends before this many seconds does not decide where the next window begins: it would never end. */
 const MIN_STEP = 0.1
 
@@ -24,7 +22,7 @@ const transcribe = async (
   let language = requested
   for (let at = 0; at < samples.length; ) {
     const window = samples.slice(at, at + windowSamples)
-    const { received: heard } = await askOnce(supervisor, { type: 'listen', window, language }, 'heard', signal)
+    const { heard } = await askOnce(supervisor, { type: 'listen', window, language }, 'heard', signal)
     const offset = at / SAMPLE_RATE
     for (const segment of heard.segments) {
       text += segment.text

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { SAMPLE_RATE } from '../../audio/sound.ts'
 import { InferenceError } from '../../errors.ts'
-import type { Received } from '../child/protocol.ts'
+import type { Heard } from '../child/protocol.ts'
 import { type Loading, loadFeatureExtractor, loadTokenizer, loadWeights } from './load.ts'
 import { countIn, invalidModel, isObject, type JsonObject, readObject } from './model-json.ts'
 import { createRun, preambleLength, type WhisperRun, type WhisperTokens } from './whisper-rules.ts'
@@ -11,7 +11,7 @@ export interface Listener {
   readonly windowSamples: number
   readonly contextTokens: number
   /** @throws InferenceError invalid_request for a language that the model does not know */
-  listen(window: Float32Array, language: string | null, signal: AbortSignal): Promise<Received>
+  listen(window: Float32Array, language: string | null, signal: AbortSignal): Promise<Heard>
 }
 
 /** Quieter windows than this (-60 dB) hold nothing to be understood, and Whisper would make something up. */
@@ -125,8 +125,8 @@ export const openListener = async (loading: Loading): Promise<Listener> => {
       const decoded = await decode(features, timed, preambleLength(tokens, true), signal)
       if (timed.knowsTimestamps) {
         const { segments, nextStart } = segmentsOf(tokens, decoded, seconds)
-        const received = segments.map(({ start, end, tokens: all }) => ({ start, end, text: textOf(all) }))
-        return { language: timed.language, segments: received, nextStart }
+        const texts = segments.map(({ start, end, tokens: all }) => ({ start, end, text: textOf(all) }))
+        return { language: timed.language, segments: texts, nextStart }
       }
       const plain = createRun(tokens, timed.language, false)
       const words = textOf(await decode(features, plain, preambleLength(tokens, false), signal))

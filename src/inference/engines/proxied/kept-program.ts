@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { threadEntry } from '../../../platform/threads/thread-entry.ts'
+import { threadEntry } from '../../../platform/threads/start-thread.ts'
 import type { Environment } from '../../find-program.ts'
 
 /** A program that runs for us and ends with us. */

@@ -1,4 +1,4 @@
-import { watchStall } from '../../../platform/transfer/receive-rest.ts'
+import { watchStall } from '../../../platform/transfer/resume-download.ts'
 import type { Embeddings } from '../engine.ts'
 
 /** What a piece of a streamed chat completion says; fields that a server leaves out are null. */

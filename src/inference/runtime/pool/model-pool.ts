@@ -1,7 +1,7 @@
-import { type ListedModel, type ModelSource, modelNotFound } from '../../api/model-source.ts'
+import { type AvailableModels, type ListedModel, modelNotFound } from '../../api/available-models.ts'
 import type { Engine } from '../../engines/engine.ts'
 import { InferenceError } from '../../errors.ts'
-import { Closing, NoRoom } from './resident.ts'
+import { NoRoom, ShuttingDown } from './resident.ts'
 import { Residents } from './residents.ts'
 
 /** A model that the pool may load. */
@@ -21,7 +21,7 @@ export interface ModelPoolOptions {
   readonly onClosed?: (name: string, error?: unknown) => void
 }
 
-export interface ModelPool extends ModelSource {
+export interface ModelPool extends AvailableModels {
   readonly memoryBytes: number
   /** Waits for requests that run, then closes every model. */
   close(): Promise<void>
@@ -68,11 +68,11 @@ export const createModelPool = (options: ModelPoolOptions): ModelPool => {
       if (model === undefined) throw modelNotFound(name, [...models.keys()])
       const { expectedBytes } = model
       try {
-        const held = await residents.hold({ name, expectedBytes, load: () => model.open() }, signal)
-        return { engine: held.value, release: held.release }
+        const { value, release } = await residents.acquire({ name, expectedBytes, load: () => model.open() }, signal)
+        return { engine: value, release }
       } catch (error) {
         if (error instanceof NoRoom) throw outOfMemory(name, error, memoryBytes)
-        if (error instanceof Closing) throw new InferenceError('engine_failed', 'The server is shutting down.')
+        if (error instanceof ShuttingDown) throw new InferenceError('engine_failed', 'The server is shutting down.')
         throw error
       }
     },

@@ -6,7 +6,7 @@ export interface Resident<Value> {
   load(): Promise<Value>
 }
 
-export interface Held<Value> {
+export interface Acquired<Value> {
   readonly value: Value
   /** May be called more than once. */
   release(): void
@@ -28,6 +28,6 @@ export class NoRoom extends Error {
   }
 }
 
-export class Closing extends Error {
-  override readonly name = 'Closing'
+export class ShuttingDown extends Error {
+  override readonly name = 'ShuttingDown'
 }

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { Closing, NoRoom } from './resident.ts'
+import { NoRoom, ShuttingDown } from './resident.ts'
 import { Residents } from './residents.ts'
 
 interface Loaded {
@@ -20,12 +20,12 @@ const open = (budgetBytes: number, timeoutMs = 60_000) => {
       events.push(`closed ${name}`)
     },
   })
-  const hold = (
+  const acquire = (
     name: string,
     bytes = 1,
     { signal = new AbortController().signal, takes = bytes, gate = turn() as Promise<unknown> } = {},
   ) =>
-    residents.hold(
+    residents.acquire(
       {
         name,
         expectedBytes: bytes,
@@ -38,7 +38,7 @@ const open = (budgetBytes: number, timeoutMs = 60_000) => {
       signal,
     )
   const names = () => residents.loaded.map(({ name }) => name)
-  return { residents, events, hold, names }
+  return { residents, events, acquire, names }
 }
 
 const settle = async (): Promise<void> => {
@@ -46,33 +46,33 @@ const settle = async (): Promise<void> => {
 }
 
 it('many first requests load it once, and it stays when all are done', async () => {
-  const { hold, events, names } = open(10)
-  const all = await Promise.all(Array.from({ length: 20 }, () => hold('a')))
+  const { acquire, events, names } = open(10)
+  const all = await Promise.all(Array.from({ length: 20 }, () => acquire('a')))
   expect(new Set(all.map(({ value }) => value)).size).toBe(1)
   for (const { release } of all) release()
-  expect((await hold('a')).value).toBe(all[0]!.value)
+  expect((await acquire('a')).value).toBe(all[0]!.value)
   expect([events, names()]).toEqual([['loaded a'], ['a']])
 })
 
 it('the least recently used idle one makes room', async () => {
-  const { hold, events, names } = open(3)
-  for (const name of ['a', 'b', 'c', 'a', 'd', 'b']) (await hold(name)).release()
+  const { acquire, events, names } = open(3)
+  for (const name of ['a', 'b', 'c', 'a', 'd', 'b']) (await acquire(name)).release()
   expect(events).toEqual(['loaded a', 'loaded b', 'loaded c', 'closed b', 'loaded d', 'closed c', 'loaded b'])
   expect(names()).toEqual(['a', 'd', 'b'])
 })
 
 it('what is in use is not closed, however long it has been out', async () => {
-  const { hold, events, names } = open(3)
-  await hold('a')
-  for (const name of ['b', 'c', 'd', 'e', 'f']) (await hold(name)).release()
+  const { acquire, events, names } = open(3)
+  await acquire('a')
+  for (const name of ['b', 'c', 'd', 'e', 'f']) (await acquire(name)).release()
   expect(names()).toEqual(['a', 'e', 'f'])
   expect(events).not.toContain('closed a')
 })
 
 it('a load waits for room that is in use, and a second release of the same loan frees nothing', async () => {
-  const { hold, events } = open(2)
-  const [first, second] = [await hold('a', 2), await hold('a', 2)]
-  const waiting = hold('b', 1)
+  const { acquire, events } = open(2)
+  const [first, second] = [await acquire('a', 2), await acquire('a', 2)]
+  const waiting = acquire('b', 1)
   first.release()
   first.release()
   await settle()
@@ -83,15 +83,15 @@ it('a load waits for room that is in use, and a second release of the same loan 
 })
 
 it('a busy one cannot keep another out: who asks for it later queues behind', async () => {
-  const { hold, events } = open(1)
-  const first = await hold('a')
+  const { acquire, events } = open(1)
+  const first = await acquire('a')
   const order: string[] = []
-  const other = hold('b').then((held) => {
+  const other = acquire('b').then((held) => {
     order.push('b')
     held.release()
   })
   await settle()
-  const later = hold('a').then(() => order.push('a'))
+  const later = acquire('a').then(() => order.push('a'))
   await settle()
   expect(order).toEqual([])
   first.release()
@@ -101,10 +101,10 @@ it('a busy one cannot keep another out: who asks for it later queues behind', as
 })
 
 it('whichever falls idle first makes room, not only the oldest', async () => {
-  const { hold, names } = open(2)
-  await hold('a')
-  const b = await hold('b')
-  const waiting = hold('c')
+  const { acquire, names } = open(2)
+  await acquire('a')
+  const b = await acquire('b')
+  const waiting = acquire('c')
   await settle()
   b.release()
   await waiting
@@ -112,83 +112,83 @@ it('whichever falls idle first makes room, not only the oldest', async () => {
 })
 
 it('says what is missing when it never fits, or when nothing is given back in time', async () => {
-  const { hold, names } = open(4, 30)
-  await expect(hold('huge', 5)).rejects.toEqual(new NoRoom('huge', 5, 0, []))
-  await hold('a', 3)
-  await expect(hold('b', 2)).rejects.toMatchObject({ bytes: 2, heldBytes: 3, inUse: ['a'] })
-  expect((await hold('a', 3)).value.name).toBe('a')
+  const { acquire, names } = open(4, 30)
+  await expect(acquire('huge', 5)).rejects.toEqual(new NoRoom('huge', 5, 0, []))
+  await acquire('a', 3)
+  await expect(acquire('b', 2)).rejects.toMatchObject({ bytes: 2, heldBytes: 3, inUse: ['a'] })
+  expect((await acquire('a', 3)).value.name).toBe('a')
   expect(names()).toEqual(['a'])
 })
 
 it('one that takes more than expected makes room for that too, and is closed when it cannot have it', async () => {
-  const { hold, events, names } = open(4)
-  for (const name of ['a', 'b', 'c']) (await hold(name)).release()
-  await hold('grown', 1, { takes: 3 })
+  const { acquire, events, names } = open(4)
+  for (const name of ['a', 'b', 'c']) (await acquire(name)).release()
+  await acquire('grown', 1, { takes: 3 })
   expect(names()).toEqual(['c', 'grown'])
-  await expect(hold('swollen', 1, { takes: 5 })).rejects.toMatchObject({ bytes: 5, heldBytes: 0, inUse: [] })
+  await expect(acquire('swollen', 1, { takes: 5 })).rejects.toMatchObject({ bytes: 5, heldBytes: 0, inUse: [] })
   expect(events.slice(-2)).toEqual(['loaded swollen', 'closed swollen'])
-  await expect(hold('swollen', 1, { takes: 5 })).rejects.toMatchObject({ bytes: 5 })
+  await expect(acquire('swollen', 1, { takes: 5 })).rejects.toMatchObject({ bytes: 5 })
   expect(events.filter((event) => event === 'loaded swollen')).toHaveLength(1)
 })
 
 it('a load that fails tells everybody who waits, and is tried again by the next', async () => {
-  const { hold, events, names } = open(1)
-  const broken = () => hold('a', 1, { gate: Promise.reject(new Error('the file is damaged')) })
-  const all = await Promise.allSettled([broken(), hold('a')])
+  const { acquire, events, names } = open(1)
+  const broken = () => acquire('a', 1, { gate: Promise.reject(new Error('the file is damaged')) })
+  const all = await Promise.allSettled([broken(), acquire('a')])
   expect(all.map((one) => one.status === 'rejected' && one.reason.message)).toEqual(
     Array(2).fill('the file is damaged'),
   )
   expect([events, names()]).toEqual([[], []])
-  expect((await hold('a')).value.name).toBe('a')
+  expect((await acquire('a')).value.name).toBe('a')
 })
 
 it('who gives up stops waiting; a load that nobody waits for any more does not begin', async () => {
-  const { hold, events, names } = open(1)
-  const first = await hold('a')
+  const { acquire, events, names } = open(1)
+  const first = await acquire('a')
   const gaveUp = new AbortController()
-  const waiting = hold('b', 1, { signal: gaveUp.signal })
+  const waiting = acquire('b', 1, { signal: gaveUp.signal })
   const settled = expect(waiting).rejects.toThrow('enough')
   await settle()
   gaveUp.abort(new Error('enough'))
   await settled
   await settle()
-  const again = await hold('a')
+  const again = await acquire('a')
   first.release()
   again.release()
   await settle()
   expect([events, names()]).toEqual([['loaded a'], ['a']])
-  await expect(hold('a', 1, { signal: AbortSignal.abort(new Error('before')) })).rejects.toThrow('before')
+  await expect(acquire('a', 1, { signal: AbortSignal.abort(new Error('before')) })).rejects.toThrow('before')
 })
 
 it('a load that began is finished although its only waiter gave up, and the next finds it', async () => {
-  const { hold, events } = open(1)
+  const { acquire, events } = open(1)
   let openGate = (): void => undefined
   const gate = new Promise<void>((resolve) => {
     openGate = resolve
   })
   const gaveUp = new AbortController()
-  const waiting = expect(hold('a', 1, { signal: gaveUp.signal, gate })).rejects.toThrow('enough')
+  const waiting = expect(acquire('a', 1, { signal: gaveUp.signal, gate })).rejects.toThrow('enough')
   await settle()
   gaveUp.abort(new Error('enough'))
   await waiting
-  const next = hold('a')
+  const next = acquire('a')
   openGate()
   expect((await next).value.name).toBe('a')
   expect(events).toEqual(['loaded a'])
 })
 
 it('closing waits for what is in use, refuses what comes later and what still waits', async () => {
-  const { residents, hold, events } = open(2)
-  const a = await hold('a')
-  ;(await hold('b')).release()
-  const waiting = expect(hold('c', 2)).rejects.toBeInstanceOf(Closing)
+  const { residents, acquire, events } = open(2)
+  const a = await acquire('a')
+  ;(await acquire('b')).release()
+  const waiting = expect(acquire('c', 2)).rejects.toBeInstanceOf(ShuttingDown)
   await settle()
   let isClosed = false
   const closing = residents.close().then(() => {
     isClosed = true
   })
   await waiting
-  await expect(hold('a')).rejects.toBeInstanceOf(Closing)
+  await expect(acquire('a')).rejects.toBeInstanceOf(ShuttingDown)
   await settle()
   expect([isClosed, events]).toEqual([false, ['loaded a', 'loaded b', 'closed b']])
   a.release()
@@ -203,14 +203,14 @@ it('a storm of holds, releases and give-ups never exceeds the budget and leaves 
     return Math.floor((seed / 2 ** 32) * below)
   }
   const sizes = [1, 2, 3, 4, 2]
-  const { residents, hold } = open(6)
+  const { residents, acquire } = open(6)
   let worst = 0
   const one = async (): Promise<void> => {
     const name = random(sizes.length)
     const gaveUp = new AbortController()
     if (random(4) === 0) setImmediate(() => gaveUp.abort(new Error('gave up')))
     try {
-      const held = await hold(String(name), sizes[name]!, { signal: gaveUp.signal })
+      const held = await acquire(String(name), sizes[name]!, { signal: gaveUp.signal })
       worst = Math.max(
         worst,
         residents.loaded.reduce((sum, { bytes }) => sum + bytes, 0),

@@ -1,4 +1,4 @@
-import { Closing, type Held, NoRoom, type Resident } from './resident.ts'
+import { type Acquired, NoRoom, type Resident, ShuttingDown } from './resident.ts'
 
 export interface ResidentsOptions<Value> {
   readonly budgetBytes: number
@@ -56,10 +56,10 @@ export class Residents<Value> {
     return [...this.#entries.values()].flatMap(({ value }) => (value === null ? [] : [value]))
   }
 
-  /** @throws NoRoom, Closing, or what `load` threw; the next call tries again. */
-  async hold(requested: Resident<Value>, signal: AbortSignal): Promise<Held<Value>> {
+  /** @throws NoRoom, ShuttingDown, or what `load` threw; the next call tries again. */
+  async acquire(requested: Resident<Value>, signal: AbortSignal): Promise<Acquired<Value>> {
     signal.throwIfAborted()
-    if (this.#closed !== null) throw new Closing()
+    if (this.#closed !== null) throw new ShuttingDown()
     const entry = this.#entries.get(requested.name)
     if (entry !== undefined && entry.value !== null && !entry.isLeaving) {
       entry.users++
@@ -79,7 +79,7 @@ export class Residents<Value> {
   /** Waits for what is in use, then closes everything. */
   close(): Promise<void> {
     this.#closed ??= (async () => {
-      for (const [name, load] of this.#loads) this.#abandon(name, load, new Closing())
+      for (const [name, load] of this.#loads) this.#abandon(name, load, new ShuttingDown())
       await this.#line
       while (this.#entries.size > 0) {
         const idle = [...this.#entries.values()].filter(({ users }) => users === 0)
@@ -90,7 +90,7 @@ export class Residents<Value> {
     return this.#closed
   }
 
-  #lent(entry: Entry<Value>): Held<Value> {
+  #lent(entry: Entry<Value>): Acquired<Value> {
     let isOut = true
     return {
       value: entry.value!,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { InferenceError } from '../../errors.ts'
-import { type AdmissionOptions, createAdmission, type Place } from './admission.ts'
+import { type AdmissionOptions, createAdmission, type Slot } from './admission.ts'
 
 const never = new AbortController().signal
 
@@ -11,12 +11,12 @@ const withClock = (options: Partial<AdmissionOptions>) => {
 }
 
 /** Asks for slots and notes under the name when each of them was given. */
-const asking = (given: string[], places: Map<string, Place[]>) => (name: string, promises: readonly Promise<Place>[]) =>
+const asking = (given: string[], slots: Map<string, Slot[]>) => (name: string, promises: readonly Promise<Slot>[]) =>
   promises.forEach((promise) => {
     void promise.then(
-      (place) => {
+      (slot) => {
         given.push(name)
-        places.set(name, [...(places.get(name) ?? []), place])
+        slots.set(name, [...(slots.get(name) ?? []), slot])
       },
       (error: unknown) => given.push(`${name}: ${(error as Error).message}`),
     )
@@ -25,7 +25,7 @@ const asking = (given: string[], places: Map<string, Place[]>) => (name: string,
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** Asks for slots that nobody awaits; what becomes of them after the test is no matter. */
-const occupy = (promises: readonly Promise<Place>[]): void => {
+const occupy = (promises: readonly Promise<Slot>[]): void => {
   for (const promise of promises) promise.catch(() => undefined)
 }
 
@@ -43,8 +43,8 @@ const refusal = (act: () => unknown): unknown => {
 test('slots are given in the order of asking, and a request for many is not overtaken', async () => {
   const { admission } = withClock({})
   const given: string[] = []
-  const places = new Map<string, Place[]>()
-  const ask = asking(given, places)
+  const slots = new Map<string, Slot[]>()
+  const ask = asking(given, slots)
   ask('a', admission.enter(1, never))
   ask('many', admission.enter(3, never))
   ask('late', admission.enter(1, never))
@@ -52,15 +52,15 @@ test('slots are given in the order of asking, and a request for many is not over
   expect(given).toEqual(['a', 'many'])
   expect([admission.busy(), admission.waiting()]).toEqual([2, 1])
 
-  places.get('a')![0]!.release()
+  slots.get('a')![0]!.release()
   await settled()
-  places.get('many')![0]!.release()
+  slots.get('many')![0]!.release()
   await settled()
   expect(given).toEqual(['a', 'many', 'many', 'many'])
-  places.get('many')![1]!.release()
+  slots.get('many')![1]!.release()
   await settled()
   expect(given.at(-1)).toBe('late')
-  for (const held of places.values()) for (const place of held) place.release()
+  for (const held of slots.values()) for (const slot of held) slot.release()
   expect([admission.busy(), admission.waiting()]).toEqual([0, 0])
 })
 
@@ -77,8 +77,8 @@ test('releasing a slot twice frees one slot', async () => {
 test('whoever goes away leaves the queue, and a request that has part of its slots gives up the rest', async () => {
   const { admission } = withClock({ slots: 1 })
   const given: string[] = []
-  const places = new Map<string, Place[]>()
-  const ask = asking(given, places)
+  const slots = new Map<string, Slot[]>()
+  const ask = asking(given, slots)
   const [gone, half] = [new AbortController(), new AbortController()]
   ask('half', admission.enter(2, half.signal))
   ask('gone', admission.enter(1, gone.signal))
@@ -88,7 +88,7 @@ test('whoever goes away leaves the queue, and a request that has part of its slo
   await settled()
   expect(given.slice(1).sort()).toEqual(['gone: gone', 'half: half'])
   expect([admission.busy(), admission.waiting()]).toEqual([1, 1])
-  places.get('half')![0]!.release()
+  slots.get('half')![0]!.release()
   await settled()
   expect(given.at(-1)).toBe('stays')
   expect(() => admission.enter(1, gone.signal)).toThrow('gone')
@@ -96,22 +96,22 @@ test('whoever goes away leaves the queue, and a request that has part of its slo
 
 test('without a queue a request that cannot start at once is refused, but one for more slots than there are is not', async () => {
   const { admission } = withClock({ maxQueue: 0 })
-  const places = admission.enter(3, never)
-  await Promise.all(places.slice(0, 2))
+  const slots = admission.enter(3, never)
+  await Promise.all(slots.slice(0, 2))
   expect(refusal(() => admission.enter(1, never))).toEqual({
     code: 'queue_full',
     message: 'The engine is busy (at most 2 at once), and this server has no queue. Try again in 1 second.',
     after: 1,
   })
-  for (const place of places) (await place).release()
+  for (const slot of slots) (await slot).release()
   expect(refusal(() => admission.enter(1, never))).toBe('admitted')
 })
 
 test('a full queue refuses with the time after which a slot has come free until now, one slot for each that is refused', async () => {
   const { admission, clock } = withClock({ slots: 2, maxQueue: 1 })
-  const places = await Promise.all(admission.enter(2, never))
+  const slots = await Promise.all(admission.enter(2, never))
   clock.now = 10_000
-  for (const place of places) place.release()
+  for (const slot of slots) slot.release()
   occupy(admission.enter(2, never))
   occupy(admission.enter(1, never))
   const message = (after: number) =>
@@ -142,8 +142,8 @@ test('a request that waits too long for its first slot is refused, one that has 
     message: 'The request waited 0.02 seconds in the queue, the maximum on this server. Try again in 1 second.',
     retryAfterSeconds: 1,
   })
-  const place = await first!
-  place.release()
+  const slot = await first!
+  slot.release()
   const next = await second!
   next.release()
   expect([admission.busy(), admission.waiting()]).toEqual([0, 0])

@@ -59,18 +59,21 @@ export interface AdmissionOptions {
 }
 
 /** A slot of the engine, held until it is released; releasing twice does nothing. */
-export interface Place {
+export interface Slot {
   release(): void
 }
 
-/** Who may use an engine, and in which order: first come, first served. */
+/**
+ * Who may use an engine, and in which order: first come, first served. It counts the engine's slots in this process; in that
+ * of llama.cpp, engines/llama/slot-manager.ts says which of them a choice gets, and may let it wait for a prompt like its own.
+ */
 export interface Admission {
   /**
    * Asks for this many slots. They are given one by one as they come free, all of them before anybody who asks later, so
    * that a request for many is not overtaken for ever. Those not given yet are given up when `signal` is aborted.
    * @throws InferenceError queue_full
    */
-  enter(places: number, signal: AbortSignal): readonly Promise<Place>[]
+  enter(count: number, signal: AbortSignal): readonly Promise<Slot>[]
   /** Requests that have no slot yet. */
   waiting(): number
   /** Slots in use. */
@@ -78,7 +81,7 @@ export interface Admission {
 }
 
 interface Waiter {
-  readonly resolve: (place: Place) => void
+  readonly resolve: (slot: Slot) => void
   readonly reject: (reason: unknown) => void
 }
 
@@ -105,7 +108,7 @@ export const createAdmission = ({ slots, maxQueue, timeoutMs, now }: AdmissionOp
     })
   }
 
-  const take = (): Place => {
+  const take = (): Slot => {
     const leave = forecast.enter()
     let held = true
     busy++
@@ -139,7 +142,7 @@ export const createAdmission = ({ slots, maxQueue, timeoutMs, now }: AdmissionOp
   }
 
   return {
-    enter(places, signal) {
+    enter(count, signal) {
       signal.throwIfAborted()
       const startsAtOnce = line.length === 0 && busy < slots
       if (!startsAtOnce && waiting() >= maxQueue) {
@@ -164,8 +167,8 @@ export const createAdmission = ({ slots, maxQueue, timeoutMs, now }: AdmissionOp
       }
       const ticket: Ticket = { waiters: [], started: false, end }
       const given = Array.from(
-        { length: places },
-        () => new Promise<Place>((resolve, reject) => ticket.waiters.push({ resolve, reject })),
+        { length: count },
+        () => new Promise<Slot>((resolve, reject) => ticket.waiters.push({ resolve, reject })),
       )
       line.push(ticket)
       serve()

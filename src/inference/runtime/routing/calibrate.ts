@@ -17,7 +17,7 @@ export interface Policy {
   readonly limits: readonly number[]
   /** Share of the prompts that each model got. */
   readonly shares: readonly number[]
-  /** Mean, with its 95 % interval. */
+  /** Mean, with its 95% interval. */
   readonly quality: number
   readonly interval: readonly [low: number, high: number]
   /** Of the quality that the biggest model alone has. */
@@ -29,7 +29,7 @@ export interface Policy {
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
 
 /**
- * 95 % interval of a mean of values in 0..1: Wilson's (1927), the mean standing for the proportion. Values between 0 and 1
+ * 95% interval of a mean of values in 0..1: Wilson's (1927), the mean standing for the proportion. Values between 0 and 1
  * vary less than a proportion does, so it is rather too wide; and ten perfect answers do not make it shrink to a point.
  */
 export const intervalOf = (values: readonly number[]): readonly [low: number, high: number] => {

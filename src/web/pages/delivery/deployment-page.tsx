@@ -28,7 +28,7 @@ const Body = ({ deployment }: { readonly deployment: Deployment }) => {
           [
             'Activated',
             <>
-              {count(activated_count)} <small>{deployment.rollout_percentage} %</small>
+              {count(activated_count)} <small>{deployment.rollout_percentage}%</small>
             </>,
           ],
           ['Running', count(counts.active ?? 0)],

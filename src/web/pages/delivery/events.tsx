@@ -8,7 +8,7 @@ const SAID: Readonly<Record<string, string>> = {
   pause: 'Paused',
   resume: 'Resumed',
   advance: 'Advanced',
-  step: 'Next step',
+  step: 'Increased',
   reach: 'Reached its target',
   rollback: 'Rolled back',
   fail_health: 'Paused: too many devices failed',
@@ -18,6 +18,9 @@ const SAID: Readonly<Record<string, string>> = {
   promote: 'Promoted',
   switch: 'Switched to the new version',
 }
+
+/** Events that change the percentage: theirs is the new one. */
+const CHANGES_PERCENTAGE: readonly string[] = ['advance', 'step', 'set_percentage', 'promote']
 
 interface PlanEvent {
   readonly at: string
@@ -39,7 +42,7 @@ export const Events = ({ events }: { readonly events: readonly PlanEvent[] }) =>
           text: (
             <>
               {SAID[event] ?? event}
-              {percentage !== null && ` at ${percentage} %`}{' '}
+              {percentage !== null && ` ${CHANGES_PERCENTAGE.includes(event) ? 'to' : 'at'} ${percentage}%`}{' '}
               <Quiet>{actor === null ? 'automatically' : 'by a person'}</Quiet>
               {reason !== null && <p>{reason}</p>}
             </>

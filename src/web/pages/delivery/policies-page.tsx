@@ -22,7 +22,7 @@ const COLUMNS: readonly Column<Listed>[] = [
     cell: ({ model_id, model_name: name }) => <Link href={hrefOf(name ?? model_id)}>{name ?? model_id}</Link>,
   },
   { name: 'Status', cell: PolicyBadge },
-  { name: 'Canary', number: true, cell: ({ canary_percentage }) => `${canary_percentage} %` },
+  { name: 'Canary', number: true, cell: ({ canary_percentage }) => `${canary_percentage}%` },
   { name: 'Observed for', number: true, cell: ({ observe_minutes }) => duration(observe_minutes * 60_000) },
   { name: 'Max accuracy drop', number: true, cell: ({ max_accuracy_drop }) => percent(max_accuracy_drop) },
   { name: 'Max loss increase', number: true, cell: ({ max_loss_increase }) => percent(max_loss_increase) },

@@ -13,7 +13,7 @@ import type { Policy } from './types.ts'
 const Settings = ({ policy }: { readonly policy: Policy }) => (
   <Panel title="What it does">
     <p>
-      {`The result of a round goes to ${policy.canary_percentage} % of the ${
+      {`The result of a round goes to ${policy.canary_percentage}% of the ${
         policy.canary_group_id === null ? 'devices' : 'canary group'
       } for at most ${duration(policy.observe_minutes * 60_000)}. It is promoted once it is shown, with ${percent(
         policy.confidence_level,
@@ -26,7 +26,7 @@ const Settings = ({ policy }: { readonly policy: Policy }) => (
     <Facts
       entries={[
         ['Reports needed on each side', policy.min_reports],
-        ['Promotion', `${policy.increment_step} % every ${duration(policy.step_interval_minutes * 60_000)}`],
+        ['Promotion', `${policy.increment_step}% every ${duration(policy.step_interval_minutes * 60_000)}`],
         ['Set', <Ago key="set" time={policy.created_at} />],
         ['Changed', <Ago key="changed" time={policy.updated_at} />],
       ]}

@@ -55,13 +55,13 @@ const Consequence = ({
   const some = after === undefined ? '' : ` (about ${plural(after, 'device')})`
   switch (action) {
     case 'start':
-      return `Version ${rollout.version} goes to ${rollout.percentage} % of the devices${some} with their next heartbeat.`
+      return `Version ${rollout.version} goes to ${rollout.percentage}% of the devices${some} with their next heartbeat.`
     case 'pause':
       return `${plural(devices, 'device')} will keep version ${rollout.version}; no others get it until the rollout is resumed.`
     case 'resume':
-      return `It continues at ${rollout.percentage} %${some}. The failure count starts over.`
+      return `It continues at ${rollout.percentage}%${some}. The failure count starts over.`
     case 'advance':
-      return `Version ${rollout.version} goes to ${next} % of the devices${some} now instead of ${rollout.percentage} %, without waiting for the next step.`
+      return `Version ${rollout.version} goes to ${next}% of the devices${some} now instead of ${rollout.percentage}%, without waiting for the next step.`
     case 'rollback':
       return `${plural(devices, 'device')} reached by this rollout will return to the previous version with the next heartbeat. It cannot be resumed.`
   }

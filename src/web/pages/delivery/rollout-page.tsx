@@ -48,8 +48,8 @@ const Settings = ({ rollout }: { readonly rollout: Rollout }) => {
               </Link>
             ),
           ],
-          ['Steps', `${rollout.increment_step} % every ${duration(rollout.step_interval_minutes * 60_000)}`],
-          ['Up to', `${rollout.target_percentage} %`],
+          ['Steps', `${rollout.increment_step}% every ${duration(rollout.step_interval_minutes * 60_000)}`],
+          ['Up to', `${rollout.target_percentage}%`],
           ['Started', <Ago key="started" time={rollout.started_at} />],
           rollout.ended_at !== null && ['Ended', <Ago key="ended" time={rollout.ended_at} />],
           ['Rollout id', <Id key="id" id={rollout.rollout_id} />],

@@ -30,28 +30,28 @@ export const Headline = ({ rollout, next }: { readonly rollout: Rollout; readonl
   const { status, percentage, target_percentage, health, reason, next_step_at } = rollout
   const limit = percent(health.max_failure_share, 0)
   const when = next_step_at === null ? '' : ` ${relative(new Date(next_step_at), now)}`
-  if (status === 'pending') return <>{`Not started. It begins with ${percentage} % of the devices.`}</>
+  if (status === 'pending') return <>{`Not started. It begins with ${percentage}% of the devices.`}</>
   if (status === 'paused') {
     return (
       <>
-        <strong>{`Paused at ${percentage} %.`}</strong> {reason ?? 'No more devices get it until it is resumed.'}
+        <strong>{`Paused at ${percentage}%.`}</strong> {reason ?? 'No more devices get it until it is resumed.'}
       </>
     )
   }
-  if (status === 'completed') return <>{`Completed at ${percentage} % of the devices.`}</>
+  if (status === 'completed') return <>{`Completed at ${percentage}% of the devices.`}</>
   if (status === 'rolled_back') {
     return (
       <>
-        <strong>{`Rolled back at ${percentage} %.`}</strong> {reason ?? 'Its devices return to their previous version.'}
+        <strong>{`Rolled back at ${percentage}%.`}</strong> {reason ?? 'Its devices return to their previous version.'}
       </>
     )
   }
   return (
     <>
-      <strong>{`Now ${percentage} %,`}</strong>{' '}
+      <strong>{`Now ${percentage}%,`}</strong>{' '}
       {next === undefined
-        ? `its target of ${target_percentage} %: it completes${when}`
-        : `next ${next.percentage} %${when}`}
+        ? `its target of ${target_percentage}%: it completes${when}`
+        : `next ${next.percentage}%${when}`}
       {` if failures stay at ${limit} or less (${failureShare(rollout)}).`}
     </>
   )
@@ -68,7 +68,7 @@ export const StageTrack = ({ stages }: { readonly stages: readonly Stage[] }) =>
           </li>
         ) : (
           <li className={`${styles.stage} ${styles[stage.state]}`} aria-current={stage.state === 'current' && 'step'}>
-            <span className={styles.percentage}>{stage.percentage} %</span>
+            <span className={styles.percentage}>{stage.percentage}%</span>
             <span className={styles.when}>
               <When stage={stage} />
             </span>

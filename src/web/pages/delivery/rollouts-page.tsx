@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<ListedRollout>[] = [
         label="Share of devices"
         value={percentage}
         max={Math.max(1, target_percentage)}
-        text={`${percentage} % of ${target_percentage} %`}
+        text={`${percentage}% of ${target_percentage}%`}
         tone={planTone(status)}
       />
     ),

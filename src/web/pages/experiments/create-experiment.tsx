@@ -152,7 +152,7 @@ export const CreateExperiment = ({ onClose }: { readonly onClose: () => void }) 
         {models.length === 0
           ? 'There is no model to compare yet. Upload one with svc push.'
           : Math.abs(sum - 100) > 1e-6
-            ? `The shares sum to ${Number(sum.toPrecision(6))} %; they must sum to 100 %.`
+            ? `The shares sum to ${Number(sum.toPrecision(6))}%; they must sum to 100%.`
             : reach === null
               ? 'No device gets a variant until the experiment is started.'
               : `Of ${plural(reach, 'device')}: ${split(reach, variants)}. None gets a variant until the experiment is started.`}

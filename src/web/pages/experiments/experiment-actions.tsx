@@ -48,7 +48,7 @@ const consequence = (action: Action, { variants, status }: Experiment, reach: nu
       return `${devices} will return to the version they have without the experiment. The results are final; deploy the version that you choose.`
     case 'cancel':
       return status === 'draft'
-        ? 'No device has a variant yet. A cancelled experiment cannot be started.'
+        ? 'No device has a variant yet. A canceled experiment cannot be started.'
         : `${devices} will return to the version they have without the experiment. It cannot be resumed.`
   }
 }

@@ -11,7 +11,7 @@ const KINDS = [
   ['descriptive', 'Describe each group'],
   ['t-test', 'Compare two groups'],
   ['anova', 'Compare all groups'],
-  ['chi-square', 'Are two variables related?'],
+  ['chi-square', 'Test two variables for independence'],
 ] as const
 type Kind = (typeof KINDS)[number][0]
 
@@ -23,15 +23,15 @@ const GROUPINGS = [
 const VARIABLES = ['local_loss', 'local_accuracy', 'num_samples', 'training_time_seconds', 'platform', 'status']
 const SUGGESTED = 'analytics-variables'
 
-/** A question about what the devices of the members report. */
+/** Runs a query over what the devices of the members report. */
 export const AnalyticsForm = ({
   federation,
   names,
-  onAnswer,
+  onResult,
 }: {
   readonly federation: Federation
   readonly names: GroupNames
-  readonly onAnswer: (queryId: string) => void
+  readonly onResult: (queryId: string) => void
 }) => {
   const [kind, setKind] = useState<Kind>('descriptive')
   const [variable, setVariable] = useState('local_accuracy')
@@ -43,7 +43,7 @@ export const AnalyticsForm = ({
     groupBy === 'federation_member' ? names.members.map((name) => [name, name] as const) : [...names.groups]
   const [a, b] = [pair[0] || (options[0]?.[0] ?? ''), pair[1] || (options[1]?.[0] ?? '')]
   const params = { params: { path: { federation_id: federation.id } } }
-  const ask = () => {
+  const send = () => {
     const grouped = { variable, group_by: groupBy }
     const at = '/api/v1/federations/{federation_id}/analytics'
     switch (kind) {
@@ -57,16 +57,16 @@ export const AnalyticsForm = ({
     }
   }
   return (
-    <Panel title="Ask" aside="over devices of active members; groups of fewer than five are withheld">
+    <Panel title="New query" aside="over devices of active members; groups of fewer than five are withheld">
       <form
-        className={styles.ask}
+        className={styles.query}
         onSubmit={(event) => {
           event.preventDefault()
-          if (!busy) run(async () => onAnswer((await ask()).query_id))
+          if (!busy) run(async () => onResult((await send()).query_id))
         }}
       >
         <FieldRow>
-          <SelectField label="Question" value={kind} options={KINDS} onChange={setKind} />
+          <SelectField label="Query" value={kind} options={KINDS} onChange={setKind} />
           <TextField
             label={kind === 'chi-square' ? 'First variable' : 'Variable'}
             required
@@ -95,7 +95,7 @@ export const AnalyticsForm = ({
           )}
           <div>
             <Button type="submit" tone="primary" disabled={busy || (kind === 't-test' && options.length < 2)}>
-              Ask
+              Run query
             </Button>
           </div>
         </FieldRow>

@@ -24,13 +24,13 @@ const KIND: Readonly<Record<Query['query_type'], string>> = {
 }
 
 const columnsFor = (shown: string, onShow: (id: string) => void): readonly Column<Query>[] => [
-  { name: 'Question', cell: ({ query_type }) => KIND[query_type] },
+  { name: 'Query', cell: ({ query_type }) => KIND[query_type] },
   { name: 'Variable', cell: ({ variable }) => variable },
-  { name: 'Asked by', cell: ({ org_id }) => org_id ?? '' },
+  { name: 'Run by', cell: ({ org_id }) => org_id ?? '' },
   { name: 'Status', cell: ({ status }) => <Badge state={status} /> },
-  { name: 'Asked', number: true, cell: ({ created_at }) => <Ago time={created_at} /> },
+  { name: 'Created', number: true, cell: ({ created_at }) => <Ago time={created_at} /> },
   {
-    name: 'Answer',
+    name: 'Result',
     cell: (query) =>
       query.id === shown ? (
         'shown above'
@@ -59,22 +59,22 @@ const Analytics = ({ federation }: { readonly federation: Federation }) => {
   )
   return (
     <>
-      <AnalyticsForm federation={federation} names={names} onAnswer={(id) => change({ query: id })} />
+      <AnalyticsForm federation={federation} names={names} onResult={(id) => change({ query: id })} />
       {shown !== '' && <Loaded query={query}>{(data) => <AnalyticsResult query={data} names={names} />}</Loaded>}
       <Loaded query={queries}>
         {(data) => (
           <TablePanel
-            title="Questions"
+            title="Queries"
             aside={data.total > LATEST ? `the latest ${LATEST} of ${count(data.total)}` : 'of all members'}
             columns={columnsFor(shown, (id) => change({ query: id }))}
             rows={data.queries}
             rowKey="id"
             empty={
               <Empty
-                title="No questions asked yet"
+                title="No queries yet"
                 command={`svc analytics describe ${shellWord(federation.name)} local_accuracy --group-by federation_member`}
               >
-                Ask here, or with:
+                Run one here, or with:
               </Empty>
             }
           />

@@ -171,10 +171,10 @@ const Shown = ({ result, nameOf }: { readonly result: Result; readonly nameOf: N
   }
 }
 
-/** A question's answer as plots and tables. What is withheld is said first. */
+/** The result of a query in plots and tables. What is withheld comes first. */
 export const AnalyticsResult = ({ query, names }: { readonly query: Query; readonly names: GroupNames }) => {
   const result = resultOf(query)
-  if (result === null) return <Note title="No answer" text={query.reason ?? 'The query failed.'} />
+  if (result === null) return <Note title="No result" text={query.reason ?? 'The query failed.'} />
   const { withheld, others } = sortWarnings(result.warnings, names.groups)
   return (
     <>

@@ -58,7 +58,7 @@ export const Attention = ({ training, models }: Seen) => {
       href: `/delivery/rollouts/${rollout.model_id}/${rollout.rollout_id}`,
       state: 'paused',
       name: `Rollout of ${rollout.model_name ?? 'a model'} ${rollout.version}`,
-      reason: rollout.reason ?? `Paused at ${rollout.percentage} %; it is waiting to be resumed.`,
+      reason: rollout.reason ?? `Paused at ${rollout.percentage}%; it is waiting to be resumed.`,
       time: rollout.updated_at,
     })),
     ...waiting.map((job) => ({

@@ -72,7 +72,7 @@ export const Running = ({ training, models }: Seen) => {
                     label="Share of devices"
                     value={rollout.percentage}
                     max={rollout.target_percentage}
-                    text={`${rollout.percentage} % of devices`}
+                    text={`${rollout.percentage}% of devices`}
                   />
                 </li>
               ))}

@@ -23,7 +23,7 @@ const rolloutUse = (rollout: Rollout): Use => ({
   href: `/delivery/rollouts/${rollout.model_id}/${rollout.rollout_id}`,
   state: rollout.status,
   inForce: rollout.status === 'active' || rollout.status === 'paused' || rollout.status === 'completed',
-  text: `rollout to ${rollout.percentage} %${rollout.group_id === null ? '' : ' of a group'}`,
+  text: `rollout to ${rollout.percentage}%${rollout.group_id === null ? '' : ' of a group'}`,
 })
 
 const deploymentUse = (deployment: Deployment): Use => ({

@@ -1,11 +1,12 @@
 import { useState } from 'react'
 import { useLocation } from 'wouter'
+import { HEALTH } from '../../../domain/rollout.ts'
 import { useDryRun, useGroupOptions } from '../../api/choices.ts'
 import { api, write } from '../../api/client.ts'
 import { SendForm } from '../../parts/dialog.tsx'
 import { CheckField, FieldRow, Fields, NumberField, Outcome, SelectField } from '../../parts/form.tsx'
 import { Problem, Warnings } from '../../parts/layout.tsx'
-import { duration, plural } from '../../text/format.ts'
+import { duration, percent, plural } from '../../text/format.ts'
 import styles from './models.module.css'
 import type { ModelDetail } from './types.ts'
 
@@ -39,13 +40,14 @@ const Preview = ({ query }: { readonly query: ReturnType<typeof useDryRun> }) =>
     <Outcome>
       <p>
         <strong>{`Reaches ${plural(target_devices, 'device')}`}</strong>
-        {steps.length > 1 && ` in ${duration(minutes_to_target * 60_000)}, if failures stay at 5 % or less`}
+        {steps.length > 1 &&
+          ` in ${duration(minutes_to_target * 60_000)}, if failures stay at ${percent(HEALTH.maxFailureShare, 0)} or less`}
       </p>
       <ol className={styles.steps}>
         {shown.map(({ after_minutes, percentage, devices }) => (
           <li key={percentage}>
             <span>{after_minutes === 0 ? 'At once' : `After ${duration(after_minutes * 60_000)}`}</span>
-            <span>{`${percentage} %, ${plural(devices, 'device')}`}</span>
+            <span>{`${percentage}%, ${plural(devices, 'device')}`}</span>
           </li>
         ))}
       </ol>

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createPromptWriter } from '../chat-prompt.ts'
+import { createPromptWriter } from '../../text/chat-prompt.ts'
 import { missingFromAddon } from './addon.ts'
 import { type BatchContext, openContext } from './batch-context.ts'
 import { loadAddon } from './load-addon.ts'

@@ -2,7 +2,7 @@ import { InferenceError } from '../../../errors.ts'
 import type { Speculation } from '../../engine.ts'
 import { type BatchContext, openContext, type Sampler } from '../binding/batch-context.ts'
 import { type LlamaModel, loadModel } from '../binding/load-model.ts'
-import type { Proposer } from './proposer.ts'
+import type { Proposer } from './speculator.ts'
 
 export interface DraftModelSettings {
   readonly kind: Speculation['kind']

@@ -9,8 +9,7 @@ import type { LlamaModel } from '../binding/load-model.ts'
 import type { DraftOptions } from '../settings.ts'
 import { type DraftModelSettings, openDraftModel } from './draft-model.ts'
 import { createPromptLookup } from './prompt-lookup.ts'
-import type { Proposer } from './proposer.ts'
-import { createSpeculator, type Speculator } from './speculator.ts'
+import { createSpeculator, type Proposer, type Speculator } from './speculator.ts'
 
 /** A quarter of the blocks: fewer are seldom right unless they were trained for it, more cost too much. */
 const SHARE = 4

@@ -1,4 +1,4 @@
-import type { Proposer } from './proposer.ts'
+import type { Proposer } from './speculator.ts'
 
 /** Matches of a single token say little; longer ones than this are not worth looking for. */
 const SHORTEST = 2

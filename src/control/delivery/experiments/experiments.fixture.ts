@@ -1,0 +1,60 @@
+import { expect } from 'vitest'
+import { formOf, startWorld, type TestDevice, type WorldOptions } from '../../../../test/world.ts'
+
+export interface ExperimentBody {
+  readonly id: string
+  readonly status: string
+  readonly warnings: readonly string[]
+}
+
+/** A service with an operator's key, and short words for what tests of experiments do over and over. */
+export const startExperimentService = async (options: WorldOptions = {}) => {
+  const world = await startWorld(options)
+  const { key } = await world.register('operator')
+  const send = async (method: string, path: string, body?: unknown, as = key) => {
+    const answer = await world.request(method, `/api/v1${path}`, { key: as, body })
+    return { status: answer.status, body: answer.body }
+  }
+  const ask = (method: string, path: string, body?: unknown, as = key) => send(method, `/experiments${path}`, body, as)
+
+  /** A model with as many uploaded versions; returns its id. */
+  const addModel = async (name: string, versions = 1): Promise<string> => {
+    const made = await send('POST', '/models', { name })
+    const { id } = made.body as { id: string }
+    for (let n = 1; n <= versions; n++) await send('POST', `/models/${id}/versions/upload`, formOf(`${name} ${n}`))
+    return id
+  }
+
+  const create = async (fields: object): Promise<ExperimentBody> => {
+    const made = await ask('POST', '', fields)
+    expect(made).toMatchObject({ status: 201 })
+    return made.body as ExperimentBody
+  }
+
+  /** Two models, `control` and `treatment`, with half of the devices each. */
+  const halves = (fields: object = {}) => ({
+    name: 'a b',
+    variants: [
+      { name: 'control', model_id: 'old', allocation: 0.5 },
+      { name: 'treatment', model_id: 'new', allocation: 0.5 },
+    ],
+    ...fields,
+  })
+  const createHalves = async (fields: object = {}): Promise<ExperimentBody> => {
+    await addModel('old')
+    await addModel('new')
+    return create(halves(fields))
+  }
+
+  const variantOf = async (id: string, deviceId: string): Promise<string | null> => {
+    const { body } = await ask('GET', `/${id}/assignment?device_id=${deviceId}`)
+    return (body as { variant: string | null }).variant
+  }
+  const fleet = (size: number): Promise<TestDevice[]> =>
+    Promise.all(Array.from({ length: size }, (_, n) => world.register(`d${n}`)))
+
+  return { world, key, send, ask, addModel, create, halves, createHalves, variantOf, fleet }
+}
+
+export const nowhere = '00000000-0000-4000-8000-000000000000'
+export const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)

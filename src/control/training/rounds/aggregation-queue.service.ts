@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto'
+import { ServiceError } from '../../../domain/errors.ts'
+import { isUnavailable } from '../../../domain/outages.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { RoundAggregation } from './round-aggregation.service.ts'
+import type { RoundEndings } from './round-endings.service.ts'
+import type { RoundsStore, ScreenedUpdate, StoredRound } from './rounds.store.ts'
+import type { DeliveredUpdate, UpdatesReport } from './updates.report.ts'
+
+const RENEW_MS = 4000
+/** A round whose aggregation was started so often and never ended has something that kills us: give up with a reason. */
+const MAX_ATTEMPTS = 5
+
+const isOurs = (error: ServiceError): boolean => error.code === 'internal_error' || isUnavailable(error)
+
+/** Turns the updates of a round that has closed its doors into a new model: once, whichever process does it. */
+export const createAggregationQueue = (parts: {
+  readonly database: Database
+  readonly store: RoundsStore
+  readonly updatesReport: Pick<UpdatesReport, 'delivered'>
+  readonly aggregation: RoundAggregation
+  readonly endings: Pick<RoundEndings, 'complete' | 'fail'>
+  readonly log: { error(fields: object, message: string): void; info(fields: object, message: string): void }
+}) => {
+  const { database, store, updatesReport, aggregation, endings, log } = parts
+  const owner = randomUUID()
+
+  const fail = (round: StoredRound, reason: string): Promise<void> =>
+    database.transaction(async (tx) => {
+      const held = await store.lockHeld(tx, round.id, owner)
+      if (held === null) return
+      await endings.fail(tx, held, { event: 'fail', reason, reported: reason })
+    })
+
+  const aggregateRound = async (round: StoredRound): Promise<void> => {
+    if (round.attempts > MAX_ATTEMPTS) {
+      await fail(round, `The aggregation was started ${MAX_ATTEMPTS} times and never finished.`)
+      return
+    }
+    const renewal = setInterval(() => void renew(round.id), RENEW_MS)
+    try {
+      const delivered = await updatesReport.delivered(database.sql, round.id)
+      const screened = await screen(round, delivered)
+      const aggregate = await aggregation.aggregate(round, delivered)
+      const completed = await endings.complete(owner, round, { delivered, aggregate, screened })
+      log.info({ round_id: round.id, updates: delivered.length, completed }, 'round aggregated')
+    } catch (error) {
+      if (error instanceof ServiceError && !isOurs(error)) {
+        log.info({ round_id: round.id, reason: error.message }, 'round failed')
+        await fail(round, error.message)
+      } else {
+        log.error({ round_id: round.id, err: error }, 'aggregation was interrupted; it will be retried')
+        await store.releaseLease(database.sql, round.id, owner, { counts: !isUnavailable(error) })
+        throw error
+      }
+    } finally {
+      clearInterval(renewal)
+    }
+  }
+
+  /** Never in the way of the round: what cannot be screened fails, if at all, when it is added up. */
+  const screen = (round: StoredRound, delivered: readonly DeliveredUpdate[]): Promise<ScreenedUpdate[] | null> =>
+    aggregation.screen(round, delivered).catch((error: unknown) => {
+      if (error instanceof ServiceError && !isUnavailable(error)) return null
+      throw error
+    })
+
+  const renew = (id: string): Promise<unknown> =>
+    store
+      .renewLease(database.sql, id, owner)
+      .catch((error: unknown) => log.error({ round_id: id, err: error }, 'lease could not be renewed'))
+
+  return {
+    /** Aggregates every round that waits for it and that no other process holds; returns how many there were. */
+    async run(): Promise<number> {
+      for (let done = 0; ; done++) {
+        const round = await store.claim(database.sql, owner)
+        if (round === null) return done
+        await aggregateRound(round)
+      }
+    },
+
+    /** At the start of a process that alone can open its database: what the last one held is free again. */
+    forgetDeadHolders: (): Promise<void> => store.clearLeases(database.sql),
+  }
+}

@@ -1,0 +1,156 @@
+import type { AggregationWorkers } from '../../../aggregation/aggregation-workers.ts'
+import type { Inspection } from '../../../aggregation/job.ts'
+import { badRequest, ServiceError } from '../../../domain/errors.ts'
+import { notAggregable } from '../../../domain/model.ts'
+import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
+import type { BlobStore, StagedBlob } from '../../../platform/blobs/blob-store.ts'
+import { titleOf } from '../../../tensors/detect.ts'
+import type { Layout } from '../../../tensors/layout.ts'
+import { namesRawVector } from '../../../tensors/raw.ts'
+import type { StoredVersion } from '../../catalog/models/models.service.ts'
+import type { StoredRound } from './rounds.store.ts'
+import { singleFlight } from './single-flight.ts'
+import { refusedAs } from './update-metrics.service.ts'
+
+/** What a round or a job can make of a model's file. */
+export interface ModelContent {
+  /** It is a bare float32 vector. */
+  readonly rawVector: boolean
+  /** Why its tensors cannot be read; null: they can. */
+  readonly unreadable: string | null
+  readonly warning: string | null
+}
+
+/** Whether models can be aggregated, by their files. */
+export const createModelLayouts = (parts: {
+  readonly blobs: BlobStore
+  readonly workers: Pick<AggregationWorkers, 'inspect'>
+}) => {
+  const { blobs, workers } = parts
+
+  const layouts = {
+    /** The tensors of a stored file; null where they cannot be read. */
+    async layoutOf(sha256: string, rawVector: boolean): Promise<Layout | null> {
+      try {
+        const rawVectors = rawVector ? 'declared' : 'none'
+        return await blobs.withPaths(
+          async (pathOf) => (await workers.inspect(await pathOf(sha256), { expected: null, rawVectors })).layout,
+        )
+      } catch (error) {
+        if (isRefusal(error)) return null
+        throw error
+      }
+    },
+
+    /**
+     * Looks at the model that a round or job is to start from. A bare vector is `declared` by the starter or by its file's
+     * name, or else taken for one where that is `guessed` and plausible. Throws bad_request where the starter's word is wrong.
+     */
+    async judge(
+      version: StoredVersion,
+      {
+        declared,
+        guessed,
+        trees = false,
+      }: { readonly declared: boolean; readonly guessed: boolean; readonly trees?: boolean },
+    ): Promise<ModelContent> {
+      const isVector = declared || namesRawVector(version.fileName)
+      const rawVectors = isVector ? 'declared' : guessed ? 'plausible' : 'none'
+      try {
+        const { format, rawVector, layout, warning, advice } = await blobs.withPaths(async (pathOf) =>
+          workers.inspect(await pathOf(version.sha256), { expected: null, rawVectors, trees }),
+        )
+        if (declared && !rawVector) {
+          throw badRequest(`raw_vector: the model's file is ${titleOf(format)}. Leave raw_vector out.`)
+        }
+        const unreadable =
+          layout === null && !trees ? notAggregable({ title: titleOf(format), advice: advice ?? '' }) : null
+        return { rawVector, unreadable, warning: rawVector ? warning : null }
+      } catch (error) {
+        if (declared || !isRefusal(error)) throw error
+        return { rawVector: false, unreadable: error.message, warning: null }
+      }
+    },
+
+    /**
+     * Whether a round's model and updates are bare vectors. Its model is looked at only where something hangs on it.
+     * Throws bad_request where it cannot be read and `isNeeded`, or is not what the starter declared.
+     */
+    async usesRawVectors(
+      version: StoredVersion | null,
+      {
+        declared,
+        isNeeded,
+        trees = false,
+      }: { readonly declared: boolean; readonly isNeeded: boolean; readonly trees?: boolean },
+    ): Promise<boolean> {
+      if (trees && declared)
+        throw badRequest('raw_vector: the strategy combines models of trees. Leave raw_vector out.')
+      if (version === null) return declared
+      if (trees) {
+        const { unreadable } = await layouts.judge(version, { declared, guessed: false, trees })
+        if (unreadable !== null) throw badRequest(`global_model_id: ${unreadable}`)
+        return false
+      }
+      if (!declared && !isNeeded && !namesRawVector(version.fileName)) return false
+      const { rawVector, unreadable } = await layouts.judge(version, { declared, guessed: isNeeded })
+      if (isNeeded && unreadable !== null) throw badRequest(`global_model_id: ${unreadable}`)
+      return rawVector
+    },
+  }
+  return layouts
+}
+
+export type ModelLayouts = ReturnType<typeof createModelLayouts>
+
+/** What tensors an update must have, and whether it has them. */
+export const createTensorChecks = ({
+  workers,
+  layouts,
+}: {
+  readonly workers: Pick<AggregationWorkers, 'inspect'>
+  readonly layouts: Pick<ModelLayouts, 'layoutOf'>
+}) => {
+  // All of a round's devices come at once.
+  const known = singleFlight<{ readonly layout: Layout | null }>(16)
+
+  /** The tensors an update must have: those of the distributed model, where we can read it; null takes any bytes. */
+  const expectedLayout = async ({ globalSha256: sha256, plan }: StoredRound): Promise<Layout | null> => {
+    if (sha256 === null) return null
+    const rawVector = plan.rawVector === true
+    const found = await known(`${sha256} ${rawVector}`, async () => ({
+      layout: await layouts.layoutOf(sha256, rawVector),
+    }))
+    return found?.layout ?? null
+  }
+
+  const inspectControl = async ({ plan }: StoredRound, control: StagedBlob, expected: Layout | null): Promise<void> => {
+    const rawVectors = plan.rawVector ? 'declared' : 'none'
+    await workers.inspect(control.path, { expected, rawVectors }).catch((error: unknown) => {
+      throw isRefusal(error) ? refusedAs('tensors', badRequest(`control: ${error.message}`)) : error
+    })
+  }
+
+  /**
+   * What the update turned out to be. Throws bad_request where the files have other tensors than the round's model, naming
+   * the first difference.
+   */
+  return async (
+    round: StoredRound,
+    staged: StagedBlob & { readonly fileName: string },
+    control: StagedBlob | null,
+  ): Promise<Pick<Inspection, 'rawVector' | 'warning'>> => {
+    const { trees = false } = STRATEGY_RULES[round.plan.strategy]
+    const expected = trees ? null : await expectedLayout(round)
+    const isDeclared = round.plan.rawVector === true || (expected === null && namesRawVector(staged.fileName))
+    const rawVectors = isDeclared ? 'declared' : 'plausible'
+    const found = await workers.inspect(staged.path, { expected, rawVectors, trees }).catch((error: unknown) => {
+      throw isRefusal(error) ? refusedAs('tensors', error) : error
+    })
+    if (control !== null) await inspectControl(round, control, expected)
+    return found
+  }
+}
+
+const isRefusal = (error: unknown): error is ServiceError =>
+  error instanceof ServiceError && error.code === 'bad_request'

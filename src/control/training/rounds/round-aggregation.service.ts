@@ -1,0 +1,215 @@
+import { createHash } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import type { AggregationWorkers } from '../../../aggregation/aggregation-workers.ts'
+import type { AggregationResult, PrivacyPlan } from '../../../aggregation/job.ts'
+import { buildReceipt, type Receipt } from '../../../aggregation/receipt.ts'
+import { conflict } from '../../../domain/errors.ts'
+import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
+import type { BlobStore, PathOf, StagedBlob } from '../../../platform/blobs/blob-store.ts'
+import type { SumTotals } from '../../../secure-aggregation/fixed-point.ts'
+import { presentSettings as presentSecure } from '../secure-rounds/secure-rounds.present.ts'
+import type { SecureSums } from '../secure-rounds/secure-sums.service.ts'
+import type { ModelLayouts } from './model-layouts.service.ts'
+import { presentCost, presentSampling } from './round-settings.present.ts'
+import type { ScreenedUpdate, StoredRound } from './rounds.store.ts'
+import type { DeliveredUpdate } from './updates.report.ts'
+
+/** What came out of a round's updates. The staged files are the caller's to keep or discard. */
+export interface RoundAggregate {
+  readonly result: AggregationResult
+  readonly output: StagedBlob
+  /** What the strategy hands to the job's next round; null where it keeps nothing. */
+  readonly state: StagedBlob | null
+  readonly control: StagedBlob | null
+  readonly receipt: Receipt
+  /** What a secure round's updates weigh and report together; null where each is known. */
+  readonly totals: SumTotals | null
+}
+
+/** What is made of a round's updates: one model, and how they compare with each other. */
+export const createRoundAggregation = (parts: {
+  readonly blobs: BlobStore
+  readonly workers: Pick<AggregationWorkers, 'aggregate' | 'screen'>
+  readonly layouts: Pick<ModelLayouts, 'layoutOf'>
+  readonly sums: SecureSums
+}) => {
+  const { blobs, workers, layouts, sums } = parts
+
+  const inputsOf = (delivered: readonly DeliveredUpdate[], pathOf: PathOf) =>
+    Promise.all(
+      delivered.map(async ({ update, key, baseSha256 }) => ({
+        id: key,
+        path: await pathOf(fileOf(update)),
+        rawVector: update.rawVector,
+        numSamples: update.numSamples,
+        ...(update.controlSha256 === null ? {} : { controlPath: await pathOf(update.controlSha256) }),
+        ...(baseSha256 === null ? {} : { basePath: await pathOf(baseSha256) }),
+        ...(update.staleness === null ? {} : { staleness: update.staleness }),
+      })),
+    )
+
+  /** A secure round's updates are worth nothing one by one: their mean takes their place, as the only update. */
+  const uncover = async (
+    round: StoredRound,
+    delivered: readonly DeliveredUpdate[],
+    globalPath: string,
+    pathOf: PathOf,
+  ) => {
+    const path = await blobs.scratchPath()
+    const masked = await Promise.all(
+      delivered.map(async ({ update }) => ({
+        deviceId: update.deviceId,
+        path: await pathOf(fileOf(update)),
+      })),
+    )
+    const totals = await sums.uncover(round.id, masked, globalPath, path, round.plan.rawVector === true)
+    return { mean: { id: 'mean of masked updates', path, numSamples: totals.weight }, totals }
+  }
+
+  const aggregate = async (
+    round: StoredRound,
+    delivered: readonly DeliveredUpdate[],
+    pathOf: PathOf,
+  ): Promise<RoundAggregate> => {
+    const isPlain = round.plan.options === undefined
+    const outputPath = await blobs.scratchPath()
+    const stateOutputPath = isPlain ? null : await blobs.scratchPath()
+    const { controlVariates } = STRATEGY_RULES[round.plan.strategy]
+    const controlOutputPath = controlVariates ? await blobs.scratchPath() : null
+    const globalPath = await readableModelPath(layouts, round, pathOf)
+    const uncovered = round.plan.secure === undefined ? null : await uncover(round, delivered, globalPath!, pathOf)
+    const result = await workers.aggregate({
+      strategy: { name: round.plan.strategy, options: round.plan.options ?? {} },
+      globalPath,
+      rawVector: round.plan.rawVector === true,
+      updates: uncovered === null ? await inputsOf(delivered, pathOf) : [uncovered.mean],
+      statePath: round.stateSha256 === null ? null : await pathOf(round.stateSha256),
+      stateOutputPath,
+      controlOutputPath,
+      population: round.plan.population ?? null,
+      privacy: privacyOf(round),
+      outputPath,
+    })
+    if (uncovered !== null) await rm(uncovered.mean.path, { force: true })
+    const output = await blobs.adopt(outputPath)
+    const state = result.state.written ? await blobs.adopt(stateOutputPath!) : null
+    const control = result.control.written ? await blobs.adopt(controlOutputPath!) : null
+    const receipt = buildReceipt({
+      strategy: round.plan.strategy,
+      globalModelSha256: round.globalSha256,
+      updates: delivered.map(({ update, key, deviceName, orgId, baseSha256 }) => ({
+        deviceId: key,
+        ...(key === deviceName ? {} : { namesake: { deviceId: deviceName, orgId } }),
+        updateId: update.id,
+        sha256: update.fileHash,
+        numSamples: update.numSamples,
+        controlSha256: update.controlSha256,
+        baseModelSha256: baseSha256,
+        staleness: update.staleness,
+      })),
+      weights: uncovered === null ? result.weights : weightsIn(round, delivered),
+      outputSha256: output.sha256,
+      ...(isPlain ? {} : { beyond: beyondPlain(round, state, control) }),
+    })
+    return { result, output, state, control, receipt, totals: uncovered?.totals ?? null }
+  }
+
+  const compare = async (
+    round: StoredRound,
+    delivered: readonly DeliveredUpdate[],
+    pathOf: PathOf,
+  ): Promise<ScreenedUpdate[] | null> => {
+    const globalPath = await readableModelPath(layouts, round, pathOf)
+    if (globalPath === null) return null
+    const files = delivered.map(async ({ update, key }) => ({
+      id: key,
+      path: await pathOf(fileOf(update)),
+      rawVector: update.rawVector,
+    }))
+    const screened = await workers.screen({
+      globalPath,
+      rawVector: round.plan.rawVector === true,
+      updates: await Promise.all(files),
+      scratchPath: await blobs.scratchPath(),
+    })
+    const idOf = new Map(delivered.map(({ update, key }) => [key, update.id]))
+    return screened.map(({ id, norm, cosine, nonFinite }) => ({
+      update_id: idOf.get(id)!,
+      norm,
+      cosine,
+      non_finite: nonFinite,
+    }))
+  }
+
+  return {
+    /** Adds the updates up as the round's plan says. The same round gives the same bytes, as often as it is asked. */
+    aggregate: (round: StoredRound, delivered: readonly DeliveredUpdate[]): Promise<RoundAggregate> =>
+      blobs.withPaths((pathOf) => aggregate(round, delivered, pathOf)),
+
+    /**
+     * How every update looks beside the others; null where there is no model to measure from, or nothing to compare, and in
+     * private rounds: no budget pays for figures about single devices.
+     */
+    async screen(round: StoredRound, delivered: readonly DeliveredUpdate[]): Promise<ScreenedUpdate[] | null> {
+      if (round.plan.secure !== undefined || round.privacy !== null) return null
+      return blobs.withPaths((pathOf) => compare(round, delivered, pathOf))
+    },
+  }
+}
+
+/** Inspects the round's distributed model, which lends its container to the result; null where it cannot be read. */
+const readableModelPath = async (
+  layouts: Pick<ModelLayouts, 'layoutOf'>,
+  { globalSha256: sha256, plan }: StoredRound,
+  pathOf: PathOf,
+): Promise<string | null> => {
+  if (sha256 === null) return null
+  const isReadable =
+    STRATEGY_RULES[plan.strategy].trees || (await layouts.layoutOf(sha256, plan.rawVector === true)) !== null
+  return isReadable ? pathOf(sha256) : null
+}
+
+const fileOf = ({ id, sha256 }: DeliveredUpdate['update']): string => {
+  if (sha256 === null) throw conflict(`The file of update ${id} was deleted after its retention period.`)
+  return sha256
+}
+
+/** Of a secure round it is known what each update counted for only where all count for the same. */
+const weightsIn = (round: StoredRound, delivered: readonly DeliveredUpdate[]) =>
+  delivered.map(({ key }) => ({
+    id: key,
+    weight: round.plan.secure?.maxWeight === 1 ? 1 / delivered.length : null,
+  }))
+
+const privacyOf = (round: StoredRound): PrivacyPlan | null => {
+  const { privacy, noiseSeed } = round
+  if (privacy === null) return null
+  if (noiseSeed === null) throw conflict("The seed of this round's noise was deleted with its updates.")
+  const { clipNorm, noiseMultiplier, denominator, adaptiveClip, noise } = privacy
+  const hardened = noise === 'sum-of-four'
+  return { clipNorm, noiseMultiplier, denominator, noiseSeed, hardened, adaptive: adaptiveClip ? {} : null }
+}
+
+const beyondPlain = (round: StoredRound, state: StagedBlob | null, control: StagedBlob | null) => ({
+  strategy_options: round.plan.options!,
+  ...(round.plan.secure === undefined ? {} : { secure_aggregation: presentSecure(round.plan.secure) }),
+  ...(round.plan.population === undefined ? {} : { population: round.plan.population }),
+  ...(state === null ? {} : { state_sha256: round.stateSha256, next_state_sha256: state.sha256 }),
+  ...(control === null ? {} : { next_control_sha256: control.sha256 }),
+  ...(round.privacy === null || round.noiseSeed === null
+    ? {}
+    : {
+        privacy: {
+          noise_multiplier: round.privacy.noiseMultiplier,
+          clip_norm: round.privacy.clipNorm,
+          denominator: round.privacy.denominator,
+          adaptive_clip: round.privacy.adaptiveClip,
+          sample_rate: round.privacy.sampleRate,
+          ...presentSampling(round.privacy),
+          ...presentCost(round.privacy),
+          noise_seed_sha256: createHash('sha256').update(round.noiseSeed).digest('hex'),
+        },
+      }),
+})
+
+export type RoundAggregation = ReturnType<typeof createRoundAggregation>

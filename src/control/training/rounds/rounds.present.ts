@@ -1,0 +1,89 @@
+import type { Evaluation, MetricSummaries } from '../../../domain/metrics.ts'
+import { blobPath } from '../../../platform/blobs/blob-store.ts'
+import { presentSettings } from '../secure-rounds/secure-rounds.present.ts'
+import { presentCost, presentSampling } from './round-settings.present.ts'
+import type { StoredRound } from './rounds.service.ts'
+
+/** A round as it travels. */
+export const present = (round: StoredRound) => ({
+  id: round.id,
+  org_id: round.orgId,
+  round_number: round.roundNumber,
+  status: round.status,
+  target_devices: round.targetDevices,
+  min_devices: round.minDevices,
+  participated_devices: round.participatedDevices,
+  completed_devices: round.completedDevices,
+  failed_devices: round.failedDevices,
+  global_model_id: round.globalModelId,
+  global_model_path: round.globalSha256 === null ? null : blobPath(round.globalSha256),
+  aggregated_model_id: round.aggregatedModelId,
+  aggregated_model_path: round.aggregatedSha256 === null ? null : blobPath(round.aggregatedSha256),
+  failure_reason: round.failureReason,
+  started_at: round.startedAt?.toISOString() ?? null,
+  completed_at: round.completedAt?.toISOString() ?? null,
+  timeout_at: round.timeoutAt.toISOString(),
+  created_at: round.createdAt.toISOString(),
+  ...(round.plan.options === undefined && round.jobId === null ? {} : presentTraining(round)),
+  ...(round.modelDeletedAt === null ? {} : { model_deleted_at: round.modelDeletedAt.toISOString() }),
+  ...(round.plan.rawVector ? { raw_vector: true } : {}),
+  ...presentMetrics(round),
+  ...(round.evaluationUntil === null ? {} : { evaluation_until: round.evaluationUntil.toISOString() }),
+  ...(round.globalEvaluation === null ? {} : { global_evaluation: presentEvaluation(round.globalEvaluation) }),
+  ...(round.groupId === null ? {} : { group_id: round.groupId }),
+  ...(round.federationId === null ? {} : { federation_id: round.federationId }),
+})
+
+/** What its devices measured, where they did. */
+export const presentMetrics = ({ metrics, evaluation }: Pick<StoredRound, 'metrics' | 'evaluation'>) => ({
+  ...(metrics === null ? {} : { metrics: presentSummaries(metrics) }),
+  ...(evaluation === null ? {} : { evaluation: presentEvaluation(evaluation) }),
+})
+
+const presentEvaluation = ({ devices, numSamples, metrics }: Evaluation) => ({
+  devices,
+  num_samples: numSamples,
+  metrics: presentSummaries(metrics),
+})
+
+const presentSummaries = (summaries: MetricSummaries) =>
+  Object.fromEntries(
+    Object.entries(summaries).map(([name, { worstTenth, ...rest }]) => [name, { ...rest, worst_tenth: worstTenth }]),
+  )
+
+/** What a starter should know of a round that has fewer devices than it needs; null where it has enough. */
+export const fewDevices = ({ privacy, takingPart, minDevices, timeoutAt }: StoredRound): string | null => {
+  // How many a private draw has selected is not told.
+  if (privacy !== null || takingPart >= minDevices) return null
+  const active =
+    takingPart === 0 ? 'No active device' : `Only ${takingPart} active device${takingPart === 1 ? '' : 's'}`
+  return (
+    `${active} could be selected, but the round needs ${minDevices} updates: it waits for more until ${timeoutAt.toISOString()}. ` +
+    "Devices take part in rounds of their own organization; a round's group or federation decides which."
+  )
+}
+
+/** What a round with a strategy of its own is besides. */
+const presentTraining = (round: StoredRound) => ({
+  strategy: round.plan.strategy,
+  strategy_options: round.plan.options ?? {},
+  accuracy: round.accuracy,
+  loss: round.loss,
+  ...(round.jobId === null ? {} : { job_id: round.jobId }),
+  ...(round.plan.secure === undefined ? {} : { secure_aggregation: presentSettings(round.plan.secure) }),
+  ...(round.wantedUpdates === null ? {} : { wanted_updates: round.wantedUpdates }),
+  ...(round.privacy === null
+    ? {}
+    : {
+        privacy: {
+          noise_multiplier: round.privacy.noiseMultiplier,
+          clip_norm: round.privacy.clipNorm,
+          denominator: round.privacy.denominator,
+          sample_rate: round.privacy.sampleRate,
+          ...presentSampling(round.privacy),
+          ...(round.closesAt === null ? {} : { closes_at: round.closesAt.toISOString() }),
+          adaptive_clip: round.privacy.adaptiveClip,
+          ...presentCost(round.privacy),
+        },
+      }),
+})

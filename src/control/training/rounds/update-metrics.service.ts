@@ -1,0 +1,35 @@
+import { ServiceError } from '../../../domain/errors.ts'
+
+/** Why an update was refused, beside the codes of errors: see `GET /metrics`. */
+export const REFUSALS = {
+  no_device: 'the key belongs to no device',
+  duplicate: 'the device has submitted one already',
+  round_over: 'the round is no longer active',
+  not_participant: 'the round does not include the device',
+  failed_before: 'the device has failed in the round',
+  tensors: 'its tensors are not those of the model, or it cannot be read',
+} as const
+export type Refusal = keyof typeof REFUSALS
+
+/** The same error with its word for figures. */
+export const refusedAs = (reason: Refusal, { code, message }: ServiceError): ServiceError =>
+  new ServiceError(code, message, { reason })
+
+/** How many updates this process has accepted, and refused by reason. */
+export const createUpdateMetrics = () => {
+  const refused = new Map<string, number>()
+  let accepted = 0
+  return {
+    accept(): void {
+      accepted++
+    },
+    refuse(error: unknown): void {
+      const reason = error instanceof ServiceError ? (error.reason ?? error.code) : 'internal_error'
+      refused.set(reason, (refused.get(reason) ?? 0) + 1)
+    },
+    accepted: (): number => accepted,
+    refused: (): ReadonlyMap<string, number> => refused,
+  }
+}
+
+export type UpdateMetrics = ReturnType<typeof createUpdateMetrics>

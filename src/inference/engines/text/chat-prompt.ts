@@ -1,0 +1,192 @@
+import { createHash } from 'node:crypto'
+import { Template } from '@huggingface/jinja'
+import { InferenceError } from '../../errors.ts'
+import { HERMES, type TemplateTools, templateTools } from '../../structured-output/tool-syntax.ts'
+import type { ChatMessage, Tool, ToolCall } from '../engine.ts'
+
+/** What a chat template is given, as Hugging Face's templates expect it. */
+export interface TemplateInput {
+  readonly messages: readonly TemplateMessage[]
+  readonly tools: readonly object[]
+}
+
+interface TemplateMessage {
+  readonly role: string
+  readonly content: string
+  readonly [field: string]: unknown
+}
+
+const presentTool = ({ name, description, parameters }: Tool) => ({
+  type: 'function',
+  function: { name, description: description ?? '', parameters },
+})
+
+/** Nine letters and digits, the same for the same id. */
+const shortId = (id: string): string => createHash('sha256').update(id).digest('hex').slice(0, 9)
+
+/** For templates that know functions: the fields that Hugging Face documents for them. */
+const nativeInput = (messages: readonly ChatMessage[], tools: readonly Tool[], shortIds: boolean): TemplateInput => {
+  const idOf = (id: string): string => (shortIds ? shortId(id) : id)
+  const names = new Map(messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id, name }) => [id, name] as const)))
+  return {
+    tools: tools.map(presentTool),
+    messages: messages.map(({ role, content, toolCalls = [], toolCallId }) => ({
+      role,
+      content,
+      ...(toolCalls.length > 0 && {
+        tool_calls: toolCalls.map(({ id, name, arguments: given }) => ({
+          id: idOf(id),
+          type: 'function',
+          function: { name, arguments: given },
+        })),
+      }),
+      ...(toolCallId !== undefined && { tool_call_id: idOf(toolCallId), name: names.get(toolCallId) ?? '' }),
+    })),
+  }
+}
+
+const callText = ({ name, arguments: given }: ToolCall): string =>
+  `${HERMES.trigger}\n${HERMES.beforeName}${name}${HERMES.beforeArguments}${JSON.stringify(given)}${HERMES.afterArguments}${HERMES.end}`
+
+/** What models are told whose template knows no functions. docs/inference.md has it, too. */
+const instructions = (
+  tools: readonly Tool[],
+): string => `You may call these functions. JSON schemas describe their parameters:
+<tools>
+${tools.map((tool) => JSON.stringify(presentTool(tool))).join('\n')}
+</tools>
+
+To call functions, reply with a JSON object in tags for each call, and with nothing after the last:
+<tool_call>
+{"name": "<name of the function>", "arguments": {"<parameter>": <value>}}
+</tool_call>`
+
+/** For other templates: everything is text in messages of the roles that each template knows. */
+const writtenInput = (messages: readonly ChatMessage[], tools: readonly Tool[]): TemplateInput => {
+  const written: TemplateMessage[] = []
+  for (const { role, content, toolCalls = [] } of messages) {
+    const result = role === 'tool' ? `<tool_response>\n${content}\n</tool_response>` : null
+    const text = result ?? [content, ...toolCalls.map(callText)].filter((part) => part !== '').join('\n')
+    const last = written.at(-1)
+    // Some templates want users and assistants to take turns: results are one turn.
+    if (result !== null && last?.role === 'user')
+      written[written.length - 1] = { role: 'user', content: `${last.content}\n${text}` }
+    else written.push({ role: result === null ? role : 'user', content: text })
+  }
+  if (tools.length === 0) return { messages: written, tools: [] }
+  const [first, ...rest] = written
+  const system = first?.role === 'system' ? `${first.content}\n\n${instructions(tools)}` : instructions(tools)
+  return {
+    messages: [{ role: 'system', content: system }, ...(first?.role === 'system' ? rest : written)],
+    tools: [],
+  }
+}
+
+export const templateInput = (
+  messages: readonly ChatMessage[],
+  tools: readonly Tool[],
+  { native, shortIds }: TemplateTools,
+): TemplateInput => (native ? nativeInput(messages, tools, shortIds) : writtenInput(messages, tools))
+
+/** For templates that want users and assistants to take turns: texts of one role behind each other are one. */
+export const joinTurns = (messages: readonly TemplateMessage[]): readonly TemplateMessage[] => {
+  const joined: TemplateMessage[] = []
+  for (const message of messages) {
+    const last = joined.at(-1)
+    const isText = message.role !== 'tool' && message.tool_calls === undefined && last?.tool_calls === undefined
+    if (last?.role === message.role && isText)
+      joined[joined.length - 1] = { ...last, content: `${last.content}\n\n${message.content}` }
+    else joined.push(message)
+  }
+  return joined
+}
+
+/** Most chat models without a template of their own were trained on this one. */
+const CHATML = `{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}`
+
+/** What a prompt depends on of its model. */
+interface PromptModel {
+  /** null: one that most models without a template know. */
+  readonly chatTemplate: string | null
+  readonly bosToken: string
+  readonly eosToken: string
+  /** What the template may write and a user may not: words that become one token with a meaning of its own. */
+  readonly controlWords: readonly string[]
+  /** `special`: control words in the text become their tokens. No token is put before the text. */
+  tokenize(text: string, special: boolean): Uint32Array
+  /** The token that goes before every prompt; null where the template writes it, or the model wants none. */
+  readonly firstToken: number | null
+}
+
+/** The first character of the private use area that occurs in none of the texts. */
+const unusedCharacter = (texts: string): string => {
+  for (let code = 0xe000; code < 0xf8ff; code++) {
+    const character = String.fromCharCode(code)
+    if (!texts.includes(character)) return character
+  }
+  throw new InferenceError('invalid_request', 'The messages use every private character that Unicode has.', {
+    param: 'messages',
+  })
+}
+
+/** Every text inside a value, changed. */
+const mapTexts = (value: unknown, change: (text: string) => string): unknown => {
+  if (typeof value === 'string') return change(value)
+  if (Array.isArray(value)) return value.map((one) => mapTexts(one, change))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [change(name), mapTexts(one, change)]))
+}
+
+/** Makes the tokens of a chat's prompt: the model's own template, in which a user cannot write control tokens. */
+export type PromptWriter = (messages: readonly ChatMessage[], tools?: readonly Tool[]) => Uint32Array
+
+export const createPromptWriter = (model: PromptModel): PromptWriter => {
+  let template: Template
+  try {
+    template = new Template(model.chatTemplate ?? CHATML)
+  } catch (error) {
+    throw new InferenceError('invalid_model', `The model's chat template cannot be read: ${String(error)}`)
+  }
+  const escaped = model.controlWords.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  const controlWord = escaped.length === 0 ? null : new RegExp(`(?=${escaped.join('|')})(.)`, 'gsu')
+  const style = templateTools(model.chatTemplate)
+
+  const render = ({ messages, tools }: TemplateInput): string =>
+    template.render({
+      messages,
+      ...(tools.length > 0 && { tools }),
+      add_generation_prompt: true,
+      bos_token: model.bosToken,
+      eos_token: model.eosToken,
+    })
+
+  const renderOrExplain = (input: TemplateInput): string => {
+    try {
+      return render(input)
+    } catch (error) {
+      const joined = joinTurns(input.messages)
+      if (joined.length < input.messages.length) return renderOrExplain({ ...input, messages: joined })
+      const [first, second, ...rest] = input.messages
+      // Some templates know no system message: what it says then goes before what the user says.
+      if (first?.role === 'system' && second?.role === 'user') {
+        const merged = { role: 'user', content: `${first.content}\n\n${second.content}` }
+        return renderOrExplain({ ...input, messages: [merged, ...rest] })
+      }
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new InferenceError('invalid_request', `The model's chat template does not take these messages: ${reason}`, {
+        param: 'messages',
+      })
+    }
+  }
+
+  return (messages, tools = []) => {
+    const input = templateInput(messages, tools, style)
+    const breaker = unusedCharacter(JSON.stringify(input))
+    // Control words in what people wrote are cut in two, so that they are read as the letters they are.
+    const harmless = (text: string): string => (controlWord === null ? text : text.replace(controlWord, `$1${breaker}`))
+    const pieces = renderOrExplain(mapTexts(input, harmless) as TemplateInput).split(breaker)
+    const tokens = pieces.flatMap((piece) => [...model.tokenize(piece, true)])
+    if (model.firstToken !== null && tokens[0] !== model.firstToken) tokens.unshift(model.firstToken)
+    return Uint32Array.from(tokens)
+  }
+}

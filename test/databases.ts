@@ -4,15 +4,16 @@ import { join } from 'node:path'
 import { sql } from 'kysely'
 import pg from 'pg'
 import { describe, inject, onTestFinished } from 'vitest'
-import { createLocalHints } from '../src/platform/db/hints.ts'
+import { createLocalHints, createServerHints } from '../src/platform/db/hints.ts'
 import { type Database, type Executor, openDatabase } from '../src/platform/db/open.ts'
 
 const silent = { info: () => {}, warn: () => {}, error: () => {} }
 type Kind = Database['kind']
 
-// Starting an embedded database takes half a second: one whose test has ended is emptied and used again, by the later
-// files of this process too. They end with the process, and the global set-up removes their folders.
-const idle: Record<Kind, (() => Promise<Reusable>)[]> = { embedded: [], postgres: [] }
+// Starting an embedded database takes half a second, and a new session on a server loads its catalog again: a database whose test
+// has ended is emptied and used again, by the later files of this process too. They end with the process, and the global set-up
+// removes their folders.
+const idle: Record<Kind, Reusable[]> = { embedded: [], postgres: [] }
 const cleanUps: (() => Promise<void>)[] = []
 
 /** Called when the tests of a file have ended. */
@@ -82,19 +83,19 @@ interface Reusable {
 
 /** A migrated database without rows. `close` it, or let it be closed when the test (or the file) ends. */
 export const openTestDatabase = async (kind: Kind = 'embedded'): Promise<Database> => {
-  const reusable = await (idle[kind].pop() ?? NEW[kind])()
+  const reusable = idle[kind].pop() ?? (await NEW[kind]())
+  // Whoever listened in an earlier test has ended.
+  const hints = reusable.url === null ? createLocalHints() : createServerHints(reusable.url)
   let closed = false
   const close = async (): Promise<void> => {
     if (closed) return
     closed = true
-    const isUsable = await isLikeNew(reusable)
-    // A server's sessions end with the test; the embedded database has one, which is emptied too.
-    if (!isUsable || reusable.url !== null) await reusable.db.close()
-    if (isUsable) idle[kind].push(async () => (reusable.url === null ? reusable : open(reusable.url, '')))
+    await hints.close()
+    if (await isLikeNew(reusable)) idle[kind].push(reusable)
+    else await reusable.db.close()
   }
   closeWithTest(close)
-  // Whoever listened in an earlier test has ended.
-  return { ...reusable.db, ...(kind === 'embedded' && { hints: createLocalHints() }), close }
+  return { ...reusable.db, hints, close }
 }
 
 const NEW: Record<Kind, () => Promise<Reusable>> = {
@@ -134,9 +135,14 @@ export const shapeOf = async (executor: Executor): Promise<string> => {
   return rows[0]?.shape ?? ''
 }
 
-/** Empties a database and ends what its session holds. False when it is not as it was: a test changed its tables. */
-const isLikeNew = async ({ db, shape }: Reusable): Promise<boolean> => {
+/** Ends the other sessions that hold something. */
+const FREE = `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+  and (state <> 'idle' or pid in (select pid from pg_locks where locktype = 'advisory'))`
+
+/** Empties a database and ends what its sessions hold. False when it is not as it was: a test changed its tables. */
+const isLikeNew = async ({ db, shape, url }: Reusable): Promise<boolean> => {
   try {
+    if (url !== null) await sql.raw(FREE).execute(db.sql)
     await sql.raw(EMPTY).execute(db.sql)
     // Settings, advisory locks, prepared statements, temporary tables; it fails in a transaction left open.
     await sql.raw('discard all').execute(db.sql)

@@ -5,7 +5,7 @@ import { type Config, readConfig } from '../src/config.ts'
 import { createControlPlane, type Service } from '../src/control/app.ts'
 import { Accounting } from '../src/control/federations/accounting/accounting.ts'
 import type { Database } from '../src/platform/db/open.ts'
-import { emptyFolder, freshDataDir, freshPostgresUrl, openTestDatabase } from './databases.ts'
+import { emptyFolder, freshDataDir, freshPostgresUrl, hasPostgres, openTestDatabase } from './databases.ts'
 
 export interface Answer {
   readonly status: number
@@ -46,6 +46,7 @@ export interface RequestOptions {
 }
 
 export interface WorldOptions {
+  /** A PostgreSQL server when absent, which takes less processor time; embedded where there is none, and for a durable world. */
   readonly database?: 'embedded' | 'postgres'
   readonly config?: Partial<Config>
   /** On a database of its own, which outlives a restart; others share one for each file, emptied in between. */
@@ -62,7 +63,7 @@ const accounting = new Accounting()
 
 /** Closed when the test ends. */
 export const startWorld = async (options: WorldOptions = {}): Promise<World> => {
-  const { durable = false, database: kind = 'embedded' } = options
+  const { durable = false, database: kind = durable || !hasPostgres() ? 'embedded' : 'postgres' } = options
   const dataDir = durable && kind === 'embedded' ? await freshDataDir() : await emptyFolder()
   let config: Config = {
     ...readConfig({ SERVICE_LOG_LEVEL: 'error', SERVICE_RATE_LIMIT_PER_MINUTE: '1000000', SERVICE_CONVERSIONS: 'off' }),

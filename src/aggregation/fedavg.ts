@@ -30,16 +30,3 @@ export const fedavg: StrategyFactory = (kernel, { samples, privacy }) => {
     ...(mean.privacy && { privacy: mean.privacy }),
   }
 }
-
-/**
- * Federated averaging of what devices trained with a proximal term (mu / 2) |w - w_t|^2 (Li et al. 2020, "Federated
- * Optimization in Heterogeneous Networks", algorithm 2). All of it happens on the devices; work that a slow device left
- * unfinished counts like any other.
- */
-export const fedprox = fedavg
-
-/**
- * Federated averaging, while each device keeps a personal model near the global one for itself (Li et al. 2021, "Ditto:
- * Fair and Robust Federated Learning Through Personalization", algorithm 1). Personal models never reach the server.
- */
-export const ditto = fedavg

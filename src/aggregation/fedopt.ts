@@ -1,7 +1,7 @@
 import { type Optimizer, optimizedBy } from './server-optimizer.ts'
 import { numberOption, type StrategyFactory } from './strategy.ts'
 
-interface Rates {
+export interface Rates {
   readonly eta: number
   readonly beta1: number
   readonly beta2: number
@@ -9,7 +9,7 @@ interface Rates {
 }
 
 /** m = beta m + D; w += eta m (Hsu et al. 2019, "Measuring the Effects of Non-Identical Data Distribution", FedAvgM). */
-const momentum = ({ eta, beta1 }: Rates): Optimizer => ({
+export const momentum = ({ eta, beta1 }: Rates): Optimizer => ({
   initial: [0],
   step: (weights, change, [m]) => {
     for (let i = 0; i < weights.length; i++) {
@@ -35,16 +35,17 @@ const adaptive = ({ eta, beta1, tau }: Rates, follow: SecondMoment): Optimizer =
   },
 })
 
-const adagrad = (rates: Rates): Optimizer => adaptive(rates, (v, square) => v + square)
+export const adagrad = (rates: Rates): Optimizer => adaptive(rates, (v, square) => v + square)
 
-const yogi = (rates: Rates): Optimizer =>
+export const yogi = (rates: Rates): Optimizer =>
   adaptive(rates, (v, square) => v - (1 - rates.beta2) * square * Math.sign(v - square))
 
-const adam = (rates: Rates): Optimizer => adaptive(rates, (v, square) => rates.beta2 * v + (1 - rates.beta2) * square)
+export const adam = (rates: Rates): Optimizer =>
+  adaptive(rates, (v, square) => rates.beta2 * v + (1 - rates.beta2) * square)
 
 const VARIANTS: Readonly<Record<string, (rates: Rates) => Optimizer>> = { momentum, adagrad, yogi, adam }
 
-const ratesOf = (options: Parameters<typeof numberOption>[0]): Rates => ({
+export const ratesOf = (options: Parameters<typeof numberOption>[0]): Rates => ({
   eta: numberOption(options, 'server_learning_rate'),
   beta1: numberOption(options, 'beta1'),
   beta2: numberOption(options, 'beta2'),
@@ -54,26 +55,3 @@ const ratesOf = (options: Parameters<typeof numberOption>[0]): Rates => ({
 /** The optimizer that the option `variant` names drives the server: momentum, adagrad, yogi or adam. */
 export const fedopt: StrategyFactory = (kernel, round) =>
   optimizedBy(kernel, round, VARIANTS[String(round.options.variant)]!(ratesOf(round.options)))
-
-/**
- * Flower's form: v starts at 0, and the step is corrected for both moments' start as in Adam (Kingma and Ba 2015), with
- * the round's number, counted from 1, plus one as the exponent.
- */
-const flowerAdam = ({ eta, beta1, beta2, tau }: Rates, roundsBefore: number): Optimizer => {
-  const exponent = roundsBefore + 2
-  const step = (eta * Math.sqrt(1 - beta2 ** exponent)) / (1 - beta1 ** exponent)
-  return { ...adam({ eta: step, beta1, beta2, tau }), initial: [0, 0] }
-}
-
-/**
- * Adam on the server (Reddi et al. 2021, algorithm 2, FedAdam): v starts at tau squared and nothing is corrected; with
- * the option `form` set to `flower`, what Flower's strategy of this name does.
- */
-export const fedadam: StrategyFactory = (kernel, round) => {
-  const rates = ratesOf(round.options)
-  return optimizedBy(
-    kernel,
-    round,
-    round.options.form === 'flower' ? flowerAdam(rates, round.roundsBefore) : adam(rates),
-  )
-}

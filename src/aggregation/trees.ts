@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { conflict, ServiceError } from '../domain/errors.ts'
-import { readTrees, sharedTrees, type TreeModel, treesDiffer, writeTrees } from '../tensors/xgboost-trees.ts'
+import { readTrees, type TreeModel, treesDiffer } from '../tensors/xgboost-trees.ts'
 import { openFile } from './files.ts'
 import type { AggregationJob, AggregationResult, Update } from './job.ts'
 import { nameOfUpdate } from './round-files.ts'
@@ -14,32 +14,6 @@ export type TreeStrategy = (round: {
   readonly bytes: Uint8Array
   /** What each row counted for, summing to 1. */
   readonly weights: readonly number[]
-}
-
-/**
- * The model's trees and all new ones of every update, so that a prediction adds them up, as Flower's FedXgbBagging does.
- * An update is either the whole model after more boosting, or the new trees alone.
- */
-export const xgbBagging: TreeStrategy = ({ model, updates }) => {
-  const first = model ?? updates[0]!
-  const additions = updates.slice(model === null ? 1 : 0).map((update) => ({
-    model: update,
-    from: model === null ? 0 : sharedTrees(model, update),
-  }))
-  return { bytes: writeTrees(first, additions), weights: updates.map(() => 1 / updates.length) }
-}
-
-/**
- * One device after another goes on training, as with Flower's FedXgbCyclic: the result is one update. Which one changes
- * with the number of trees, so that several devices take turns.
- */
-export const xgbCyclic: TreeStrategy = ({ model, updates }) => {
-  const turn = (model?.trees.length ?? 0) % updates.length
-  const update = updates[turn]!
-  // What a device sent as new trees alone is put behind the model's.
-  const isWhole = model === null || sharedTrees(model, update) > 0 || model.trees.length === 0
-  const bytes = isWhole ? writeTrees(update, []) : writeTrees(model, [{ model: update, from: 0 }])
-  return { bytes, weights: updates.map((_, k) => (k === turn ? 1 : 0)) }
 }
 
 export const readTreeFile = (path: string): TreeModel => {

@@ -27,8 +27,12 @@ const opened = async () => {
 /** Both devices deliver to the round that awaits them. */
 const deliver = async (world: World, devices: readonly TestDevice[], fields: Record<string, number> = {}) => {
   for (const [index, { key, deviceId }] of devices.entries()) {
-    const beat = await world.request('PUT', `/api/v1/devices/${deviceId}/heartbeat`, { key })
-    const { pending_round_id: id } = beat.body as { pending_round_id: string }
+    const id = await vi.waitFor(async () => {
+      const { body } = await world.request('PUT', `/api/v1/devices/${deviceId}/heartbeat`, { key })
+      const { pending_round_id } = body as { pending_round_id: string }
+      expect(pending_round_id).toEqual(expect.any(String))
+      return pending_round_id
+    }, 20_000)
     const body = formOf(update(index), { num_samples: 1, ...fields })
     expect((await world.request('POST', `/api/v1/training/rounds/${id}/updates`, { key, body })).status).toBe(201)
   }

@@ -15,7 +15,7 @@ import type { RoundBeginning, RoundsService } from './rounds.service.ts'
 import type { StoredRound } from './rounds.store.ts'
 import { singleFlight } from './single-flight.ts'
 
-/** A device's part in a round: whether it has one, and what it is handed. */
+/** A device's part in a round: whether it has one, how it joins, and what it is handed. */
 export const createParticipation = (parts: {
   readonly database: Database
   readonly roundsReport: Pick<RoundsReport, 'sizeOf'>

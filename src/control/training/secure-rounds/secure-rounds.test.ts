@@ -247,6 +247,7 @@ describe('the service refuses', () => {
       'has already failed in this round',
     )
     for (const member of members.slice(1)) await steps.masked(member)
+    await world.service.runDueTasks()
     const { status, delivered } = await b.device.secure.state(round.id)
     expect({ status, delivered }).toEqual({
       status: 'unmasking',
@@ -279,6 +280,7 @@ it('a wrong share fails the round, and the sum stays masked', async () => {
   const steps = stepsOf(round.id, secureSettings({ devices: 3 }))
   for (const step of ['keys', 'shares', 'masked'] as const) for (const member of members) await steps[step](member)
   const { device } = members[0]!
+  await world.service.runDueTasks()
   const { delivered } = await device.secure.state(round.id)
   const wrong = Object.fromEntries(delivered!.map((id) => [id, '11'.repeat(33)]))
   await device.secure.sendUnmask(round.id, { selfMasks: wrong, maskingKeys: {} })

@@ -1,0 +1,15 @@
+import { sharedTrees, writeTrees } from '../tensors/xgboost-trees.ts'
+import type { TreeStrategy } from './trees.ts'
+
+/**
+ * The model's trees and all new ones of every update, so that a prediction adds them up, as Flower's FedXgbBagging does.
+ * An update is either the whole model after more boosting, or the new trees alone.
+ */
+export const xgbBagging: TreeStrategy = ({ model, updates }) => {
+  const first = model ?? updates[0]!
+  const additions = updates.slice(model === null ? 1 : 0).map((update) => ({
+    model: update,
+    from: model === null ? 0 : sharedTrees(model, update),
+  }))
+  return { bytes: writeTrees(first, additions), weights: updates.map(() => 1 / updates.length) }
+}

@@ -6,6 +6,7 @@ import pg from 'pg'
 import { describe, inject, onTestFinished } from 'vitest'
 import { createLocalHints, createServerHints } from '../src/platform/db/hints.ts'
 import { type Database, type Executor, openDatabase } from '../src/platform/db/open.ts'
+import { SESSION } from '../src/platform/db/open-server.ts'
 
 const silent = { info: () => {}, warn: () => {}, error: () => {} }
 type Kind = Database['kind']
@@ -135,17 +136,18 @@ export const shapeOf = async (executor: Executor): Promise<string> => {
   return rows[0]?.shape ?? ''
 }
 
-/** Ends the other sessions that hold something. */
-const FREE = `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
-  and (state <> 'idle' or pid in (select pid from pg_locks where locktype = 'advisory'))`
+/** One session goes on, and knows its catalog already. */
+const END_OTHERS = `select pg_terminate_backend(pid) from pg_stat_activity
+  where datname = current_database() and pid <> pg_backend_pid()`
 
 /** Empties a database and ends what its sessions hold. False when it is not as it was: a test changed its tables. */
 const isLikeNew = async ({ db, shape, url }: Reusable): Promise<boolean> => {
   try {
-    if (url !== null) await sql.raw(FREE).execute(db.sql)
+    if (url !== null) await sql.raw(END_OTHERS).execute(db.sql)
     await sql.raw(EMPTY).execute(db.sql)
     // Settings, advisory locks, prepared statements, temporary tables; it fails in a transaction left open.
     await sql.raw('discard all').execute(db.sql)
+    if (url !== null) await sql.raw(SESSION).execute(db.sql)
     return (await shapeOf(db.sql)) === shape
   } catch {
     return false

@@ -88,10 +88,10 @@ test('two models share the line: a long download gives way to the other and goes
   await post(world, key, '/models/other/rollouts', { version: '1', rollout_percentage: 100 })
   const proxy = await startProxy(world.baseUrl)
   proxy.onBody = async (chunk) => {
-    await new Promise((resolve) => setTimeout(resolve, 60))
+    await new Promise((resolve) => setTimeout(resolve, chunk.length / 1000))
     return chunk
   }
-  // A turn is long enough for a few of a download's 23 pieces, also on a busy machine.
+  // A download takes 1.5 s, and a turn is long enough for a part of it, also on a busy machine.
   const unit = await startUnit(world, device, { baseUrl: proxy.baseUrl, turnSeconds: 0.6 })
   await unit.pull()
   await Promise.all([

@@ -3,7 +3,8 @@ import { ignoreBrokenConnections } from './pool-errors.ts'
 import { StartError } from './start-error.ts'
 import { parseValue } from './value-parsers.ts'
 
-const SESSION = `set timezone = 'UTC'; set statement_timeout = '30s'; set lock_timeout = '10s';
+/** The settings of every session. */
+export const SESSION = `set timezone = 'UTC'; set statement_timeout = '30s'; set lock_timeout = '10s';
   set idle_in_transaction_session_timeout = '60s'`
 
 /**

@@ -136,14 +136,15 @@ export const shapeOf = async (executor: Executor): Promise<string> => {
   return rows[0]?.shape ?? ''
 }
 
-/** One session goes on, and knows its catalog already. */
-const END_OTHERS = `select pg_terminate_backend(pid) from pg_stat_activity
-  where datname = current_database() and pid <> pg_backend_pid()`
+/** Whether another session of a server's database holds something: an open transaction, or a lock of its own. */
+const HOLDS = `select exists (select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+  and (state <> 'idle' or pid in (select pid from pg_locks where locktype = 'advisory'))) as holds`
 
 /** Empties a database and ends what its sessions hold. False when it is not as it was: a test changed its tables. */
 const isLikeNew = async ({ db, shape, url }: Reusable): Promise<boolean> => {
   try {
-    if (url !== null) await sql.raw(END_OTHERS).execute(db.sql)
+    if (url !== null && (await sql.raw<{ holds: boolean }>(HOLDS).execute(db.sql)).rows[0]?.holds !== false)
+      return false
     await sql.raw(EMPTY).execute(db.sql)
     // Settings, advisory locks, prepared statements, temporary tables; it fails in a transaction left open.
     await sql.raw('discard all').execute(db.sql)

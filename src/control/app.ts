@@ -69,7 +69,7 @@ export const registerRoutes = async (app: App, parts: Parts | null, settings: Se
 const prepare = async ({ config, database, blobs }: Context, parts: Parts): Promise<string | null> => {
   await parts.access.orgs.requireRegion()
   if (database.kind === 'embedded') {
-    // Nobody else can have this folder open: what a killed process left half done is nobody's.
+    // No other process can have this folder open: what a killed process left half done belongs to no process.
     await parts.training.aggregationQueue.forgetDeadHolders()
     await parts.catalog.conversionRuns.forgetDeadHolders()
     await parts.operations.backups.forgetDeadHolders()
@@ -111,7 +111,7 @@ const buildApp = async (context: Context, parts: Parts, isStopping: () => boolea
     now: () => now().getTime(),
   })
   auditRequests(app, parts.access.audit)
-  // Whoever reads sees the heartbeats that were answered before.
+  // Reads see the heartbeats that were answered before.
   app.addHook('preHandler', async ({ routeOptions }) => {
     const { access, flushHeartbeats } = routeOptions.config as Partial<RouteConfig>
     if (flushHeartbeats !== false && access !== 'public') await parts.fleet.heartbeats.flush()
@@ -174,7 +174,7 @@ export const createControlPlane = async (config: Config, dependencies: Dependenc
         await schedule.wake(name)
     },
     async runRetention() {
-      // Later modules first: what they let go of is then nobody's, and goes too.
+      // Later modules first: what they release is then unreferenced, and removed too.
       const hourly = tasks.filter(({ everyMs }) => everyMs === HOUR_MS)
       for (const { name } of hourly.reverse()) await schedule.wake(name)
     },

@@ -28,7 +28,7 @@ export interface Dependencies {
   readonly onFatal?: (error: Error) => void
   /** An open database to work on, instead of the one that the settings name. */
   readonly database?: Database
-  /** Threads to work with, instead of its own; `close` leaves them running. */
+  /** Threads to use instead of new ones; `close` leaves them running. */
   readonly workers?: AggregationWorkers
   readonly accounting?: Accounting
   /** The built dashboard to serve, instead of the one next to the program; null for none. */

@@ -30,7 +30,7 @@ export interface JobChange {
   readonly orgId: string | null
   readonly federationId: string | null
   readonly status: string
-  /** Why the job has ended; null while it goes on. */
+  /** Why the job has ended; null while it continues. */
   readonly ended: string | null
 }
 

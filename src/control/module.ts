@@ -16,6 +16,13 @@ export interface Task {
   readonly run: () => Promise<unknown>
 }
 
+/** Runs each step in turn, whether those before it failed or not; then fails as the first that did. */
+export const runEach = async (...steps: readonly (() => Promise<unknown>)[]): Promise<void> => {
+  const failures: unknown[] = []
+  for (const step of steps) await step().catch((error: unknown) => failures.push(error))
+  if (failures.length > 0) throw failures[0]
+}
+
 /** What `app.ts` needs of a module. `Earlier` are the modules it builds on: those before it in the list there. */
 export interface Module<Parts, Earlier> {
   /** The description of its group of operations in the API document. */

@@ -3,7 +3,7 @@ import type { ControlEventBus, ControlEvents } from './events.ts'
 import type { Task } from './module.ts'
 
 export interface PeriodicTasks {
-  /** Runs a task as soon as possible, besides its interval. Resolves when a run that began after this call has ended. */
+  /** Runs a task as soon as possible, in addition to its interval. Resolves when a run that began after this call has ended. */
   wake(name: string): Promise<void>
   /** Starts no more runs, and waits for the current ones. */
   stop(): Promise<void>
@@ -11,7 +11,8 @@ export interface PeriodicTasks {
 
 /**
  * Runs tasks at their intervals, and after the events that wake them; runs of one task never overlap. A task that throws
- * is logged and runs again: correctness never depends on a timer, because whatever reads due state also advances it.
+ * is logged and runs again at its next interval. Most due work is done by these runs only; a few reads do it themselves
+ * (rounds: DueRounds.tick(); rollouts), so that what they return is up to date.
  */
 export const startPeriodicTasks = (
   tasks: readonly Task[],
@@ -35,7 +36,7 @@ export const startPeriodicTasks = (
     const runOnce = async (): Promise<void> => {
       next = null
       if (stopped) return
-      // Whoever wakes a task may be a request: what the task does is not what the request did.
+      // A request may wake a task; what the task then does must not be audited as that request's action.
       await unaudited(async () => task.run()).catch((error: unknown) =>
         log.error({ task: task.name, err: error }, 'a periodic task failed'),
       )

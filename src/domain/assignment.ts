@@ -149,7 +149,7 @@ export const indexAssignments = (sources: IndexSources): AssignmentIndex => {
 
 const orderOf = (found: readonly { readonly plan: Plan; readonly entry: Entry }[]): ModelPlans => {
   const newestFirst = [...found].sort((a, b) => b.plan.startedRevision - a.plan.startedRevision)
-  const entries = (requested: typeof found) => requested.map(({ entry }) => entry)
+  const entries = (plans: typeof found) => plans.map(({ entry }) => entry)
   return {
     running: entries(
       newestFirst.filter(({ plan }) => !plan.settled).sort((a, b) => PRECEDENCE[a.plan.kind] - PRECEDENCE[b.plan.kind]),

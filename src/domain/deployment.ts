@@ -87,12 +87,12 @@ export const dueEvent = ({ strategy, switched, deadlineAt }: Progress, reported:
   const { activated, ready, active, failed } = reported
   const preparing = strategy === 'blue_green' && !switched
   const well = preparing ? ready + active : active
-  const told = well + failed
-  const all = activated > 0 && told >= activated
-  const enough = all || (told >= MIN_REPORTS && strategy !== 'immediate')
-  if (enough && failed > MAX_FAILURE_SHARE * told) {
+  const finished = well + failed
+  const all = activated > 0 && finished >= activated
+  const enough = all || (finished >= MIN_REPORTS && strategy !== 'immediate')
+  if (enough && failed > MAX_FAILURE_SHARE * finished) {
     const most = reported.commonReason === null ? '' : ` Most often: ${reported.commonReason}`
-    return { event: 'fail', reason: `${failed} of ${told} reporting devices failed (at most 5% may).${most}` }
+    return { event: 'fail', reason: `${failed} of ${finished} reporting devices failed (at most 5% may).${most}` }
   }
   if (all) return preparing ? { event: 'switch', reason: null } : { event: 'complete', reason: leftOver(reported) }
   if (deadlineAt === null || deadlineAt.getTime() > now.getTime()) return null

@@ -101,17 +101,17 @@ const requireName = (field: string, name: string): void => {
 
 /** Of the reports that name it, whose sums do not depend on the order in which they came. Null where none does. */
 const summarize = (name: string, reports: readonly MetricReport[]): MetricSummary | null => {
-  const told = reports
+  const reporting = reports
     .filter(({ metrics }) => Object.hasOwn(metrics, name))
     .sort((a, b) => a.metrics[name]! - b.metrics[name]! || a.numSamples - b.numSamples)
-  if (told.length === 0) return null
+  if (reporting.length === 0) return null
   let sum = 0
   let samples = 0
-  for (const { metrics, numSamples } of told) {
+  for (const { metrics, numSamples } of reporting) {
     sum += metrics[name]! * numSamples
     samples += numSamples
   }
-  const values = told.map(({ metrics }) => metrics[name]!)
+  const values = reporting.map(({ metrics }) => metrics[name]!)
   const count = values.length
   const tenth = Math.max(1, Math.floor(count / 10))
   const worst = goalOf(name) === 'minimize' ? values.slice(-tenth) : values.slice(0, tenth)

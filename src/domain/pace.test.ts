@@ -10,7 +10,7 @@ const sequence = () => {
   }
 }
 
-const idle = { requested: null, heldSeconds: 0 }
+const idle = { urgency: null, heldSeconds: 0 }
 
 describe('the pace of heartbeats', () => {
   it('spreads 100,000 devices that came in the same second, and keeps them spread', () => {
@@ -30,10 +30,10 @@ describe('the pace of heartbeats', () => {
   it('is twenty seconds for small fleets, and one or two while there is training, as far as the fleet allows', () => {
     expect(nextHeartbeatSeconds({ ...idle, fleet: 10, random: () => 0.5 })).toBe(20)
     for (const random of [() => 0, () => 0.999999]) {
-      expect(nextHeartbeatSeconds({ ...idle, fleet: 1000, requested: 'soon', random })).toBe(1)
-      expect(nextHeartbeatSeconds({ ...idle, fleet: 1000, requested: 'now', random })).toBe(2)
+      expect(nextHeartbeatSeconds({ ...idle, fleet: 1000, urgency: 'soon', random })).toBe(1)
+      expect(nextHeartbeatSeconds({ ...idle, fleet: 1000, urgency: 'now', random })).toBe(2)
     }
-    expect(nextHeartbeatSeconds({ ...idle, fleet: 50_000, requested: 'soon', random: () => 0.5 })).toBe(50)
+    expect(nextHeartbeatSeconds({ ...idle, fleet: 50_000, urgency: 'soon', random: () => 0.5 })).toBe(50)
   })
 
   it('never lets a device seem gone, however large the fleet', () => {

@@ -15,7 +15,7 @@ export interface PaceOptions {
   /** Devices that send heartbeats. */
   readonly fleet: number
   /** `now`: a round awaits the device; `soon`: there is training that it may take part in. */
-  readonly requested: 'now' | 'soon' | null
+  readonly urgency: 'now' | 'soon' | null
   /** How long the answer was held for the device (long polling): that time has passed already. */
   readonly heldSeconds: number
   readonly random: Random
@@ -27,10 +27,10 @@ export interface PaceOptions {
  * come together again (pace steering: Bonawitz et al. 2019, section 2.3). Every second or two while there is training, as
  * far as a fleet of that size allows; at once where it has waited for its answer longer than the fleet asks of it.
  */
-export const nextHeartbeatSeconds = ({ fleet, requested: wanted, heldSeconds, random }: PaceOptions): number => {
+export const nextHeartbeatSeconds = ({ fleet, urgency, heldSeconds, random }: PaceOptions): number => {
   const bearable = fleet / CHECK_INS_PER_SECOND
   if (heldSeconds > 0 && bearable <= heldSeconds) return 1
-  const eager = wanted === null ? null : EAGER_SECONDS[wanted]
+  const eager = urgency === null ? null : EAGER_SECONDS[urgency]
   if (eager !== null && bearable <= eager) return eager
   const mean = Math.min(MAX_SECONDS, Math.max(eager ?? MIN_SECONDS, bearable))
   return Math.max(1, Math.round(mean * (0.5 + random()) - heldSeconds))

@@ -4,7 +4,7 @@ import { privateDueEvent } from './private-round.ts'
 export type RoundStatus = 'pending' | 'active' | 'aggregating' | 'completed' | 'failed'
 
 /**
- * What can happen to a round. `start` hands the model out; `collect` closes the doors when enough updates are in;
+ * What can happen to a round. `start` hands the model out; `collect` stops accepting updates when there are enough of them;
  * `time_out` is the deadline with too few of them; `complete` and `fail` end the aggregation.
  */
 export type RoundEvent = 'start' | 'collect' | 'time_out' | 'complete' | 'fail'
@@ -78,7 +78,7 @@ export interface RoundProgress {
   /** Participants that have neither failed nor left: those still training and those that delivered. */
   readonly takingPart: number
   readonly completedDevices: number
-  /** So many updates close the round, whoever else is still training; null: all that take part. */
+  /** After so many updates it stops accepting more, even if other devices still train; null: after those of all that take part. */
   readonly wantedUpdates: number | null
   /** When the min_devices-th update arrived; null until then. */
   readonly quorumAt: Date | null
@@ -88,7 +88,7 @@ export interface RoundProgress {
   readonly closesAt: Date | null
 }
 
-/** What an active round must do at `now`: nothing yet, close its doors, or give up. */
+/** What an active round must do at `now`: nothing yet, stop accepting updates, or give up. */
 export const dueEvent = (round: RoundProgress, now: Date): 'collect' | 'time_out' | null => {
   if (round.closesAt !== null) return privateDueEvent({ ...round, closesAt: round.closesAt }, now)
   const quorum = round.quorumAt !== null && round.completedDevices >= round.minDevices

@@ -22,7 +22,7 @@ const KINDS = {
 
 export type InferenceErrorCode = keyof typeof KINDS
 
-/** Every error of this room that a user is meant to read: what was wrong, where, and what to do. */
+/** Every error of the inference server that a user is meant to read: what was wrong, where, and what to do. */
 export class InferenceError extends Error {
   readonly code: InferenceErrorCode
   /** The field of the request that is at fault. */

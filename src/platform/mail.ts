@@ -50,7 +50,7 @@ export const createMailer = (
         await deliver(settings.url, settings.from, mail)
         return 'sent'
       } catch (error) {
-        // It is shown on terminals, and is what a stranger's program said.
+        // It is shown on terminals, and comes from an untrusted program.
         return `failed: ${(error as Error).message.replace(/[\p{C}\s]+/gu, ' ').slice(0, 300)}`
       }
     },

@@ -79,7 +79,7 @@ export interface Signer {
   /** Ed25519 (RFC 8032), base64. */
   sign(text: string): Promise<string>
   isSignedBy(text: string, signature: string): Promise<boolean>
-  /** SPKI, base64: whoever has it can check signatures without the service. */
+  /** SPKI, base64: with it, signatures can be checked without the service. */
   publicKey(): Promise<string>
   /** A stable pseudonym for `text` that reveals nothing about it without the key. */
   pseudonym(text: string): Promise<string>

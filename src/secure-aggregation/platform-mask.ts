@@ -5,8 +5,8 @@ const WORDS_PER_BLOCK = 16
 const ZEROS = new Uint8Array(64 * 1024)
 
 /**
- * The same words as `expandMask`, from OpenSSL, about ten times as fast. For Node only; all other files of this room also
- * run in browsers.
+ * The same words as `expandMask`, from OpenSSL, about ten times as fast. For Node only; all other files of this folder
+ * also run in browsers.
  */
 export const platformExpandMask: ExpandMask = (key, offsetWords, words) => {
   const skipped = offsetWords % WORDS_PER_BLOCK

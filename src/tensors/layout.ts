@@ -46,8 +46,8 @@ export const firstDifference = (expected: Layout, actual: Layout): string | null
       if (!hasConstants || entry?.constant === constant) continue
       return `constant ${showName(name)} is ${entry?.constant === undefined ? 'missing' : 'different'}`
     }
-    const requested = `${dtype} ${showShape(shape)}`
-    if (entry === undefined) return `tensor ${showName(name)} (${requested}) is missing`
+    const expectedText = `${dtype} ${showShape(shape)}`
+    if (entry === undefined) return `tensor ${showName(name)} (${expectedText}) is missing`
     if (entry.shape.length !== shape.length || entry.shape.some((size, axis) => size !== shape[axis]))
       return `tensor ${showName(name)} has shape ${showShape(entry.shape)}, expected ${showShape(shape)}`
     if (entry.dtype !== dtype) return `tensor ${showName(name)} has type ${entry.dtype}, expected ${dtype}`

@@ -71,7 +71,7 @@ describe.skipIf(!hasBrowser())('models and delivery in the dashboard', () => {
     const shows: readonly (readonly [path: string, texts: readonly (string | RegExp)[]])[] = [
       [paths.models!, ['my-model', 'vision']],
       [paths.model!, ['production', 'Upload', 'Round 3', 'rollout to 80%']],
-      [paths.rollouts!, ['my-model 1.1.0', '80% of 100%', /^2 of 3 reporting devices failed/]],
+      [paths.rollouts!, ['my-model 1.1.0', '80%, target 100%', /^2 of 3 reporting devices failed/]],
       [
         paths.rollout!,
         [

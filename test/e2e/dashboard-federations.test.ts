@@ -66,7 +66,7 @@ describe.skipIf(!hasBrowser())('federations in the dashboard', () => {
     await page.getByRole('table', { name: 'Federations' }).getByRole('link', { name: 'hospitals' }).click()
     const members = page.getByRole('table', { name: 'Members' })
     await members.getByText('tiny', { exact: true }).waitFor()
-    await page.getByText(/^0\.\d+ of 3\.0000 spent$/).waitFor()
+    await page.getByText(/^ε 0\.\d+ of 3\.0000 spent$/).waitFor()
     await page.getByText(/^\d+ more rounds like this fit the budget\.$/).waitFor()
     await page
       .getByRole('img', {

@@ -69,7 +69,7 @@ const NO_ANOVA = {
   post_hoc_pairs: [],
 }
 
-/** So many groups have 1,225 pairs. */
+/** This many groups have 1,225 pairs. */
 const MAX_COMPARED_IN_PAIRS = 50
 
 /** Answers other requests between two pairs. */
@@ -131,7 +131,7 @@ const NO_CHI_SQUARE = {
 /** The approximation is doubtful where fewer are expected in a cell (Cochran 1954). */
 const MIN_EXPECTED = 5
 
-/** Of a table of counts; null stands for one that is not shown. */
+/** For a table of counts; null: a table that is not shown. */
 export const testTable = (table: readonly (readonly number[])[] | null, level: number, warnings: string[]) => {
   const test = table === null ? null : independenceTest(table)
   const size = { sample_size: (table ?? []).flat().reduce((sum, count) => sum + count, 0) }

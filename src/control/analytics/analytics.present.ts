@@ -2,7 +2,7 @@ import type { Static } from '../../platform/http/wire.schema.ts'
 import type { AnovaResult, ChiSquareResult, DescriptiveResult, TTestResult } from './analytics.schema.ts'
 import type { StoredQuery } from './analytics.service.ts'
 
-/** The heading of a query, and its result's own fields beside it. */
+/** The heading of a query, and the fields of its result. */
 export const answer = <
   Schema extends typeof DescriptiveResult | typeof TTestResult | typeof AnovaResult | typeof ChiSquareResult,
 >(

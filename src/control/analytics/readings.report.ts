@@ -41,7 +41,7 @@ export const createReadingsReport = (pageSize = PAGE) => ({
     const group = deviceGroupIds === null ? sql`d.org_id` : sql`m.group_id`
     const heardAt = ofUpdates ? sql`u.created_at` : sql`d.last_heartbeat`
     const conditions = [sql`d.org_id = any(${[...orgIds]}::text[])`, sql`${first} is not null`]
-    // No budget pays for what the updates of private rounds tell.
+    // No privacy budget covers what the updates of private rounds reveal.
     if (ofUpdates) {
       conditions.push(sql`not exists (select from rounds r where r.id = u.round_id and r.privacy is not null)`)
     }

@@ -4,7 +4,7 @@ export interface Cell {
   readonly devices: number
 }
 
-/** A group that is left out, so that none of its devices can be told from the figures of `of`. */
+/** A group that is left out, so that the figures of `of` reveal nothing about one of its devices. */
 export interface Withheld {
   readonly id: string
   readonly of: string

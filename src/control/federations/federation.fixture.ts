@@ -36,7 +36,7 @@ export const openLeague = async (options: WorldOptions = {}) => {
 export const nowhere = '00000000-0000-4000-8000-000000000000'
 export const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
 
-/** The answer to whoever may not see what it asks for. */
+/** The response to a caller that may not see what it asks for. */
 export const missing = (what: string, id: string, place = '') => ({
   status: 404,
   body: {

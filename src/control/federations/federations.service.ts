@@ -37,7 +37,7 @@ export const createFederationsService = (parts: {
     return federation
   }
 
-  /** What only the owner may do. Not owning it is forbidden to whoever knows the id; a stranger learns nothing more. */
+  /** What only the owner may do. Others who know the id get forbidden; only members learn more. */
   const getAsOwner = async (caller: Caller, id: string): Promise<StoredFederation> => {
     const found = isUuid(id) ? await store.find(database.sql, id, caller.orgId) : null
     if (found === null) throw notFound('Federation', id)

@@ -29,7 +29,7 @@ export class LedgerMoved extends ServiceError {
   override readonly name = 'LedgerMoved'
 }
 
-/** Of those that book at once one is always first: this many others are waited for. */
+/** Of concurrent reservations, one always succeeds; the others try again, at most this many times. */
 const MAX_ATTEMPTS = 20
 
 /**
@@ -47,7 +47,7 @@ export const createLedger = (parts: {
 }) => {
   const { database, store, accounting, events, now, newId } = parts
 
-  /** What `more` rounds on top of the `spent` ones cost together; with `enough`, whether that fits is all that is told. */
+  /** What `more` rounds on top of the `spent` ones cost together; with `enough`, only whether that fits. */
   const lossOf = (
     asker: Asker,
     { spent, more = [] }: { readonly spent: readonly NoisySteps[]; readonly more?: readonly NoisySteps[] },
@@ -80,7 +80,7 @@ export const createLedger = (parts: {
     )
   }
 
-  /** What a round reserved is spent when it ends. That it failed may tell something of who was drawn and what was delivered. */
+  /** What a round reserved is spent when it ends, even by failing: that may reveal who was drawn and what was delivered. */
   const settle = async (tx: Executor, { id, federationId, isPrivate }: RoundFacts): Promise<void> => {
     if (federationId !== null && isPrivate) await store.settle(tx, id, now())
   }

@@ -26,7 +26,7 @@ export interface LedgerEntry extends NoisySteps {
   readonly jobId: string | null
   readonly status: EntryStatus
   readonly clipNorm: number | null
-  /** What this entry and all that were settled before it cost together, once somebody has asked. */
+  /** What this entry and all that were settled before it cost together; computed at the first request. */
   readonly epsilonAfter: number | null
   readonly accountant: Accountant | null
   readonly reservedAt: Date
@@ -131,7 +131,7 @@ export const createLedgerStore = () => ({
       })
   },
 
-  /** Settles the round's entry where it is reserved. */
+  /** Settles the round's entry if it is reserved. */
   async settle(tx: Executor, roundId: string, at: Date): Promise<void> {
     await sql`
       update privacy_ledger set status = 'settled', settled_at = ${at}::timestamptz

@@ -50,7 +50,7 @@ export const createMembersService = (parts: {
   let contributionsTo: ContributionsTo = async () => new Map()
 
   return {
-    /** Who is a member or invited already is left as it is. */
+    /** Members and invited organizations do not change. */
     async invite(caller: Caller, id: string, orgIds: readonly string[]) {
       const federation = await federations.getAsOwner(caller, id)
       const requested = [...new Set(orgIds)]
@@ -93,14 +93,14 @@ export const createMembersService = (parts: {
           throw notFound('Member', orgId, `of federation '${federation.name}'`)
         }
         await changed(tx, id, [orgId])
-        // It is in the log of whoever ended it: the owner's, or the member's own.
+        // It is in the audit log of the organization that ended it: the owner, or the member itself.
         const ended = sees(caller, federation.orgId) ? federation.orgId : orgId
         auditNote({ kind: 'federation', ...federation, orgId: ended, before: { member: orgId } })
       })
       return federation
     },
 
-    /** Training says this way what members contributed, when it is created. */
+    /** Training registers how members' contributions are counted, when it is created. */
     countContributions(answer: ContributionsTo): void {
       contributionsTo = answer
     },

@@ -16,11 +16,11 @@ interface MemberRow {
   joined_at: Date | null
 }
 
-/** In larger federations the rest see a change when they look next. */
-const MAX_TOLD = 100
+/** In larger federations, the other members see a change at their next request. */
+const MAX_NOTIFIED = 100
 
 export const createMembersStore = () => ({
-  /** Who is a member or invited already stays what it is. Returns those that were new. */
+  /** Members and invited organizations do not change. Returns the new ones. */
   async invite(tx: Executor, federationId: string, orgIds: readonly string[], at: Date): Promise<Set<string>> {
     const { rows } = await sql<{ org_id: string }>`
       insert into federation_members (federation_id, org_id, role, status, invited_at)
@@ -65,7 +65,7 @@ export const createMembersStore = () => ({
       .select('org_id')
       .where('federation_id', '=', federationId)
       .orderBy('org_id')
-      .limit(MAX_TOLD)
+      .limit(MAX_NOTIFIED)
       .execute()
     return rows.map((row) => row.org_id)
   },

@@ -27,7 +27,7 @@ export const createPrivacyForecasts = (parts: {
 }) => {
   const { database, store, ledger, federations } = parts
 
-  /** What is spent or reserved, and the budget it is held against. */
+  /** What is spent or reserved, and the budget. */
   const standing = async (caller: Caller, federationId: string, wantedDelta?: number) => {
     const federation = await federations.getAsMember(caller, federationId)
     const budget = (await store.budget(database.sql, federation.id)) ?? NO_BUDGET

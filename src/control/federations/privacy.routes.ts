@@ -75,7 +75,7 @@ export const privacyRoutes = (app: App, privacy: PrivacyService, { visible, owne
   )
 }
 
-/** The caller, until nobody waits for the answer any more. */
+/** The caller, and a signal that aborts when the client no longer waits for the response. */
 export const askingCaller = (request: FastifyRequest, reply: FastifyReply) => ({
   ...callerOf(request),
   signal: abortOnDisconnect(reply.raw),

@@ -25,7 +25,7 @@ interface SharedRow {
   shared_at: Date
 }
 
-/** The models that a federation's active members may read, whoever owns them. */
+/** The models that a federation's active members may read, whichever organization owns them. */
 export const createSharedModelsReport = () => ({
   async find(db: Executor, federationId: string, modelId: string): Promise<SharedModel | null> {
     const { rows } = await sql<SharedRow>`

@@ -2,9 +2,9 @@ import { sql } from 'kysely'
 import type { Executor } from '../../platform/db/open.ts'
 import type { ModelUses } from '../catalog/models/round-models.service.ts'
 
-/** Models that a federation's active members may read, whoever owns them. */
+/** Models that a federation's active members may read, whichever organization owns them. */
 export const createSharedModelsStore = () => ({
-  /** `isResult`: of a round, without being asked; whoever shares it then by hand keeps it from going with the round's model. */
+  /** `isResult`: of a round, without being asked; if it is then shared by hand, it no longer goes with the round's model. */
   async add(tx: Executor, federationId: string, modelId: string, at: Date, isResult = false): Promise<void> {
     await sql`
       insert into federation_models (federation_id, model_id, shared_at, is_result)
@@ -30,7 +30,7 @@ export const createSharedModelsStore = () => ({
   },
 })
 
-/** Models that somebody has shared. */
+/** Models that were shared. */
 export const isSharedByHand: ModelUses = (modelId) =>
   sql<boolean>`exists (select from federation_models s where s.model_id = ${modelId} and not s.is_result)`
 

@@ -59,7 +59,7 @@ async function* bytesOf(answer: IncomingMessage, streams: boolean): AsyncGenerat
 
 const MAX_MODELS = 1000
 
-/** What a server lists; what is left out there is unknown here too. @throws ServiceError when it is no list of models */
+/** The models that a server lists; fields that it omits are unknown here too. @throws ServiceError when it is no list of models */
 const modelsIn = (text: Buffer): readonly ServedModel[] => {
   try {
     const { data } = JSON.parse(text.toString('utf8')) as { data: readonly Partial<ServedModel>[] }

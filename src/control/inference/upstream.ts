@@ -2,7 +2,7 @@ import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { ServiceError } from '../../domain/errors.ts'
 
-/** A server that sends nothing for so long is given up; `svc serve` gives a sign of life every 15 seconds. */
+/** How long a server may send nothing before the request fails; `svc serve` sends a keep-alive every 15 seconds. */
 const SILENCE_MS = 60_000
 const MAX_REFUSAL_BYTES = 64 * 1024
 
@@ -22,14 +22,14 @@ const REASONS: Readonly<Record<string, string>> = {
   ECONNRESET: 'it closed the connection',
 }
 
-/** Why a connection failed, in words that tell what to do. `url` is the operator's own setting. */
+/** Why a connection failed, and what to do about it. `url` is the operator's own setting. */
 const unreachable = (url: string, error: NodeJS.ErrnoException): ServiceError =>
   failed(
     `The inference server at ${url} cannot be used: ${REASONS[error.code ?? ''] ?? error.message}. Start it with: svc serve <model>`,
     error,
   )
 
-/** What an answer that broke off is told as. */
+/** The error for a response that broke off. */
 export const brokenOff = (error: unknown): ServiceError =>
   error instanceof ServiceError
     ? error
@@ -62,8 +62,8 @@ export const readWhole = async (answer: AsyncIterable<Buffer>, maxBytes: number)
 const messageIn = (text: string): string | null => {
   try {
     const { error, message, detail } = JSON.parse(text) as Readonly<Record<string, unknown>>
-    const told = (error as { message?: unknown } | undefined)?.message ?? error ?? message ?? detail
-    return typeof told === 'string' ? told.slice(0, 1000) : null
+    const found = (error as { message?: unknown } | undefined)?.message ?? error ?? message ?? detail
+    return typeof found === 'string' ? found.slice(0, 1000) : null
   } catch {
     return null
   }
@@ -87,14 +87,15 @@ const refusalOf = async (answer: IncomingMessage): Promise<ServiceError> => {
       'The inference server rejects the key of the service. Set SERVICE_SERVER_KEY to the key that it expects.',
     )
   }
-  const told = messageIn((await readWhole(answer, MAX_REFUSAL_BYTES)).toString('utf8'))
-  const message = told ?? `The inference server answers with status ${status}. Is SERVICE_INFERENCE_URL its address?`
+  const upstreamMessage = messageIn((await readWhole(answer, MAX_REFUSAL_BYTES)).toString('utf8'))
+  const message =
+    upstreamMessage ?? `The inference server answers with status ${status}. Is SERVICE_INFERENCE_URL its address?`
   if (status === 503 || status === 429) {
     const retryAfterSeconds = secondsIn(answer.headers['retry-after'])
     return new ServiceError('upstream_busy', message, { retryAfterSeconds })
   }
   // 401 and 403 are about the service's own standing there, and not about the caller's key.
-  const isFaultOfRequest = told !== null && [400, 404, 413, 422].includes(status)
+  const isFaultOfRequest = upstreamMessage !== null && [400, 404, 413, 422].includes(status)
   if (!isFaultOfRequest) return failed(message)
   return new ServiceError(status === 404 ? 'not_found' : 'bad_request', message)
 }
@@ -102,7 +103,7 @@ const refusalOf = async (answer: IncomingMessage): Promise<ServiceError> => {
 /**
  * Asks the inference server; follows no redirect and goes nowhere but below `base`. Resolves with an answer of status 200, whose
  * body is still to come.
- * @throws ServiceError in words for whoever asked; what `signal` was aborted with
+ * @throws ServiceError with a message for the caller; what `signal` was aborted with
  */
 export const askUpstream = async (
   base: string,
@@ -113,7 +114,7 @@ export const askUpstream = async (
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
       method,
-      // A connection of its own: it ends with the request, and none is kept that the server may have closed meanwhile.
+      // A new connection for each request: a kept one may have been closed by the server meanwhile.
       agent: false,
       timeout: SILENCE_MS,
       signal,

@@ -7,7 +7,7 @@ import type { Delivery } from '../delivery/module.ts'
 import { createDownloads } from '../downloads.ts'
 import type { Federations } from '../federations/module.ts'
 import type { Fleet } from '../fleet/module.ts'
-import type { Module } from '../module.ts'
+import { type Module, runEach } from '../module.ts'
 import { createJobContinuations } from './jobs/job-continuations.service.ts'
 import { createJobPlans } from './jobs/job-plans.service.ts'
 import { createJobProgress } from './jobs/job-progress.service.ts'
@@ -210,39 +210,26 @@ export const training: Module<Training, Earlier> = {
         // A step of secure aggregation may be over with them.
         'updates.accepted': (event) => event.rounds.some(({ isSecure }) => isSecure),
       },
-      run: async () => {
-        // Before rounds time out: a secure round knows better which of its devices did not do their part.
-        await secureRounds.tick()
-        await due.tick()
-        await aggregationQueue.run()
-      },
+      // Secure rounds before rounds time out: they know better which of their devices did not do their part.
+      run: () => runEach(secureRounds.tick, due.tick, aggregationQueue.run),
     },
     {
       name: 'jobs',
       everyMs: 1000,
       wakeOn: { 'round.completed': true },
-      run: async () => {
-        // Its last evaluation may end a job.
-        await evaluationSteps.tick()
-        await jobs.tick()
-      },
+      // Its last evaluation may end a job.
+      run: () => runEach(evaluationSteps.tick, jobs.tick),
     },
     { name: 'new-rounds', everyMs: 500, run: rounds.watch },
     {
       name: 'model-retention',
       everyMs: HOUR_MS,
-      run: async () => {
-        await retention.retireStates()
-        await retention.retireModels()
-      },
+      run: () => runEach(retention.retireStates, retention.retireModels),
     },
     {
       name: 'update-retention',
       everyMs: HOUR_MS,
-      run: async () => {
-        await retention.retireUpdates()
-        await secureRounds.retire()
-      },
+      run: () => runEach(retention.retireUpdates, secureRounds.retire),
     },
   ],
 }

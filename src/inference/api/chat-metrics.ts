@@ -18,9 +18,13 @@ export interface ChatMeter {
 }
 
 export interface ChatMetrics {
-  /** The time counts from now. */
-  start(model: string): ChatMeter
+  /** `requested`: when the request came, by `performance.now()`. */
+  start(model: string, requested: number): ChatMeter
+  /** A chat that ended before a model began with it; its model is the empty label, because anybody can name any. */
+  refused(error: unknown): void
 }
+
+const outcomeOf = (error: unknown): string => (error instanceof InferenceError ? error.code : 'cancelled')
 
 export const createChatMetrics = (registry: Registry): ChatMetrics => {
   const registers = [registry]
@@ -39,9 +43,9 @@ export const createChatMetrics = (registry: Registry): ChatMetrics => {
   const total = seconds('chat', 'Time from the request to the end of the reply', TOTAL_SECONDS)
 
   return {
-    start(model) {
-      const started = performance.now()
-      const elapsed = (): number => (performance.now() - started) / 1000
+    refused: (error) => chats.inc({ model: '', outcome: outcomeOf(error) }),
+    start(model, requested) {
+      const elapsed = (): number => (performance.now() - requested) / 1000
       let begun = false
       let ended = false
       const end = (outcome: string): void => {
@@ -64,7 +68,7 @@ export const createChatMetrics = (registry: Registry): ChatMetrics => {
           confirmed.inc({ model }, tally.speculation?.confirmed ?? 0)
           end('completed')
         },
-        failed: (error) => end(error instanceof InferenceError ? error.code : 'cancelled'),
+        failed: (error) => end(outcomeOf(error)),
       }
     },
   }

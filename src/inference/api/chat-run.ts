@@ -34,7 +34,8 @@ async function* runInSlot(
 
 /**
  * Runs the choices of one request side by side, each as soon as its slot is free, and gives their events as they come.
- * No choice runs ahead of whoever reads. When one fails or reading ends early, all are ended and their slots given back.
+ * The engine may run ahead of the reader; its events then wait in a queue, which the context's length limits. When one
+ * choice fails or reading ends early, all are ended and their slots given back.
  */
 export async function* runChoices(
   engine: Engine,

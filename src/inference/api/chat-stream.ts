@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { InferenceError } from '../errors.ts'
 import type { ChatMeter } from './chat-metrics.ts'
 import type { ChoiceEvent } from './chat-run.ts'
-import { logFailure, toldAs } from './error-answers.ts'
+import { logFailure, toClientError } from './error-answers.ts'
 import { accelerationHeaders, addEvent, NOTHING, type Tally } from './replies.ts'
 
 /** An answer of server-sent events. Its head is not sent before something is, so that an early failure has a status. */
@@ -127,7 +127,7 @@ export const streamChat = async (
     meter.finished(tally)
   } catch (error) {
     if (signal.aborted || !stream.begun()) throw error
-    const reported = toldAs(error, request)
+    const reported = toClientError(error, request)
     logFailure(reported, request)
     meter.failed(error)
     await stream.send(frames.error(reported))

@@ -17,14 +17,14 @@ export interface ChatRoutes extends ChatDeps {
   readonly now: () => number
 }
 
-/** How an API tells a chat: whole, or as a stream. */
+/** How an API presents a chat: whole, or as a stream. */
 export interface ReplyStyle {
   whole(replies: readonly Reply[], tally: Tally): object
   frames(): Frames
 }
 
-/** What a request of some API asks for, and how it is told. */
-export interface Asked {
+/** A request of some API as it was read, and how its reply is presented. */
+export interface ReadChat {
   readonly order: ChatOrder
   /** `model` is the one that answers, `created` in seconds since the epoch. */
   readonly style: (model: string, created: number) => ReplyStyle
@@ -47,26 +47,39 @@ export const answerWithChat = (
   app: App,
   path: string,
   { metrics, now, ...deps }: Omit<ChatRoutes, 'defaultFormat'>,
-  read: (body: unknown) => Asked,
+  read: (body: unknown) => ReadChat,
 ): void => {
   const answer = (request: FastifyRequest, reply: FastifyReply, signal: AbortSignal): Promise<FastifyReply> => {
     const { order, style } = read(request.body)
     const created = Math.floor(now() / 1000)
-    return runChat(deps, order, signal, async (run) => {
-      const meter = metrics.start(run.model)
+    const requested = performance.now()
+    let begun = false
+    const answered = runChat(deps, order, signal, async (run) => {
+      begun = true
+      const meter = metrics.start(run.model, requested)
       logChoice(request, run)
-      const told = style(run.model, created)
+      const replyStyle = style(run.model, created)
       const headers = headersOf(run)
       try {
         if (order.stream)
-          return await streamChat(request, reply, { frames: told.frames(), headers, events: run.events, meter, signal })
+          return await streamChat(request, reply, {
+            frames: replyStyle.frames(),
+            headers,
+            events: run.events,
+            meter,
+            signal,
+          })
         const { replies, tally } = await collectReplies(run.events, order.choices, meter.saw)
         meter.finished(tally)
-        return reply.headers({ ...headers, ...accelerationHeaders(tally) }).send(told.whole(replies, tally))
+        return reply.headers({ ...headers, ...accelerationHeaders(tally) }).send(replyStyle.whole(replies, tally))
       } catch (error) {
         meter.failed(error)
         throw error
       }
+    })
+    return answered.catch((error: unknown) => {
+      if (!begun) metrics.refused(error)
+      throw error
     })
   }
   app.post(path, (request, reply) => whilePresent(request, reply, (signal) => answer(request, reply, signal)))
@@ -108,9 +121,9 @@ export const chatFrames = (
 
   const finish = (index: number, result: Finished, tally: Tally): string => {
     running--
-    // Without a chunk for the usage, early exit is told in the last one that there is.
-    const told = running === 0 && !includeUsage && tally.earlyExitTokens > 0
-    return choice(index, '{}', `"${finishReason(result, calls[index]!)}"`) + (told ? `,${usage(tally)}` : rest)
+    // Without a chunk for the usage, the last chunk that there is reports early exit.
+    const hasUsage = running === 0 && !includeUsage && tally.earlyExitTokens > 0
+    return choice(index, '{}', `"${finishReason(result, calls[index]!)}"`) + (hasUsage ? `,${usage(tally)}` : rest)
   }
 
   return {

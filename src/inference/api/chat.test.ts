@@ -244,6 +244,8 @@ test('neither the log nor the metrics say what was asked or answered', async () 
   const metrics = await (await fetch(`${server.url}/metrics`)).text()
   expect(server.log() + metrics).not.toMatch(/France|Paris/)
   expect(await server.metric('inference_chats_total{model="starter",outcome="completed"}')).toBeGreaterThan(0)
+  await expect(client.chat.completions.create({ ...endless, model: 'another' })).rejects.toMatchObject({ status: 404 })
+  expect(await server.metric('inference_chats_total{model="",outcome="model_not_found"}')).toBeGreaterThan(0)
   expect(await server.metric('inference_engine_slots_free{engine="llama.cpp",model="starter"}')).toBe(4)
 })
 

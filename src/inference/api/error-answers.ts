@@ -32,8 +32,8 @@ const inOurWords = (error: FastifyError, request: FastifyRequest): InferenceErro
   }
 }
 
-/** What a client is told: an error that was meant for it, or that the log knows more. */
-export const toldAs = (error: unknown, request: FastifyRequest): InferenceError => {
+/** The error that a client gets: one that is meant for clients as it is, else one that refers to the log. */
+export const toClientError = (error: unknown, request: FastifyRequest): InferenceError => {
   if (error instanceof InferenceError) return error
   const known = error instanceof Error ? inOurWords(error as FastifyError, request) : undefined
   return (
@@ -83,7 +83,7 @@ const send = (error: InferenceError, request: FastifyRequest, reply: FastifyRepl
 
 /** Paths that cannot be decoded meet no hook: what those would have added is added here. */
 export const sendUnroutable = (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply =>
-  send(toldAs(error, request), request, reply.header('x-request-id', request.id))
+  send(toClientError(error, request), request, reply.header('x-request-id', request.id))
 
 /** Whatever goes wrong leaves in the shape of OpenAI's errors, and says nothing about our insides. */
 export const answerErrors = (app: App): void => {
@@ -96,7 +96,7 @@ export const answerErrors = (app: App): void => {
     methodsOf.set(url, known)
   })
 
-  app.setErrorHandler((error, request, reply) => send(toldAs(error, request), request, reply as FastifyReply))
+  app.setErrorHandler((error, request, reply) => send(toClientError(error, request), request, reply as FastifyReply))
 
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?', 1)[0]!

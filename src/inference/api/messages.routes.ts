@@ -88,23 +88,26 @@ const messageFrames = (model: string): Frames => {
   }
 
   return {
-    event({ event: told }, tally) {
-      switch (told.type) {
+    event({ event: chatEvent }, tally) {
+      switch (chatEvent.type) {
         case 'started': {
           const rest = { stop_reason: null, stop_sequence: null, usage: usageOf(tally) }
           return event('message_start', { message: messageOf(model, [], rest) })
         }
         case 'text': {
           const start = open === 'text' ? '' : begin('text', { type: 'text', text: '' })
-          return start + event('content_block_delta', { index, delta: { type: 'text_delta', text: told.text } })
+          return start + event('content_block_delta', { index, delta: { type: 'text_delta', text: chatEvent.text } })
         }
         case 'call':
           calls++
-          return begin('call', { type: 'tool_use', id: toolUseId(told.callId), name: told.name, input: {} })
+          return begin('call', { type: 'tool_use', id: toolUseId(chatEvent.callId), name: chatEvent.name, input: {} })
         case 'arguments':
-          return event('content_block_delta', { index, delta: { type: 'input_json_delta', partial_json: told.text } })
+          return event('content_block_delta', {
+            index,
+            delta: { type: 'input_json_delta', partial_json: chatEvent.text },
+          })
         case 'finished':
-          stop = stopOf(told.result, calls)
+          stop = stopOf(chatEvent.result, calls)
           return close()
       }
     },

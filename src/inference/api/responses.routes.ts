@@ -181,24 +181,24 @@ const responseFrames = (identity: Identity): Frames => {
   }
 
   return {
-    event({ event: told }) {
-      switch (told.type) {
+    event({ event: chatEvent }) {
+      switch (chatEvent.type) {
         case 'started': {
           const response = responseOf(identity, 'in_progress', [], null)
           return event('response.created', { response }) + event('response.in_progress', { response })
         }
         case 'text':
-          return say(told.text)
+          return say(chatEvent.text)
         case 'call': {
           const closed = close('completed')
-          const [opened, begin] = openCall(told.callId, told.name)
+          const [opened, begin] = openCall(chatEvent.callId, chatEvent.name)
           item = opened
           return closed + begin
         }
         case 'arguments':
-          return item?.add(told.text) ?? ''
+          return item?.add(chatEvent.text) ?? ''
         case 'finished': {
-          last = statusOf(told.result)
+          last = statusOf(chatEvent.result)
           const nothing = done.length === 0 && item === null ? say('') : ''
           return nothing + close(last)
         }

@@ -62,13 +62,13 @@ export const checkNames = (tools: readonly Tool[]): void => {
 
 const readFunction = (given: unknown, index: number): Tool => {
   const at = `tools[${index}]`
-  const { type, function: told } = isObject(given) ? given : {}
+  const { type, function: definition } = isObject(given) ? given : {}
   if (type !== 'function') {
     throw unsupported(`${at}.type must be 'function': tools of other types are not supported.`, `${at}.type`)
   }
-  if (!isObject(told)) throw invalid(`${at}.function is required: an object with a name.`, `${at}.function`)
+  if (!isObject(definition)) throw invalid(`${at}.function is required: an object with a name.`, `${at}.function`)
   assertOnly(given, at, ['type', 'function', ...HINTS])
-  return readTool(told, `${at}.function`, 'parameters', HINTS)
+  return readTool(definition, `${at}.function`, 'parameters', HINTS)
 }
 
 /** The choice by its name, or the name of a function. @throws InferenceError where it cannot be kept */

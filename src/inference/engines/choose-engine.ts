@@ -57,26 +57,21 @@ const parseEngineName = (requested: string): EngineName | null => {
  * @throws InferenceError unsupported for an engine that does not exist or cannot run this file; engine_missing, with the
  * line that installs it.
  */
-export const chooseEngine = async ({
-  model,
-  requested: wanted,
-  platform,
-  env,
-}: EngineQuestion): Promise<EngineChoice> => {
-  const requested = parseEngineName(wanted)
+export const chooseEngine = async ({ model, requested, platform, env }: EngineQuestion): Promise<EngineChoice> => {
+  const engineName = parseEngineName(requested)
   const able = RUNS[model.format]
-  const name = able.find((one) => one === requested) ?? able[0]
+  const name = able.find((one) => one === engineName) ?? able[0]
   const what = FORMAT_WORDS[model.format]
-  if (requested !== null && requested !== name) {
+  if (engineName !== null && engineName !== name) {
     throw new InferenceError(
       'unsupported',
-      `${requested} cannot run ${model.path}: it is ${what}, which ${name} runs. Use --engine ${name}, or auto.`,
+      `${engineName} cannot run ${model.path}: it is ${what}, which ${name} runs. Use --engine ${name}, or auto.`,
       { param: 'engine' },
     )
   }
   const { installed, install } = await engineStatus(name, env)
   if (installed) {
-    return { name, reason: requested === null ? `${model.name} is ${what}, which ${name} runs` : 'requested' }
+    return { name, reason: engineName === null ? `${model.name} is ${what}, which ${name} runs` : 'requested' }
   }
   // MLX has builds for other machines too, so one that is installed is used anywhere.
   const onlyThere =

@@ -1,7 +1,7 @@
 import type { CompiledSchema } from '../structured-output/compile-schema.ts'
 import type { ToolSyntax } from '../structured-output/tool-syntax.ts'
 
-/** What can run a model here. The seam of this room: the server knows engines only as this. */
+/** The programs that can run a model, by the names that users give them. */
 export const ENGINE_NAMES = ['llama.cpp', 'onnxruntime', 'mlx-lm', 'mlc-llm', 'mnn', 'vllm'] as const
 
 /** `openai` is any server that is named by its address. */
@@ -132,8 +132,9 @@ export interface LoadedModel {
 }
 
 /**
- * A loaded model. Methods that it lacks are what it cannot do. All of them throw InferenceError for what the user can mend
- * and end at once, giving back what they hold, when `signal` is aborted.
+ * A loaded model: the only interface through which the server uses an engine. A model that cannot do something lacks the
+ * method. Methods throw InferenceError for errors that the user can fix; when `signal` is aborted, they end at once and
+ * release what they hold.
  */
 export interface Engine {
   readonly name: EngineName

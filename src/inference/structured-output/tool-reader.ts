@@ -17,38 +17,38 @@ export const createToolReader = (syntax: ToolSyntax): ToolReader => {
   const { trigger, anywhere, beforeName, beforeArguments } = syntax
   let at: 'text' | 'name' | 'arguments' = 'text'
   let held = ''
-  let told = ''
+  let emitted = ''
   let scan = createObjectScan()
 
   /** How much of the end of `held` may still become a trigger. */
   const suspicious = (): number => {
-    if (!anywhere) return told === '' && trigger.startsWith(held) ? held.length : 0
+    if (!anywhere) return emitted === '' && trigger.startsWith(held) ? held.length : 0
     let length = Math.min(held.length, trigger.length - 1)
     while (!trigger.startsWith(held.slice(held.length - length))) length--
     return length
   }
 
-  const tell = (given: string): ReplyPart[] => {
+  const emit = (given: string): ReplyPart[] => {
     // Some vocabularies put a space before the first word of a text.
-    const text = told === '' ? given.replace(/^ /, '') : given
-    told += text
+    const text = emitted === '' ? given.replace(/^ /, '') : given
+    emitted += text
     return text === '' ? [] : [{ type: 'text', text }]
   }
 
   const readText = (): ReplyPart[] => {
-    if ((anywhere || told === '') && isTriggered(syntax, held)) {
+    if ((anywhere || emitted === '') && isTriggered(syntax, held)) {
       const start = held.indexOf(trigger)
       // Models write a line break between text and call, which is part of neither.
       const before = held.slice(0, start).trimEnd()
       held = held.slice(start + trigger.length)
       at = 'name'
-      return [...tell(before), ...read()]
+      return [...emit(before), ...read()]
     }
     const certain = held.slice(0, held.length - suspicious())
     const spaces = certain.length - certain.trimEnd().length
     const now = certain.slice(0, certain.length - spaces)
     held = held.slice(now.length)
-    return tell(now)
+    return emit(now)
   }
 
   const readName = (): ReplyPart[] => {
@@ -82,7 +82,7 @@ export const createToolReader = (syntax: ToolSyntax): ToolReader => {
       held += text
       return read()
     },
-    end: () => (at === 'text' ? tell(held) : []),
+    end: () => (at === 'text' ? emit(held) : []),
   }
 }
 

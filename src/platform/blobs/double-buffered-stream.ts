@@ -61,7 +61,7 @@ class DoubleBufferedStream extends Readable {
   }
 
   override pipe<T extends NodeJS.WritableStream>(destination: T): T {
-    // Whoever pipes listens for this stream's errors itself, as after any `pipe`.
+    // The caller of `pipe` listens for this stream's errors itself, as for any stream.
     void this.#pour(destination).catch(() => undefined)
     return destination
   }

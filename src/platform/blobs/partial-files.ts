@@ -124,7 +124,7 @@ export const openPartialFiles = async (root: string): Promise<PartialFiles> => {
         const held = await lock(path)
         if (held === null) continue
         try {
-          // Somebody may have gone on with it in between.
+          // Another request may have continued it in between.
           if (!(await isOld(path))) continue
           await rm(path, { force: true })
           removed++

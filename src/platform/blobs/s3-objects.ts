@@ -44,7 +44,7 @@ const orAway = <Answer>(sending: Promise<Answer>): Promise<Answer> =>
 
 /** Loaded on first use, because loading it takes longer than the rest of the start. */
 const load = async () => {
-  // It says so of Node 20 on every start, which is no news to who runs it.
+  // The SDK warns about Node 20 at every start, which operators know.
   process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true'
   const [sdk, { Upload }, { getSignedUrl }] = await Promise.all([
     import('@aws-sdk/client-s3'),

@@ -18,8 +18,8 @@ interface Waiting<In, Out> {
 
 /**
  * Group commit: calls that arrive while a batch is being committed wait and go together in the next one, which starts
- * as soon as that has ended; a caller is answered after its commit. Nobody waits for a timer. One failing item fails
- * alone: a batch that fails is halved until the guilty are found.
+ * as soon as that has ended; a caller is answered after its commit. No caller waits for a timer. One failing item fails
+ * alone: a batch that fails is halved until the items that fail are found.
  */
 export const createBatcher = <In, Out>({ run, maxBatch }: BatcherOptions<In, Out>): ((item: In) => Promise<Out>) => {
   let queue: Waiting<In, Out>[] = []
@@ -28,7 +28,7 @@ export const createBatcher = <In, Out>({ run, maxBatch }: BatcherOptions<In, Out
   const attempt = async (batch: readonly Waiting<In, Out>[]): Promise<void> => {
     let results: readonly Out[]
     try {
-      // It is everybody's work, not that of the request that happens to begin it.
+      // The batch belongs to all its callers, not to the request that happens to begin it.
       results = await witnessed(null, () => retrying(() => run(batch.map(({ item }) => item))))
     } catch (error) {
       if (batch.length === 1 || isOutage(error)) {

@@ -2,7 +2,7 @@ import pg from 'pg'
 import { ignoreBroken } from './pool-errors.ts'
 
 /**
- * What changed: the outbox of events, keys (whose hashes are said), delivery plans, rounds that devices may take part in, or
+ * What changed: the outbox of events, keys (whose hashes are sent), delivery plans, rounds that devices may take part in, or
  * the ends of rounds.
  */
 const HINT_TOPICS = ['events', 'keys', 'plans', 'rounds', 'endings'] as const

@@ -13,7 +13,7 @@ const ADVISORY_LOCK = 7_274_651_823_001
 
 /**
  * Brings the tables up to date: forward only, each migration in one transaction together with the row that remembers
- * it. Processes that start together wait for each other; whoever comes second finds the work done.
+ * it. Processes that start together wait for each other; the second finds the work done.
  * @returns the names of those applied by this call.
  * @throws StartError when the database has migrations this program does not know: a newer one wrote it.
  */

@@ -2,7 +2,7 @@ import type pg from 'pg'
 
 /**
  * A connection that breaks makes `pg` emit 'error', idle on the pool and busy on the client, and Node ends the process
- * when nobody listens. The query that was running is rejected anyway, and the pool opens another connection.
+ * without a listener. The query that was running is rejected anyway, and the pool opens another connection.
  */
 export const ignoreBrokenConnections = (pool: pg.Pool): void => {
   pool.on('error', () => undefined)

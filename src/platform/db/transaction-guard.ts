@@ -54,7 +54,7 @@ export const witnessHere = <Tx>(): TransactionWitness<Tx> | null =>
 
 /**
  * Runs the body of a transaction, then what it handed to `beforeCommit`; until that settles, `refuseInsideTransaction` throws
- * for everything it starts. What the body hands to `onCommit` is added to `afterwards`.
+ * for everything it starts. What the body passes to `onCommit` is added to `afterwards`.
  */
 export const insideTransaction = <T>(work: () => Promise<T>, afterwards: Work[]): Promise<T> => {
   // Work that was started inside and outlives the transaction still sees this object, hence a flag and not its presence.

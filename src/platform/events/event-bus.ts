@@ -4,7 +4,7 @@ type InTransaction<Tx, Event> = (tx: Tx, event: Event) => Promise<void>
 type AfterCommit<Event> = (event: Event) => Promise<unknown> | unknown
 
 /**
- * Tells later modules what happened in earlier ones. Handlers are called in the order in which they were registered.
+ * Tells other modules what happened. Handlers are called in the order in which they were registered.
  * `Events` maps each type to its payload.
  */
 export interface EventBus<Tx, Events> {

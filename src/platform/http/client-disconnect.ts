@@ -11,7 +11,7 @@ export const abortOnDisconnect = (answer: ServerResponse): AbortSignal => {
   return gone.signal
 }
 
-/** Why the work for a request ended: nobody is left to answer. */
+/** Why the work for a request ended: its client has disconnected. */
 class ClientGone extends Error {
   override readonly name = 'ClientGone'
 

@@ -34,7 +34,7 @@ const handOver = async (
       .send()
   }
   if (internalPath === undefined || String(sendfile).toLowerCase() !== 'x-accel-redirect') return null
-  // What nginx says itself.
+  // Headers that nginx sends itself.
   const { 'content-length': _size, 'accept-ranges': _ranges, ...rest } = whole
   return reply.headers({ ...rest, 'x-accel-redirect': internalPath }).send('')
 }
@@ -64,7 +64,7 @@ export const sendBlob = async (request: FastifyRequest, reply: FastifyReply, fil
     etag,
     'accept-ranges': 'bytes',
     'x-model-hash': `sha256:${sha256}`,
-    // Kept by whoever asked, but never used again without asking whether the key is still good.
+    // The client may cache it, but must revalidate before each use: the key may have been revoked.
     'cache-control': 'private, no-cache',
   }
   const whole = {

@@ -3,7 +3,7 @@ import { hostNameOf, isOwnHost, isOwnOrigin, type OwnHosts } from '../../domain/
 import type { App } from './app.ts'
 
 export interface HostSettings {
-  /** What the server was told to listen on. */
+  /** The host that the server is set to listen on. */
   readonly host: string
   /** SERVICE_PUBLIC_URL: the server's public address. */
   readonly publicUrl: string | null

@@ -11,7 +11,7 @@ export interface Metrics {
   countRequest(method: string, route: string, status: number, seconds: number): void
 }
 
-/** Of a monitor that wakes the process every so often; they include that interval. */
+/** Delays of a monitor that wakes the process at an interval; they include that interval. */
 const DELAYS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'].map(
   (part) => `nodejs_eventloop_lag_${part}_seconds`,
 )

@@ -74,7 +74,7 @@ const parametersOf = (place: string, declared: unknown, components: Components):
     components.parameter(schema as never, {
       name,
       in: place,
-      // What has a default is there for the route, but need not be sent.
+      // A field with a default always exists for the route, but need not be sent.
       required: (required as readonly string[]).includes(name) && !Object.hasOwn(schema, 'default'),
     }),
   )

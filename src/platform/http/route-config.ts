@@ -19,7 +19,7 @@ declare module 'fastify' {
   }
 }
 
-/** Who may call a route: anybody, any valid key, or a key that holds the grant (of a list: one of them). */
+/** Who may call a route: everyone, any valid key, or a key that holds the grant (of a list: one of them). */
 export type Access = 'public' | 'any-key' | Grant | readonly Grant[]
 
 /** A route's `config`; `access` is required. */
@@ -32,7 +32,7 @@ export interface RouteConfig {
    * answer with instead. Path parameters may not have been validated yet.
    */
   readonly beforeInvalid?: (request: FastifyRequest) => Promise<void>
-  /** The text fields beside the file of a multipart body: for the documentation; the route itself parses them. */
+  /** The text fields in addition to the file of a multipart body: for the documentation; the route itself parses them. */
   readonly form?: TObject
   /** The form may name something that stands for the file. For the documentation. */
   readonly fileIsOptional?: true

@@ -7,6 +7,7 @@ import { badRequest, forbidden, ServiceError } from '../../domain/errors.ts'
 import { type Authenticate, guardAccess, type SessionRules } from './access.ts'
 import type { App } from './app.ts'
 import { type CertificateFiles, readCertificate, renewCertificate } from './certificate.ts'
+import { limitConnections } from './connection-limit.ts'
 import { answerErrors, sendUnroutable } from './errors.ts'
 import { type HostSettings, refuseForeignHosts } from './host-guard.ts'
 import { readInput } from './input.ts'
@@ -26,6 +27,7 @@ import { sendWarnings, WARNING_HEADER } from './warnings.ts'
 import { type AnswerPage, serveWebApp } from './web-app.ts'
 
 const JSON_LIMIT = 1024 * 1024
+const MAX_CONNECTIONS = 10_000
 /** Requests to public routes and with invalid keys are counted per address, which many devices may share. */
 const ADDRESS_SHARE = 10
 /** A device_id of 255 characters, percent-encoded. */
@@ -47,7 +49,7 @@ export interface ServerOptions {
   }
   /** Origins of web pages that may call this server; '*' for all; none by default. */
   readonly corsOrigins: readonly string[]
-  /** Addresses and networks of proxies that may say in X-Forwarded-For where a request came from; nobody by default. */
+  /** Addresses and networks of proxies that may say in X-Forwarded-For where a request came from; none by default. */
   readonly trustProxy?: readonly string[]
   /** Where no key is needed: the names and origins it answers to. Null where keys are. */
   readonly hostGuard?: Omit<HostSettings, 'corsOrigins'> | null
@@ -152,7 +154,7 @@ export const buildServer = async (options: ServerOptions): Promise<App> => {
     const stop = renewCertificate(app.server as unknown as TlsServer, certificate, app.log)
     app.addHook('onClose', async () => stop())
   }
-  app.server.maxConnections = 10_000
+  limitConnections(app.server, MAX_CONNECTIONS)
   refuseExpectations(app.server, (message) => new ServiceError('expectation_failed', message).toJSON())
   app.setValidatorCompiler(compileValidator)
   app.setSerializerCompiler(compileSerializer)

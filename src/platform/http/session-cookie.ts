@@ -81,6 +81,6 @@ export const challengeCookie = (request: FastifyRequest, token: string, seconds:
 /** The token that the browser got at its last sign-in. */
 export const knownBrowserTokenIn = (request: FastifyRequest): string | null => tokenIn(request, KNOWN_BROWSER)
 
-/** Set-Cookie that identifies a browser with which somebody has signed in (OWASP: device cookie). */
+/** Set-Cookie that identifies a browser from which a person has signed in (OWASP: device cookie). */
 export const knownBrowserCookie = (request: FastifyRequest, token: string): string =>
   cookieOf(request, KNOWN_BROWSER, { token, seconds: YEAR_SECONDS })

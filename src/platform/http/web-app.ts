@@ -43,7 +43,7 @@ export const serveWebApp = async (app: App, folder: string | null): Promise<Answ
   const sendPage = (reply: FastifyReply): FastifyReply =>
     reply.headers(PAGE_HEADERS).header('cache-control', 'no-cache').sendFile('index.html', { cacheControl: false })
 
-  // The reference is at its address whoever asks, as it was before it became a page of the app.
+  // The reference is at its address for every client, as it was before it became a page of the app.
   for (const path of ['/', '/docs']) app.get(path, hidden, (_request, reply) => sendPage(reply))
   app.get('/assets/*', hidden, (request, reply) => {
     const { '*': name } = request.params as { '*': string }

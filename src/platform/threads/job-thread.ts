@@ -30,7 +30,7 @@ export class JobThread<Request, Reply> {
     })
   }
 
-  /** Ends the thread at once, whatever it is doing; what waits goes on in a new one. */
+  /** Ends the thread at once, whatever it is doing; waiting jobs continue in a new one. */
   async stop(reason: Error): Promise<void> {
     const worker = this.#worker
     this.#worker = null
@@ -53,7 +53,13 @@ export class JobThread<Request, Reply> {
       return
     }
     this.#running = job
-    this.#worker ??= this.#open()
+    try {
+      this.#worker ??= this.#open()
+    } catch (error) {
+      // The operating system gave no thread; the next job tries again.
+      this.#settle(() => job.reject(error as Error))
+      return
+    }
     this.#worker.ref()
     this.#worker.postMessage(job.request)
   }

@@ -41,7 +41,7 @@ export const watchStall = (stallMs: number, signal?: AbortSignal) => {
 
 /**
  * First byte of an answer to a request for `bytes=<asked>-`; NaN when it does not say. A page from another origin may not see
- * Content-Range; a part is then taken for the one asked for, and the digest tells if it was not.
+ * Content-Range; a part is then assumed to be the requested one, and the digest shows if it was not.
  */
 const startOf = (response: Response, requested: number): number => {
   if (response.status !== 206) return 0

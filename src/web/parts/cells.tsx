@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { exact, NONE, relative, shortId, words } from '../text/format.ts'
 import styles from './cells.module.css'
 
@@ -114,6 +114,11 @@ export const Id = ({ id }: { readonly id: string }) => (
     <span title={id}>{shortId(id)}</span>
     <CopyButton text={id} what={`id ${shortId(id)}`} />
   </span>
+)
+
+/** Several buttons or links in one cell: on a phone, where cells are flex boxes, they stay together. */
+export const Actions = ({ children }: { readonly children: ReactNode }) => (
+  <span className={styles.actions}>{children}</span>
 )
 
 export const Command = ({ children }: { readonly children: string }) => (

@@ -1,5 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { bytes, count, duration, elapsed, measure, percent, plural, relative, shortId } from './format.ts'
+import {
+  bytes,
+  clock,
+  count,
+  duration,
+  elapsed,
+  measure,
+  percent,
+  plural,
+  points,
+  relative,
+  shortId,
+} from './format.ts'
 
 const now = new Date('2026-01-31T12:00:00Z')
 const ago = (ms: number) => relative(new Date(now.getTime() - ms), now)
@@ -28,6 +40,7 @@ describe('numbers', () => {
       '91.3%',
       '–',
     ])
+    expect(points(0.02)).toBe('2.0 percentage points')
   })
 
   it('of bytes and time have their unit', () => {
@@ -55,6 +68,13 @@ describe('times', () => {
       '2 d ago',
       'in 12 min',
     ])
+  })
+
+  it('on an axis are as fine as they lie apart, and midnight is a day', () => {
+    const from = new Date(2026, 2, 3, 23, 59).getTime() / 1000
+    expect(clock([from, from + 60, from + 120])).toEqual(['23:59', '4 Mar', '00:01'])
+    expect(clock([from + 30, from + 35])).toEqual(['23:59:30', '23:59:35'])
+    expect(clock([from, from + 86_400])).toEqual(['3 Mar', '4 Mar'])
   })
 
   it('run to now while something goes on', () => {

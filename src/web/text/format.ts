@@ -22,6 +22,9 @@ export const measure = (value: number | null | undefined): string => {
 export const percent = (share: number | null | undefined, digits = 1): string =>
   share === null || share === undefined || !Number.isFinite(share) ? NONE : `${(share * 100).toFixed(digits)}%`
 
+/** A difference of shares: `0.02` -> `2.0 percentage points` */
+export const points = (share: number): string => `${(share * 100).toFixed(1)} percentage points`
+
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB']
 
 export const bytes = (value: number | null | undefined): string => {
@@ -77,12 +80,20 @@ export const exact = (time: Date): string => time.toLocaleString('en-GB', { date
 
 const DAY_S = DAY / SECOND
 
-/** Labels of an axis of times, in seconds since 1970, as fine as they lie apart: `14:05:30`, `14:05`, or `3 Mar`. */
+/**
+ * Labels of an axis of times, in seconds since 1970, as fine as they lie apart: `14:05:30`, `14:05`, or `3 Mar`, which is also
+ * what midnight is called among times of day.
+ */
 export const clock = (times: readonly number[]): string[] => {
   const apart = (times[1] ?? Number.POSITIVE_INFINITY) - (times[0] ?? 0)
-  const parts: Intl.DateTimeFormatOptions =
-    apart >= DAY_S ? { day: 'numeric', month: 'short' } : { timeStyle: apart >= 60 ? 'short' : 'medium' }
-  return times.map((time) => new Date(time * SECOND).toLocaleString('en-GB', parts))
+  return times.map((time) => {
+    const date = new Date(time * SECOND)
+    const isDay = apart >= DAY_S || (date.getHours() === 0 && date.getMinutes() === 0 && date.getSeconds() === 0)
+    return date.toLocaleString(
+      'en-GB',
+      isDay ? { day: 'numeric', month: 'short' } : { timeStyle: apart >= 60 ? 'short' : 'medium' },
+    )
+  })
 }
 
 /** `0b6c4f0e-…` -> `0b6c4f0e`, of UUIDs and SHA-256; what is short already stays. */

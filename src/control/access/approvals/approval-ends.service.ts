@@ -8,11 +8,11 @@ import type { Approval, ApprovalsStore } from './approvals.store.ts'
 
 const EXPIRED_AT_ONCE = 100
 
-/** How one kind of request is carried out. Whoever decides the thing registers it. */
+/** How one kind of request is carried out; registered by the service that the request belongs to. */
 export interface ApprovalHandler<Payload> {
   /**
    * Does it as its requester, in one transaction that awaits `settle` first.
-   * @throws a ServiceError where what it changes is not any more what it was when it was requested
+   * @throws a ServiceError if what it changes has changed since the request
    */
   carryOut(requester: Caller, payload: Payload, settle: (tx: Executor) => Promise<void>): Promise<void>
   /** In the transaction in which it ends without being carried out. */

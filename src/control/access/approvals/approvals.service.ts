@@ -21,7 +21,7 @@ import type { Approval, ApprovalsStore, ShownApproval } from './approvals.store.
 export type { Approval, ShownApproval } from './approvals.store.ts'
 
 const MAX_PENDING = 1000
-/** Decided requests are shown for so long; the audit log keeps them longer. */
+/** How long decided requests are shown; the audit log keeps them longer. */
 const KEPT_MS = 365 * 24 * 60 * 60 * 1000
 
 export type NewApproval = Pick<Approval, 'orgId' | 'kind' | 'subject' | 'title' | 'payload'>
@@ -49,7 +49,7 @@ export const createApprovals = (parts: {
     return found
   }
 
-  /** @throws conflict where whoever requested it could not any more */
+  /** @throws conflict if the requester would no longer be allowed to request it */
   const requireStanding = async ({ requester, kind }: Approval): Promise<void> => {
     const scope = APPROVAL_KINDS[kind]
     if (requester.personId !== undefined) {
@@ -85,7 +85,7 @@ export const createApprovals = (parts: {
     pendingOf: (kind: ApprovalKind, subject: string): Promise<string | null> =>
       store.findPending(database.sql, kind, subject),
 
-    /** What is to be said of an organization that has nobody who could approve. */
+    /** The error of an organization that has no one who could approve. */
     async warningsOf(orgId: string): Promise<string[]> {
       const admins = await people.countAdmins(orgId)
       if (admins >= 2) return []
@@ -135,7 +135,7 @@ export const createApprovals = (parts: {
 
     /**
      * Carries it out. Where that cannot be done as it was requested, the request has failed and nothing else is changed.
-     * @throws forbidden for whoever stands behind the request, conflict when it is decided, over or outdated
+     * @throws forbidden for the person behind the request, conflict when it is decided, over or outdated
      */
     async approve(caller: Caller, id: string): Promise<ShownApproval> {
       const approval = await get(caller, id)
@@ -165,7 +165,7 @@ export const createApprovals = (parts: {
       return get(caller, id)
     },
 
-    /** Takes it back: whoever requested it, or an admin. */
+    /** Withdraws it; allowed to its requester and to admins. */
     async cancel(caller: Caller, id: string): Promise<ShownApproval> {
       const approval = await get(caller, id)
       if (actorOf(caller) !== actorOf(approval.requester) && !holds(caller, 'admin'))

@@ -51,7 +51,7 @@ export const auditRequests = (app: App, audit: Audit): void => {
     if (action === null) return
     const witness = (request as unknown as Record<symbol, ReturnType<Audit['witness']> | null>)[WITNESS]
     if (witness?.isWritten()) return witness.failed(statusCode)
-    // Whoever shows no valid key where one is needed is counted by the rate limit; at a sign-in it is an attempt.
+    // Requests without a valid key are not audited, the rate limit counts them; a refused sign-in is an attempt, and is.
     const isSignIn = statusCode === 401 && routeConfigOf(request).access === 'public'
     if (statusCode === 403 || isSignIn) await audit.refused(described(action, request), statusCode)
   })

@@ -26,7 +26,7 @@ export const presentEntry = (entry: StoredEntry) => ({
   hash: entry.hash,
 })
 
-/** What somebody edited by hand may be no JSON any more. */
+/** A value that was edited by hand may no longer be JSON. */
 const changesIn = (text: string): { field: string; from: string | null; to: string | null }[] => {
   try {
     return JSON.parse(text)

@@ -36,7 +36,7 @@ const actorOf = (caller: Caller | null): { kind: AuditActor; id: string | null; 
   return { kind: caller.sessionId === caller.keyId ? 'session' : 'key', id: caller.keyId, credentialId }
 }
 
-/** Who did what: entries in a chain of hashes for each organization, written in the transaction of what they tell. */
+/** Who did what: entries in a hash chain for each organization, written in the transaction of the action. */
 export const createAudit = (parts: {
   readonly database: Database
   readonly store: AuditStore
@@ -83,7 +83,7 @@ export const createAudit = (parts: {
     await store.append(tx, { ...entry, hash: hashOfEntry(entry) }, names)
   }
 
-  /** An entry of its own, outside the transactions of what it tells. */
+  /** A separate entry, outside the transaction of the action. */
   const appendAlone = (request: AuditedRequest, outcome: Parameters<typeof append>[2]): Promise<void> =>
     witnessed(null, () => database.transaction((tx) => append(tx, request, outcome)))
 

@@ -54,7 +54,7 @@ export const createAuditStore = () => ({
     return rows[0]!.written
   },
 
-  /** The end of the organization's chain, which nobody else moves before this transaction has ended. */
+  /** The end of the organization's chain, which no other transaction moves before this one has ended. */
   async lockHead(tx: Executor, orgId: string): Promise<{ readonly seq: number; readonly hash: string }> {
     const { rows } = await sql<{ seq: number; hash: string }>`
       insert into audit_heads (org_id, seq, hash) values (${orgId}, 0, '')
@@ -176,7 +176,7 @@ export const createAuditStore = () => ({
     return Number(numDeletedRows)
   },
 
-  /** Forgets the name of somebody or something, and of an actor the addresses; returns how many. The entries stay as they are. */
+  /** Erases the name of a person or thing, and of an actor the addresses; returns how many. The entries do not change. */
   async erase(tx: Executor, orgId: string, kind: string, id: string): Promise<number> {
     const { numAffectedRows = 0n } = await sql`
       delete from audit_names where org_id = ${orgId} and ((kind = ${kind} and id = ${id}) or (kind = 'address' and id in (

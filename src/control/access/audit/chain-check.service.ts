@@ -34,7 +34,7 @@ export interface ChainReport {
 
 const CHECKED_AT_ONCE = 500
 
-/** What the signature of the last entry that was deleted for its age is of. */
+/** The text that is signed for the last entry that retention deleted. */
 export const prunedText = (orgId: string, { seq, hash }: { readonly seq: number; readonly hash: string }): string =>
   canonicalHead('pruned', { orgId, seq, hash, at: '' })
 
@@ -68,7 +68,7 @@ export const createChainCheck = (parts: {
       prunedSignature: null,
     }
 
-  /** What is wrong before the entries are looked at: with the heads that somebody kept, or with where the chain begins. */
+  /** Errors that need no look at the entries: in the heads that the caller kept, or in where the chain begins. */
   const faultBefore = async (end: ChainHead, kept: readonly SignedHead[]): Promise<ChainFault | null> => {
     const { orgId, prunedSeq: seq, prunedHash: hash, prunedSignature } = end
     const hashes = new Map<number, string>()
@@ -85,7 +85,7 @@ export const createChainCheck = (parts: {
       : null
   }
 
-  /** What is wrong with the end: entries that are gone, or that stand behind the head. */
+  /** Errors at the end: entries that are missing, or that follow the head. */
   const faultAtEnd = async (end: ChainHead, seq: number, hash: string, kept: Hashes): Promise<ChainFault | null> => {
     if (seq < end.seq) return { seq: seq + 1, reason: 'it is missing' }
     if (hash !== end.hash) return { seq, reason: 'its hash does not match the head' }

@@ -15,7 +15,7 @@ import type { Database } from '../../../platform/db/open.ts'
 import type { KeysStore, StoredKey } from './keys.store.ts'
 
 const CACHED_KEYS = 200_000
-/** A revocation in another process is told at once; where the hint is lost, it is seen after this long. */
+/** Another process announces a revocation at once; if that hint is lost, it is seen after this long. */
 const CACHED_MS = 5000
 
 export const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
@@ -25,7 +25,7 @@ export const isValid = (key: StoredKey, at: Date): boolean =>
   (key.expiresAt === null || key.expiresAt > at) &&
   (key.personId === null || key.role !== null)
 
-/** Whom a key stands for. Keys are looked up many at a time and remembered for seconds; their uses are written once in a while. */
+/** Finds the caller of a key. Keys are looked up many at a time and cached for seconds; their uses are written at intervals. */
 export const createAuthentication = (parts: {
   readonly database: Database
   readonly store: KeysStore
@@ -37,7 +37,7 @@ export const createAuthentication = (parts: {
     maxSize: CACHED_KEYS,
     sizeCalculation: () => 1,
     ttl: CACHED_MS,
-    // Whoever had a valid key a while ago is no guesser.
+    // A caller that recently had a valid key is not guessing keys.
     noDeleteOnStaleGet: true,
     perf: { now: () => now().getTime() },
   })

@@ -17,15 +17,15 @@ export interface StoredKey {
   readonly expiresAt: Date | null
   readonly revokedAt: Date | null
   readonly lastUsedAt: Date | null
-  /** Of a key from a login: the key that approved it, with which it is revoked. */
+  /** For a key from a login: the key that approved it; revoking that key revokes this one. */
   readonly approvedBy: string | null
   /** The first key of that chain, whose rate limit all of it shares. */
   readonly rootId: string | null
-  /** Whose own key it is: it holds no more than their role, and ends with them. */
+  /** The person whose own key it is: it grants no more than their role, and ends with their membership. */
   readonly personId: string | null
   /** Of that person; null where there is none, or who was removed. */
   readonly role: Role | null
-  /** The person or key that made it; null where nobody had to say who they are. */
+  /** The person or key that made it; null under open enrollment. */
   readonly createdBy: string | null
   /** The key that it replaces, */
   readonly replaces: string | null
@@ -148,8 +148,8 @@ export const createKeysStore = () => ({
   },
 
   /**
-   * Waits until nobody else approves with or revokes a key of this chain, and keeps them waiting until the transaction
-   * ends. Then whoever reads the chain reads all of it.
+   * Locks the keys of this chain: other transactions that approve with one or revoke one wait until this transaction
+   * ends, so that readers of the chain see all of it.
    */
   async lockChain(tx: Executor, key: Pick<StoredKey, 'id' | 'rootId'>): Promise<void> {
     await sql`select from keys where id = ${key.rootId ?? key.id} for update`.execute(tx)

@@ -9,13 +9,13 @@ import { earliest, type LatestEnd, type Mint, noteMade } from './minting.service
 export interface Approval {
   readonly grants: readonly Grant[]
   readonly orgId: string | null
-  /** The key that approved it; null for a person's session, and where nobody had to say who they are. */
+  /** The key that approved it; null for a person's session, and under open enrollment. */
   readonly approvedBy: string | null
   /** The person whose session approved it. */
   readonly personId: string | null
 }
 
-/** A person's key ends after so long; a login makes another one. */
+/** When a person's key expires; a login makes a new one. */
 const PERSONAL_KEY_MS = 90 * 24 * 60 * 60 * 1000
 
 /** Keys that logins give. */

@@ -14,7 +14,7 @@ export const approvalBy = (caller: Caller | null): Approval => {
   }
 }
 
-/** Under open enrollment nobody needs to say who they are. @throws unauthorized where they do; forbidden for a device's own key */
+/** Open enrollment requires no identity. @throws unauthorized if one is required; forbidden for a device's own key */
 export const requireApprover = (caller: Caller | null, enrollment: EnrollmentMode): void => {
   if (caller === null && enrollment === 'token') {
     throw unauthorized('To approve a sign-in, send an API key or use a page on which you are signed in.')

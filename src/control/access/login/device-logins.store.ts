@@ -15,7 +15,7 @@ export interface DeviceLogin extends Approval {
   readonly createdAt: Date
   readonly expiresAt: Date
   readonly intervalSeconds: number
-  /** Who asks before asks too fast. */
+  /** A poll before this time is too early. */
   readonly nextPollAt: Date
   readonly decision: 'approved' | 'denied' | null
 }

@@ -15,7 +15,7 @@ const NO_CHALLENGE = ''
 
 /**
  * Browser login for the command line: authorization code with PKCE (RFC 7636, S256) over a loopback callback
- * (RFC 8252, section 7.3). The browser carries only a one-time code; the key goes straight to whoever holds the verifier.
+ * (RFC 8252, section 7.3). The browser carries only a one-time code; the key goes straight to the client that has the verifier.
  */
 export const createLoginService = (parts: {
   readonly database: Database
@@ -45,7 +45,7 @@ export const createLoginService = (parts: {
 
   return {
     /**
-     * Approves a login; returns where to send the browser. Under open enrollment nobody needs a key for it.
+     * Approves a login; returns where to send the browser. Under open enrollment, no key is needed.
      * @throws forbidden for a device's own key
      */
     async authorize(
@@ -116,7 +116,7 @@ const sameText = (a: string, b: string): boolean => {
   return left.length === right.length && timingSafeEqual(left, right)
 }
 
-/** Only http on this machine: a code must never be sent to somebody else's server. */
+/** Only http on this machine: a code must never be sent to another server. */
 const loopbackUrl = (text: string): URL => {
   const url = URL.canParse(text) ? new URL(text) : null
   const isLoopback = url !== null && ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname)

@@ -23,7 +23,7 @@ export const approveLogin = async (world: World, key: string): Promise<string> =
   return exchange(world, new URL(redirect_to).searchParams.get('code')!)
 }
 
-/** Somebody of the organization acme, and the personal key of a login that their session approved. */
+/** A person of the organization acme, and the personal key of a login that their session approved. */
 export const joinWithKey = async (
   world: World,
   admin: string,

@@ -14,7 +14,7 @@ export const createOrgsService = (parts: {
   readonly database: Database
   readonly store: OrgsStore
   readonly settings: Pick<SettingsService, 'lock' | 'set'>
-  /** Where this installation keeps its data; null: not said. */
+  /** Where this installation keeps its data; null: not set. */
   readonly region: StoredOrg['region'] | null
   readonly events: ControlEventBus
   readonly now: () => Date

@@ -7,7 +7,7 @@ import type { Audit } from '../audit/audit.service.ts'
 import { teamOf } from './people.service.ts'
 import type { PeopleStore } from './people.store.ts'
 
-/** Forgets who somebody was: the entries of the audit log stay, with their ids. */
+/** Erases a person's name from the audit log: the entries stay, with their ids. */
 export const createNameErasure =
   (parts: { readonly database: Database; readonly store: PeopleStore; readonly audit: Pick<Audit, 'eraseNames'> }) =>
   /**

@@ -13,12 +13,12 @@ export type { Invitation, Person } from './people.store.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const INVITATION_MS = 7 * DAY_MS
-/** Ended invitations are shown as expired for so long. */
+/** How long ended invitations are shown as expired. */
 const SHOWN_MS = 30 * DAY_MS
 const MAX_MEMBERS = 10_000
 const TOKEN = /^[\w-]{43}$/
 
-/** Somebody of the team, or who is invited to it. */
+/** A member of the team, or a person invited to it. */
 export type Member =
   | { readonly kind: 'person'; readonly person: Person }
   | { readonly kind: 'invitation'; readonly invitation: Invitation }
@@ -55,7 +55,7 @@ export const createPeopleService = (parts: {
   readonly mailer: Mailer
   /** Ends what a person is signed in with; what must be done once that is committed. */
   readonly endAccess: (tx: Executor, personId: string) => Promise<() => void>
-  /** Their role was changed: whoever remembers it looks again. */
+  /** Their role was changed: caches of it must be refreshed. */
   readonly forget: (personId: string) => Promise<void>
   readonly now: () => Date
   readonly newId: () => string
@@ -121,7 +121,7 @@ export const createPeopleService = (parts: {
       }
     },
 
-    /** Invites by a link that works once and for 7 days; whoever was invited by the same address is invited anew. */
+    /** Invites by a link that works once and for 7 days; an earlier invitation to the same address is replaced. */
     async invite(
       caller: Caller,
       requested: { readonly email: string; readonly role: Role; readonly orgId: string | undefined },

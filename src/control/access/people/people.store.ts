@@ -62,7 +62,7 @@ export const createPeopleStore = () => {
     countAdmins: async (db: Executor, orgId: string): Promise<number> =>
       (await people(db).where('org_id', '=', orgId).where('role', '=', 'admin').execute()).length,
 
-    /** The ids of the organization's administrators; nobody else changes who they are until the transaction ends. */
+    /** The ids of the organization's administrators, which no other transaction changes until this one ends. */
     async lockAdmins(tx: Executor, orgId: string): Promise<string[]> {
       const { rows } = await sql<{ id: string }>`
         select id from people where org_id = ${orgId} and role = 'admin' and removed_at is null
@@ -103,7 +103,7 @@ export const createPeopleStore = () => {
         .execute()
     },
 
-    /** Of somebody who was removed: the address and name, and the invitation that they came by. Returns how many had one. */
+    /** Erases a removed person's address and name, and their invitation. Returns how many had one. */
     async eraseRemoved(tx: Executor, orgId: string, id: string): Promise<number> {
       const { rows } = await sql<{ email: string }>`
         with erased as (
@@ -182,7 +182,7 @@ export const createPeopleStore = () => {
       await tx.deleteFrom('invitations').where('id', '=', id).where('accepted_at', 'is', null).execute()
     },
 
-    /** Invitations that nobody can accept any more. */
+    /** Invitations that can no longer be accepted. */
     async deleteEnded(db: Executor, before: Date): Promise<void> {
       await db.deleteFrom('invitations').where('expires_at', '<', before).execute()
     },

@@ -134,7 +134,7 @@ export const teamRoutes = (app: App, { people, publicUrl, now }: TeamParts): voi
   )
 }
 
-/** Erasing who somebody was. */
+/** Erasing a person's name. */
 export const nameErasureRoutes = (app: App, erase: EraseNames): void => {
   app.delete(
     '/api/v1/audit/names/:name_kind/:name_id',
@@ -160,7 +160,7 @@ export const nameErasureRoutes = (app: App, erase: EraseNames): void => {
   )
 }
 
-/** What the invited person does, who has no key yet: the token stands for one. */
+/** Routes for the invited person, who has no key yet: the token replaces it. */
 export const invitationsRoutes = (app: App, people: PeopleService): void => {
   app.post(
     '/api/v1/invitations/read',

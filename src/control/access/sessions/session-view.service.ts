@@ -3,7 +3,7 @@ import { VERSION } from '../../../version.ts'
 import type { KeysService } from '../keys/keys.service.ts'
 import type { PersonalSession, SessionsService } from './sessions.service.ts'
 
-/** Answers of requests that tell who is signed in. */
+/** Responses that say who is signed in. */
 export const createSessionPresenter =
   ({
     sessions,

@@ -13,9 +13,9 @@ export type { PersonalSession, SessionPerson, StoredSession } from './sessions.s
 
 const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * 60 * 60 * 1000
-/** A session ends so long after its last use, */
+/** How long after its last use a session ends, */
 const IDLE_MS = 7 * DAY_MS
-/** and so long after its beginning at the latest. */
+/** and how long after its beginning at the latest. */
 export const LIFETIME_MS = 30 * DAY_MS
 /** Its last use is not written more often than this; where it matters after fewer minutes, ten times in them. */
 const WRITE_EVERY_MS = 15 * 60 * 1000
@@ -37,7 +37,7 @@ interface SignedIn {
   readonly browser: string
   /** By two factors. */
   readonly mfa: boolean
-  /** When they showed who they are: now when absent; null where nobody knows. */
+  /** When they last proved their identity: now if absent; null if unknown. */
   readonly authenticatedAt?: Date | null
 }
 
@@ -68,7 +68,7 @@ interface SessionParts {
   readonly newId: () => string
 }
 
-/** Opens sessions, and tells whom they stand for. */
+/** Opens sessions, and finds the person behind a session. */
 const createSessionOpening = ({ database, store, keys, enrollment, now, newId }: SessionParts) => {
   const restrictionOf = (session: PersonalSession, person: SessionPerson): Pick<Caller, 'restriction'> => {
     if (now().getTime() - session.usedAt.getTime() > idleLimitOf(session)) return { restriction: 'confirm' }
@@ -144,7 +144,7 @@ const createSessionOpening = ({ database, store, keys, enrollment, now, newId }:
     },
 
     /**
-     * Opens a session for a person who has shown who they are, in the transaction `tx`
+     * Opens a session for a person who has proved their identity, in the transaction `tx`
      * where there is one. The one that the browser had is ended. @throws unauthorized when they were removed meanwhile
      */
     async openFor(
@@ -165,7 +165,7 @@ const createSessionOpening = ({ database, store, keys, enrollment, now, newId }:
     },
 
     /**
-     * A person has shown again who they are, `mfa` by two factors: their session goes on under another token.
+     * A person has confirmed their identity, `mfa` by two factors: their session continues with a new token.
      * @throws unauthorized when it has ended meanwhile
      */
     async renew(tx: Executor, id: string, { mfa }: { readonly mfa: boolean }): Promise<OpenedSession> {

@@ -14,13 +14,13 @@ export interface StoredSession {
   readonly createdAt: Date
   readonly usedAt: Date
   readonly expiresAt: Date
-  /** Of a person's session: when they last showed who they are, and whether by two factors. */
+  /** For a person's session: when they last proved their identity, and whether by two factors. */
   readonly authenticatedAt: Date | null
   readonly mfa: boolean
   readonly personId: string | null
 }
 
-/** Whose session it is, and what their organization demands of it. */
+/** The person of the session, and the requirements of their organization. */
 export interface SessionPerson {
   readonly id: string
   readonly orgId: string
@@ -93,7 +93,7 @@ export const createSessionsStore = () => ({
     await db.deleteFrom('sessions').where('hash', '=', hash).execute()
   },
 
-  /** Another token, by which alone the session goes on: they showed again who they are. */
+  /** A new token replaces the session's old one, after the person has confirmed their identity. */
   async renew(db: Executor, id: string, renewed: { hash: string; mfa: boolean; at: Date }): Promise<void> {
     const { hash, mfa, at } = renewed
     await db

@@ -9,7 +9,7 @@ import type { OrgsService, StoredOrg } from '../orgs/orgs.service.ts'
 import type { SettingsService } from '../settings/settings.service.ts'
 import { type SettingsChanges, wireName } from './settings-changes.service.ts'
 
-/** The rules of an organization, beside those of its compliance preset. */
+/** The rules of an organization, in addition to those of its compliance preset. */
 export const orgSettingsRoutes = (
   app: App,
   orgs: OrgsService,

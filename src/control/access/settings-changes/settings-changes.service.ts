@@ -18,7 +18,7 @@ type Change = Partial<OrgSettings>
 interface Payload {
   readonly orgId: string
   readonly change: Change
-  /** What the settings to change were when it was requested. */
+  /** The values at the time of the request of the settings to change. */
   readonly before: Change
 }
 
@@ -55,7 +55,7 @@ export const createSettingsChanges = (parts: {
   return {
     /**
      * Changes those that are given, or has them wait for an approval: the id of which is returned.
-     * @throws conflict for what the preset does not allow, and for approvals where nobody could approve
+     * @throws conflict for what the preset does not allow, and for approvals if no one could approve
      */
     async change(
       caller: Caller,

@@ -5,7 +5,7 @@ import type { SettingsStore } from './settings.store.ts'
 
 export type { OrgSettings } from '../../../domain/compliance.ts'
 
-/** The rules of organizations; the caller sees to who may read and change them. */
+/** The rules of organizations; callers must check who may read and change them. */
 export const createSettingsService = (parts: {
   readonly database: Database
   readonly store: SettingsStore

@@ -15,7 +15,7 @@ export const createSettingsStore = () => ({
     return new Map(rows.map((row) => [row.org_id, fromRow(row)]))
   },
 
-  /** The settings until the transaction ends: nobody else changes them meanwhile. */
+  /** The settings, locked until the transaction ends. */
   async lock(tx: Executor, orgId: string, now: Date): Promise<OrgSettings> {
     await sql`
       insert into org_settings (org_id, updated_at) values (${orgId}, ${now}) on conflict do nothing`.execute(tx)

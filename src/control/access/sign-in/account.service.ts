@@ -15,13 +15,13 @@ import { createPasswordChange, type EndKeys, type Own } from './password-change.
 import { newRecoveryCodes, newTotpSecret, recoveryHashOf, totpStepOf, totpUri } from './second-factors.ts'
 import type { Throttle } from './throttle.service.ts'
 
-/** Factors are changed so long after a person has shown who they are; later they confirm it first. */
+/** How long after proving their identity a person may change factors; later, they must confirm it first. */
 const RECENT_MS = 10 * 60 * 1000
 const ISSUER = 'Tributary'
 const CONFIRM =
   'Confirm your identity first (POST /session/confirm), with your password, a passkey or the identity provider.'
 
-/** Of what is changed of an account: never a secret. */
+/** Audits a change of an account, without secrets. */
 const note = ({ id, orgId, email }: Account, before: object | null, after: object | null): void =>
   auditNote({ kind: 'person', id, orgId, name: email, before, after })
 
@@ -37,7 +37,7 @@ export const createAccountService = (parts: {
 }) => {
   const { database, accounts, sessions, throttle, secrets, now } = parts
 
-  /** @throws forbidden for whoever is not signed in as a person */
+  /** @throws forbidden for callers that are not signed in as a person */
   const own = async (caller: Caller): Promise<Own> => {
     const session = await sessions.ofPerson(caller)
     const account = session && (await accounts.find(database.sql, session.person.id))
@@ -145,7 +145,7 @@ export const createAccountService = (parts: {
       })
     },
 
-    /** An admin takes away all that a member has beside the password, who has lost it; their sessions end. */
+    /** An admin removes all factors but the password of a member who has lost them; the member's sessions end. */
     async resetFactors(caller: Caller, id: string): Promise<void> {
       if (id === caller.personId) throw forbidden('Change your own second factors in your account.')
       await database.transaction(async (tx) => {

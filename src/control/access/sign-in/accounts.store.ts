@@ -17,7 +17,7 @@ export interface Account {
   readonly totpSecret: string | null
   /** Whether it counts: they have shown a code of it. */
   readonly totp: boolean
-  /** Of the last code that was taken. */
+  /** Time step of the last code that was accepted. */
   readonly totpStep: number | null
   readonly passkeys: number
   readonly recoveryCodesLeft: number
@@ -42,7 +42,7 @@ export const createAccountsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** As `find`, and nobody else changes it until the transaction ends. */
+  /** As `find`, and locked until the transaction ends. */
   async lock(tx: Executor, id: string): Promise<Account | null> {
     await sql`select from people where id = ${id} for update`.execute(tx)
     return this.find(tx, id)
@@ -55,14 +55,14 @@ export const createAccountsStore = () => ({
     return (await query.limit(2).execute()).map(fromRow)
   },
 
-  /** Those of somebody whom the identity provider knows, as `allByEmail`. */
+  /** Accounts of a person that the identity provider knows, as `allByEmail`. */
   async allByIdentity(db: Executor, identity: string, orgId: string | null): Promise<Account[]> {
     let query = selectFrom(db).where('oidc_identity', '=', identity)
     if (orgId !== null) query = query.where('org_id', '=', orgId)
     return (await query.limit(2).execute()).map(fromRow)
   },
 
-  /** Whom the identity provider means by them from now on; false where that is somebody else already. */
+  /** Links the account to an identity at the provider; false if it is linked to one already. */
   async linkIdentity(tx: Executor, id: string, identity: string): Promise<boolean> {
     const query = tx
       .updateTable('people')
@@ -133,7 +133,7 @@ export const createAccountsStore = () => ({
     return (await query.returning('hash').executeTakeFirst()) !== undefined
   },
 
-  /** All they have beside the password, and who they are to the identity provider. */
+  /** Removes all factors other than the password, and the identity at the provider. */
   async removeFactors(tx: Executor, id: string): Promise<void> {
     await tx.updateTable('people').set({ oidc_identity: null }).where('id', '=', id).execute()
     await this.removeTotp(tx, id)

@@ -11,7 +11,7 @@ import {
 import type { Browser, Outcome } from './sign-in.service.ts'
 import { STEP_SECONDS } from './steps.service.ts'
 
-/** @throws forbidden where a page of somebody else sent it */
+/** @throws forbidden if a page of another site sent it */
 export const requireOwnPage = (request: FastifyRequest): void => {
   if (!isFromOwnPage(request))
     throw forbidden('Only a page of this service can open a session. Use the API key itself.')

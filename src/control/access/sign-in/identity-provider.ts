@@ -2,14 +2,14 @@ import * as oidc from 'openid-client'
 import type { Config } from '../../../config.ts'
 import { forbidden, ServiceError, unauthorized } from '../../../domain/errors.ts'
 
-/** Discovery, tokens and keys together take at most so long. */
+/** Time limit for discovery, tokens, and keys together. */
 const TIMEOUT_MS = 5000
-/** The provider says when somebody last showed who they are only if a limit for it is asked for: this one is none. */
+/** The provider sends `auth_time` only if a limit is requested: this one never applies. */
 const ANY_AGE_SECONDS = 30 * 24 * 60 * 60
 
 export type ProviderSettings = NonNullable<Config['oidc']>
 
-/** What a browser was sent to the provider with; nothing of it is shown to anybody else. */
+/** The secrets of a browser's visit to the provider; they are never shown. */
 export interface AuthorizationRequest {
   readonly state: string
   readonly nonce: string
@@ -19,7 +19,7 @@ export interface AuthorizationRequest {
   readonly fresh: boolean
 }
 
-/** Whom the provider vouches for. */
+/** The identity that the provider confirms. */
 export interface Vouched {
   /** Issuer and subject, in one text: an issuer has no space in it. */
   readonly identity: string
@@ -140,7 +140,7 @@ export const createIdentityProvider = ({ issuer, clientId, clientSecret }: Provi
     },
 
     /**
-     * Whom the provider vouches for; `query` is what it appended to the address.
+     * The identity that the provider confirms; `query` is what it appended to the address.
      * @throws unauthorized for an answer that is not of this request; forbidden when it says no; upstream_failed, upstream_timeout
      */
     async finish(query: string, request: AuthorizationRequest): Promise<Vouched> {

@@ -10,7 +10,7 @@ import type { Steps } from './steps.service.ts'
 
 const SEVERAL = 'You belong to several organizations. Begin again, and name one of them.'
 
-/** Who is invited, and may come in. */
+/** Who is invited, and so may sign in. */
 interface Invitations {
   openInvitationsTo(db: Executor, email: string, orgId: string | null): Promise<readonly { readonly hash: string }[]>
   /** Makes their account. @throws unauthorized when the invitation ended meanwhile */
@@ -21,7 +21,7 @@ interface Invitations {
 interface Waiting {
   readonly request: AuthorizationRequest
   readonly orgId: string | null
-  /** The session that goes on, where somebody shows again who they are. */
+  /** The session that continues, if a person confirms their identity again. */
   readonly sessionId: string | null
 }
 
@@ -78,7 +78,7 @@ export const createOidc = (parts: {
     return known[0] ?? (await link(tx, vouched, orgId))
   }
 
-  /** Their session goes on: they have shown again who they are. */
+  /** Their session continues: they have confirmed their identity again. */
   const confirm = async (
     tx: Executor,
     { sessionId, personId }: { readonly sessionId: string; readonly personId: string },

@@ -50,7 +50,7 @@ interface PasskeyParts {
   readonly publicUrl: string | null
 }
 
-/** Passkeys of who is signed in. */
+/** Passkeys of the person who is signed in. */
 export const passkeysRoutes = (app: App, { passkeys, publicUrl }: PasskeyParts): void => {
   app.get(
     '/api/v1/account/passkeys',

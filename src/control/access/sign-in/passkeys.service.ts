@@ -163,7 +163,7 @@ export const createPasskeys = (parts: {
       })
     },
 
-    /** To sign in, or to confirm: the same for everybody. */
+    /** To sign in, or to confirm: the same for all people. */
     beginUse: (page: RelyingParty): Promise<Asked> =>
       ask('passkey-sign-in', null, (challenge) => requestOptions(page, challenge)),
 
@@ -181,7 +181,7 @@ export const createPasskeys = (parts: {
       })
     },
 
-    /** Who is signed in shows again who they are. @throws unauthorized; forbidden for somebody else's */
+    /** A signed-in person confirms their identity. @throws unauthorized; forbidden for another person's passkey */
     async confirm(caller: Caller, answered: Answered): Promise<OpenedSession> {
       const { session, account: person } = await account.own(caller)
       const verified = await verify(answered)

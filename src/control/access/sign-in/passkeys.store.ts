@@ -27,7 +27,7 @@ export const createPasskeysStore = () => ({
     return (await query.orderBy('created_at').orderBy('id').execute()).map(fromRow)
   },
 
-  /** False where somebody has it already. */
+  /** False if it is registered already. */
   async insert(tx: Executor, passkey: Passkey): Promise<boolean> {
     const query = tx
       .insertInto('passkeys')

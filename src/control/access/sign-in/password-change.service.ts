@@ -21,7 +21,7 @@ export const createPasswordChange = (parts: {
   readonly sessions: SessionsService
   readonly throttle: Throttle
   readonly endKeys: EndKeys
-  /** @throws forbidden for whoever is not signed in as a person */
+  /** @throws forbidden for callers that are not signed in as a person */
   readonly own: (caller: Caller) => Promise<Own>
   readonly note: (account: Account, before: object | null, after: object | null) => void
   readonly now: () => Date

@@ -7,7 +7,7 @@ const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 /** Checked in place of an account's that does not exist, so that the answer takes as long. */
 let nobody: Promise<string> | null = null
 
-/** It takes 19 MiB and a core each: whoever sends many passwords must not take the machine. */
+/** Each takes 19 MiB and a core: a client that sends many passwords must not exhaust the machine. */
 const AT_ONCE = 4
 const MAX_WAITING = 64
 let running = 0

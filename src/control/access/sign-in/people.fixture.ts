@@ -33,7 +33,7 @@ export const startPeople = async (options: Parameters<typeof startWorld>[0] = {}
     const answer = await world.request(method, `/api/v1${path}`, { key, body })
     return { status: answer.status, body: (answer.body ?? {}) as Body }
   }
-  /** Somebody of a team, by an invitation. */
+  /** A member of a team, by an invitation. */
   const join = async (email: string, role: Role = 'admin', org_id = 'acme', password = PASSWORD): Promise<string> => {
     const { body } = await byKey('POST', '/team', { email, role, org_id })
     const made = await byKey('POST', '/invitations/accept', { token: body.token, name: 'Somebody', password })

@@ -27,7 +27,7 @@ interface InteractionDetails {
   readonly session?: { readonly accountId: string }
 }
 
-/** An identity provider (the package oidc-provider) on a port of its own. Whoever is named signs in there at once. */
+/** An identity provider (the package oidc-provider) on a port of its own. The named person is signed in there at once. */
 export const startProvider = async () => {
   let handle: (request: { url?: string | undefined }, response: { end(): void }) => void = (_, response) =>
     response.end()

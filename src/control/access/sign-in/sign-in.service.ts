@@ -22,7 +22,7 @@ export interface Browser extends Origin {
 
 export type Factor = 'totp' | 'passkey' | 'recovery_code'
 
-/** A first factor was right: the session, or what must be shown besides. */
+/** After a correct first factor: the session, or the second factor that is needed. */
 export type Outcome =
   | { readonly kind: 'session'; readonly opened: OpenedSession; readonly known: string }
   | { readonly kind: 'step'; readonly token: string; readonly factors: readonly Factor[] }
@@ -31,7 +31,7 @@ interface FirstFactor {
   readonly browser: Browser
   /** Attempts that have succeeded. */
   readonly counted?: readonly string[]
-  /** When they showed who they are: now when absent; null where nobody knows. */
+  /** When they last proved their identity: now if absent; null if unknown. */
   readonly authenticatedAt?: Date | null
 }
 
@@ -40,7 +40,7 @@ const WRONG =
   'The email address or the password is wrong. If several organizations invited this address, name yours in org_id.'
 const WRONG_CODE = 'This code is wrong, has expired, or was used before. After five attempts sign in from the start.'
 
-/** What an account has beside its password. */
+/** An account's factors other than its password. */
 const factorsOf = ({ totp, passkeys, recoveryCodesLeft }: Account): Factor[] => [
   ...(passkeys > 0 ? ['passkey' as const] : []),
   ...(totp ? ['totp' as const] : []),
@@ -59,7 +59,7 @@ export const createSignIn = (parts: {
 }) => {
   const { database, accounts, sessions, steps, throttle, secrets, now } = parts
 
-  /** Opens the session of a person who has shown all that they have to. */
+  /** Opens the session of a person who has passed all factors. */
   const complete = async (
     tx: Executor,
     { id, email }: Pick<Account, 'id' | 'email'>,
@@ -136,7 +136,7 @@ export const createSignIn = (parts: {
     },
 
     /**
-     * Somebody who is signed in shows again who they are: their session goes on under another token.
+     * A signed-in person confirms their identity: their session continues with a new token.
      * @throws forbidden when the password is wrong, and for what is no person's session
      */
     async confirm(caller: Caller, password: string): Promise<OpenedSession> {

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { SignInStep, StepKind, StepsStore } from './steps.store.ts'
 
-/** A sign-in waits so long for its next step. */
+/** How long a sign-in waits for its next step. */
 export const STEP_SECONDS = 5 * 60
 const MAX_ATTEMPTS = 5
 const TOKEN = /^[\w-]{43}$/

@@ -9,7 +9,7 @@ export type StepKind = 'second-factor' | 'passkey-sign-in' | 'passkey-enroll' | 
 export interface SignInStep {
   readonly hash: string
   readonly kind: StepKind
-  /** Who has shown their first factor; null where nobody has shown anything. */
+  /** The person who has passed their first factor; null before that. */
   readonly personId: string | null
   readonly data: Readonly<Record<string, unknown>>
   readonly expiresAt: Date

@@ -20,9 +20,9 @@ export interface Origin {
 const hashOf = (...parts: readonly string[]): string => createHash('sha256').update(parts.join('\n')).digest('hex')
 
 /**
- * Slows guessing down without a way to lock somebody out (OWASP, device cookies): failures count for the account and the
- * address they came from, and for the account and all addresses together; but a browser that has signed in before
- * counts only its own.
+ * Slows guessing down without letting an attacker lock a person out (OWASP, device cookies): failures count for the
+ * account and the address they came from, and for the account and all addresses together; but a browser that has signed
+ * in before counts only its own.
  */
 export const createThrottle = ({
   database,
@@ -71,7 +71,7 @@ export const createThrottle = ({
       return [ofAddress, ofAll]
     },
 
-    /** Counts an attempt of somebody who is signed in. @throws rate_limited while it must wait */
+    /** Counts an attempt of a person who is signed in. @throws rate_limited while it must wait */
     async attemptIn(sessionId: string): Promise<readonly string[]> {
       const ofSession = hashOf('session', sessionId)
       await admit(ofSession, OF_ONE)

@@ -8,7 +8,7 @@ export interface Pace {
 }
 
 const KIND = 'failures'
-/** So long after the last attempt all are free again. */
+/** How long after the last attempt all counts are reset. */
 const FORGOTTEN_MS = 60 * 60 * 1000
 
 /** Attempts to sign in that did not succeed, counted in the database, so for all processes together. */

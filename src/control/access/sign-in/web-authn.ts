@@ -20,7 +20,7 @@ interface Kept extends Pick<WebAuthnCredential, 'id' | 'publicKey' | 'counter'> 
   readonly transports: readonly string[]
 }
 
-/** What the browser is told to do. */
+/** The options for the browser's WebAuthn API. */
 export type Options = Record<string, unknown>
 
 /**
@@ -93,7 +93,7 @@ export const namedIn = (answer: Answer): { readonly id: string; readonly personI
   return { id: answer.id, personId: Buffer.from(userHandle, 'base64url').toString() }
 }
 
-/** What was made; null when the answer is not good. Whatever is wrong with it, the library throws. */
+/** The new credential; null if the response is invalid: the library throws for any error in it. */
 export const verifiedCreation = async (
   answer: Answer,
   { id, origin }: RelyingParty,

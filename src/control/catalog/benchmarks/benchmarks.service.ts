@@ -22,7 +22,7 @@ export const createBenchmarksService = (parts: {
     return stored
   },
 
-  /** Everybody's, whatever the key is bound to: they belong to nobody. */
+  /** All of them, whatever the key is bound to: benchmarks belong to no organization. */
   list: (page: { readonly engine: string | null; readonly limit: number; readonly offset: number }) =>
     parts.store.list(parts.database.sql, page),
 })

@@ -8,10 +8,10 @@ import type { FilesService } from '../files/files.service.ts'
 import type { ConversionsStore, StoredConversion, VersionFile } from './conversions.store.ts'
 
 const RENEW_MS = 4000
-/** A conversion that was started so often and never ended has something that kills us. */
+/** A conversion that was started this often and never finished probably crashes the process: it fails. */
 const MAX_ATTEMPTS = 3
 
-/** Thrown into a conversion that nobody needs any more, or that another process has taken over. */
+/** Aborts a conversion that is no longer needed, or that another process has taken over. */
 class Superseded extends Error {}
 /** Thrown into a conversion when the service stops: another process, or its next start, makes it. */
 class Stopping extends Error {}
@@ -32,7 +32,7 @@ export const createConversionRuns = (parts: {
   readonly store: ConversionsStore
   readonly blobs: BlobStore
   readonly files: Pick<FilesService, 'keep'>
-  /** Of a file that is converted. */
+  /** Limit of a file that is converted. */
   readonly maxBytes: number
   readonly log: { error(fields: object, message: string): void; info(fields: object, message: string): void }
   readonly now: () => Date
@@ -84,7 +84,11 @@ export const createConversionRuns = (parts: {
     try {
       const made = await make(conversion, AbortSignal.any([canceling.signal, stopping.signal]))
       if (made === null) return
-      await files.keep(made)
+      try {
+        await files.keep(made)
+      } finally {
+        await made.discard()
+      }
       await store.end(database.sql, conversion, owner, { file: made }, now())
       log.info({ model_id, version, format, size: made.size }, 'version converted')
     } catch (error) {
@@ -93,24 +97,24 @@ export const createConversionRuns = (parts: {
         log.info({ model_id, version, format, reason: error.message }, 'version not converted')
         return await store.end(database.sql, conversion, owner, { reason: error.message }, now())
       }
-      await store.release(database.sql, conversion, owner, {
-        counts: !(error instanceof Stopping) && !isUnavailable(error),
-      })
-      if (!(error instanceof Stopping)) throw error
+      const failed = !(error instanceof Stopping)
+      await store.release(database.sql, conversion, owner, { counts: failed && !isUnavailable(error), failed })
+      if (failed) throw error
     } finally {
       clearInterval(renewal)
     }
   }
 
   return {
-    /** Makes every conversion that waits and that no other process holds; returns how many there were. */
-    async run(): Promise<number> {
-      for (let done = 0; ; done++) {
-        if (stopping.signal.aborted) return done
+    /** Makes every conversion that waits and that no other process holds. One that fails does not keep the others from it. */
+    async run(): Promise<void> {
+      const failures: unknown[] = []
+      while (!stopping.signal.aborted) {
         const conversion = await store.claim(database.sql, owner)
-        if (conversion === null) return done
-        await convert(conversion)
+        if (conversion === null) break
+        await convert(conversion).catch((error: unknown) => failures.push(error))
       }
+      if (failures.length > 0) throw failures[0]
     },
 
     /** At the start of a process that alone can open its database: what the last one held is free again. */

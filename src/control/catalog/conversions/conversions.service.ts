@@ -29,7 +29,7 @@ export interface UploadedVersion extends VersionFile {
 export interface DownloadableFile {
   readonly sha256: string
   readonly size: number
-  /** Of its name; '' where it has none. */
+  /** Extension of the file's name; '' if it has none. */
   readonly extension: string
 }
 
@@ -57,7 +57,7 @@ export const createConversions = (parts: {
   const inBackground = async (tx: Executor, { modelId, fileName }: UploadedVersion): Promise<boolean> =>
     background && (mayHaveGraph(fileName) || (await store.hasArchitecture(tx, modelId)))
 
-  /** Asks for the conversion where nobody has: what it will come to is not known yet. */
+  /** Requests the conversion unless it was requested before; its result is not known yet. */
   const stateOf = async (version: UploadedVersion, format: ConvertedFormat): Promise<StoredConversion> => {
     const id = { modelId: version.modelId, version: version.version, format }
     const before = await store.find(database.sql, id)
@@ -87,7 +87,7 @@ export const createConversions = (parts: {
 
     /**
      * The version's file in this format. Throws not_found with the state of the conversion and the time to try again, which
-     * this call requests where nobody has; or with the reason why there is none.
+     * this call requests if there is none; or with the reason why there is none.
      */
     async fileOf(version: UploadedVersion, format: DownloadFormat | undefined): Promise<DownloadableFile> {
       if (format === undefined || isAlready(format, version)) {

@@ -26,19 +26,21 @@ export interface VersionFile {
   readonly size: number
 }
 
-/** What is to be converted, and whose graph takes its weights where it has none. */
+/** The file to convert, and the architecture that its weights are put into if it has no graph. */
 export interface ConversionInput {
   readonly version: VersionFile
   readonly architecture: VersionFile | null
 }
 
-/** A process that is silent for so long, by the database's clock, has lost the conversion that it was at. */
+/** A process that does not renew its lease for this long, by the database's clock, loses its conversion. */
 const LEASE = sql<Date>`now() + interval '15 seconds'`
+/** After an attempt that failed, so that other conversions get their turn first. */
+const PAUSE = sql<Date>`now() + interval '2 seconds'`
 
 export const inConversions: FileReferences = (sha256) =>
   sql<boolean>`exists (select from conversions c where c.sha256 = ${sha256})`
 
-/** Versions in other formats: what was asked for, who is at work on it, and what came of it. */
+/** Versions in other formats: the requests, the process that works on each, and the results. */
 export const createConversionsStore = () => ({
   /** Nothing happens where it was asked for already. */
   async request(db: Executor, { modelId, version, format }: ConversionId, now: Date): Promise<void> {
@@ -98,7 +100,7 @@ export const createConversionsStore = () => ({
         select id from models where ${modelId}::uuid in (id, architecture_model_id))`.execute(db)
   },
 
-  /** Takes one that waits and that nobody holds, or whose holder has fallen silent. */
+  /** Claims one that waits and has no lease, or whose lease has expired. */
   async claim(db: Executor, owner: string): Promise<StoredConversion | null> {
     const { rows } = await sql<Selectable<ConversionRow>>`
       update conversions set state = 'running', lease_owner = ${owner}, lease_until = ${LEASE}, attempts = attempts + 1
@@ -118,14 +120,19 @@ export const createConversionsStore = () => ({
     return numUpdatedRows === 1n
   },
 
-  /** Lets others have it: it waits again, after an attempt that counts or not. */
-  async release(db: Executor, id: ConversionId, owner: string, attempt: { readonly counts: boolean }): Promise<void> {
+  /** Lets others have it: it waits again, after an attempt that counts or not, and for a moment where that failed. */
+  async release(
+    db: Executor,
+    id: ConversionId,
+    owner: string,
+    attempt: { readonly counts: boolean; readonly failed: boolean },
+  ): Promise<void> {
     const attempts = sql<number>`attempts - ${attempt.counts ? 0 : 1}::integer`
-    const waiting = { state: 'pending', lease_owner: null, lease_until: null, attempts }
+    const waiting = { state: 'pending', lease_owner: null, lease_until: attempt.failed ? PAUSE : null, attempts }
     await whereId(db.updateTable('conversions').set(waiting), id).where('lease_owner', '=', owner).execute()
   },
 
-  /** Ends it, with a file or with a reason; nothing happens where somebody else has it by now. */
+  /** Ends it, with a file or with a reason; does nothing if another process has claimed it meanwhile. */
   async end(
     db: Executor,
     id: ConversionId,
@@ -145,7 +152,7 @@ export const createConversionsStore = () => ({
       .execute()
   },
 
-  /** For a database that only one process can open: whoever held one before this start is dead. */
+  /** For a database that only one process can open: processes that held one before this start are dead. */
   async releaseAll(db: Executor): Promise<void> {
     await db
       .updateTable('conversions')

@@ -42,14 +42,14 @@ export const createFilesService = (parts: {
       await staged.keep()
     },
 
-    /** Removes bytes that nobody has wanted for an hour; returns how many files went. */
+    /** Removes bytes that have been unreferenced for an hour; returns how many files were removed. */
     async collectGarbage(): Promise<number> {
       const before = new Date(now().getTime() - UNWANTED_AFTER_MS)
       await blobs.sweep(new Date(now().getTime() - 24 * UNWANTED_AFTER_MS))
       for (let removed = 0; ; ) {
         const gone = await database.transaction(async (tx) => {
           const unwanted = await store.forgetUnreferenced(tx, references, before, COLLECTED_AT_ONCE)
-          // Before the records are gone for others: whoever brings the same bytes waits for that, and puts them back.
+          // Before the commit that removes the records: an upload of the same bytes waits for it, and then stores them again.
           for (const sha256 of unwanted) await blobs.remove(sha256)
           return unwanted.length
         })

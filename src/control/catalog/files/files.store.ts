@@ -23,7 +23,7 @@ export const createFilesStore = () => ({
 
   /**
    * Deletes the records of at most `limit` files that nothing refers to and that were last wanted before `before`; returns
-   * their hashes. The rows stay locked until the transaction ends. Rows that somebody is about to refer to are skipped.
+   * their hashes. The rows stay locked until the transaction ends. Rows that others are about to refer to are skipped.
    */
   async forgetUnreferenced(
     tx: Executor,

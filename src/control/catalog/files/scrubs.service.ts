@@ -48,7 +48,7 @@ export const createScrubs = (parts: {
       return digest.digest('hex')
     })
 
-  /** What is wrong with the file, in words; null when it is good. */
+  /** A message about the file's damage; null if it is intact. */
   const damageOf = async ({ sha256 }: StoredFile): Promise<string | null> => {
     try {
       return (await hash(sha256)) === sha256 ? null : 'Its bytes have changed.'

@@ -10,7 +10,7 @@ import type { ModelsService, StoredModel } from './models.service.ts'
 
 export type { Mover, ShownAlias, ShownMove } from './aliases.report.ts'
 
-/** What whoever moves an alias takes it to name: a version, nothing (null), or whatever it is (undefined). */
+/** What the caller expects the alias to name now: a version, nothing (null), or anything (undefined). */
 export type Expected = string | null | undefined
 
 /** A move that waits for an approval: what the alias named then, and would name. */

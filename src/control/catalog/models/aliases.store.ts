@@ -32,7 +32,7 @@ export const createAliasesStore = () => ({
       .orderBy('alias')
       .execute(),
 
-  /** Until the transaction ends, nobody else moves an alias of the model: there may be no row of the alias to lock yet. */
+  /** Until the transaction ends, no other one moves an alias of the model: the alias may not have a row to lock yet. */
   async lock(tx: Executor, modelId: string): Promise<void> {
     await tx.selectFrom('models').select('id').where('id', '=', modelId).forNoKeyUpdate().execute()
   },

@@ -29,7 +29,7 @@ export interface VersionUse {
   readonly id: string
   readonly name: string | null
   readonly status: string
-  /** Of the devices in its reach; null where that is no percentage. */
+  /** Percentage of the devices in its scope; null for plans without one. */
   readonly percentage: number | null
   readonly createdAt: Date
 }

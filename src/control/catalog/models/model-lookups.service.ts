@@ -7,7 +7,7 @@ import type { ListedModel, ModelsStore, StoredModel } from './models.store.ts'
 import { createVersionReferences, type ResolvedVersion } from './version-references.service.ts'
 import type { StoredVersion, VersionsStore } from './versions.store.ts'
 
-/** What federations let organizations read besides their own. */
+/** The models that federations let organizations read in addition to their own. */
 export interface SharedModels {
   isSharedWith(db: Executor, modelId: string, orgId: string): Promise<boolean>
   /** The id of a model of that name which is shared with the organization. */

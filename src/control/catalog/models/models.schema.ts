@@ -120,7 +120,7 @@ export const ModelList = Body('ModelList', 'A page of models', examples.modelLis
 export const ModelId = Parameter('ModelId', Type.String({ description: 'Id or name of a model' }))
 export const ModelParams = Type.Object({ model_id: ModelId })
 
-/** The fields beside `file` in the multipart body, or instead of it. */
+/** The fields in addition to `file` in the multipart body, or instead of it. */
 export const UploadFields = Body(
   'NewVersion',
   'A version to upload: a file, or a finished upload',

@@ -236,7 +236,7 @@ const createPublishing = ({
 
   hasPublished: async (tx: Executor, jobId: string): Promise<boolean> => (await versions.ofJob(tx, jobId)).length > 0,
 
-  /** What a job has added to the model that it trains, oldest first. */
+  /** The versions that a job has added to the model that it trains, oldest first. */
   publishedBy: (jobId: string): Promise<StoredVersion[]> => versions.ofJob(database.sql, jobId),
 })
 

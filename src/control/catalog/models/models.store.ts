@@ -10,7 +10,7 @@ export interface StoredModel {
   readonly orgId: string | null
   readonly name: string | null
   readonly roundId: string | null
-  /** What the model of a round is called after the one that it trained. */
+  /** The name of a round's model, derived from the model that it trained. */
   readonly roundName: string | null
   readonly framework: Framework
   readonly frameworkVersion: string

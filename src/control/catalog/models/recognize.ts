@@ -3,7 +3,7 @@ import type { RecognizedContent } from '../../../domain/model.ts'
 import { detectFormat, formatOf } from '../../../tensors/detect.ts'
 import { whyOpaque } from '../../../tensors/read-weights.ts'
 
-/** What the file at `path` is, by its content; null when it is nothing we know. Reads a few small pieces of it. */
+/** The format of the file at `path`, by its content; null if unknown. Reads a few small pieces of it. */
 export const recognizeFile = async (path: string): Promise<RecognizedContent | null> => {
   const descriptor = openSync(path, 'r')
   try {

@@ -88,7 +88,7 @@ export const createVersionsStore = () => ({
     return row === undefined ? null : fromVersionRow(row)
   },
 
-  /** Until the transaction ends, nobody else adds a version to the model; false when it is gone. */
+  /** Until the transaction ends, no other one adds a version to the model; false if the model no longer exists. */
   async lockModel(tx: Executor, modelId: string): Promise<boolean> {
     const row = await tx.selectFrom('models').select('id').where('id', '=', modelId).forNoKeyUpdate().executeTakeFirst()
     return row !== undefined
@@ -105,7 +105,7 @@ export const createVersionsStore = () => ({
     return row === undefined ? null : fromVersionRow(row)
   },
 
-  /** What a job has published, oldest first. */
+  /** The versions that a job has published, oldest first. */
   async ofJob(db: Executor, jobId: string): Promise<StoredVersion[]> {
     const rows = await db
       .selectFrom('model_versions')

@@ -7,17 +7,17 @@ import type { PartialFiles } from '../../../platform/blobs/partial-files.ts'
 const KEPT_MS = 24 * 60 * 60 * 1000
 const BUSY_SECONDS = 2
 
-/** A file as whoever uploads it describes it. */
+/** A file as its uploader describes it. */
 export interface Announced {
   readonly sha256: string
   readonly size: number
 }
 
-/** Retry-After tells these from conflicts that asking again does not solve. */
+/** Retry-After distinguishes these from conflicts that a retry does not resolve. */
 const tryAgain = (afterSeconds: number, message: string): ServiceError =>
   new ServiceError('conflict', message, { retryAfterSeconds: afterSeconds })
 
-/** Uploads in pieces: what has arrived before a connection broke is there for a day, to be gone on with. */
+/** Uploads in pieces: what arrived before a connection broke is kept for a day, to be continued. */
 export const createUploadsService = (parts: {
   readonly partials: PartialFiles
   readonly blobs: Pick<BlobStore, 'stage'>
@@ -26,7 +26,7 @@ export const createUploadsService = (parts: {
 }) => {
   const { partials, blobs, maxBytes, now } = parts
 
-  /** Organizations stay apart: nobody learns, or can spoil, what another one has begun. */
+  /** Organizations are isolated: none can see or break an upload that another one has begun. */
   const nameOf = ({ orgId }: Caller, { sha256, size }: Announced): string =>
     createHash('sha256')
       .update(JSON.stringify([orgId, sha256, size]))
@@ -98,7 +98,7 @@ export const createUploadsService = (parts: {
     /** At the start of a process that alone can open its database: what the last one held is free again. */
     forgetDeadHolders: (): Promise<void> => partials.forgetWriters(),
 
-    /** Removes uploads that nobody has gone on with for a day. */
+    /** Removes uploads that have not been continued for a day. */
     expire: (): Promise<number> => partials.expire(new Date(now().getTime() - KEPT_MS)),
   }
 }

@@ -21,7 +21,7 @@ export interface NewReport {
   readonly metrics: Readonly<Record<string, number | null>> | null
 }
 
-/** A device that a plan reaches, or has reached: without a report it was assigned and has said nothing yet. */
+/** A device that a plan reaches, or has reached; without a report, it is `assigned`. */
 export type AffectedDevice = DeviceWithReport & { readonly assigned: boolean }
 
 const FLEET_SLICE = 5000

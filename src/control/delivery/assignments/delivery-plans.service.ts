@@ -90,7 +90,7 @@ export const createDeliveryPlans = (parts: {
   })
   events.afterCommit('group.changed', catchUp)
 
-  /** What the device is to run, as far as this process knows. Asks nobody. */
+  /** What the device is to run, from the plans in this process's memory, without a query. */
   const assignmentsTo = (device: AssignedDevice): readonly Assignment[] => assignmentsOf(index, device)
   heartbeats.contribute({ assignmentsOf: assignmentsTo })
 
@@ -131,7 +131,7 @@ export const createDeliveryPlans = (parts: {
       return result
     },
 
-    /** In the transaction that changes a plan: adds to its history, and tells others. */
+    /** In the transaction that changes a plan: adds to its history, and publishes the change. */
     async record(tx: Executor, plan: Pick<PlanChange, 'kind' | 'id' | 'orgId'>, event: PlanEvent): Promise<void> {
       await store.addEvent(tx, plan.id, event)
       const { kind, id, orgId } = plan

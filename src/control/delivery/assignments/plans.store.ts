@@ -9,7 +9,7 @@ export interface PlanEvent {
   readonly status: string
   readonly percentage: number | null
   readonly reason: string | null
-  /** The id of the key that asked for it; null: the service did it by itself. */
+  /** The id of the key that requested it; null: the service did it automatically. */
   readonly actor: string | null
 }
 

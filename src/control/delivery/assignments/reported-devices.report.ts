@@ -11,7 +11,7 @@ export interface DeviceWithReport {
   readonly report: Pick<StoredReport, 'state' | 'version' | 'reason' | 'reportedAt'> | null
 }
 
-/** Whose devices a plan reaches. */
+/** The devices that a plan reaches. */
 interface Scope {
   readonly orgId: string | null
   readonly everyOrg: boolean

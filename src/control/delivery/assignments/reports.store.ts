@@ -20,7 +20,7 @@ export interface FailureReason {
 
 export type ReportCounts = Readonly<Record<ReportState, number>>
 
-/** What devices said of the plans that reached them. */
+/** What devices reported about the plans that reached them. */
 export const createReportsStore = () => ({
   /** Writes many reports, one for each plan and device. They come sorted, so that two processes lock in one order. */
   async save(db: Executor, reports: readonly StoredReport[]): Promise<void> {

@@ -43,7 +43,7 @@ interface Planned {
   readonly warnings: readonly string[]
 }
 
-/** What must still be so when a deployment is approved. */
+/** The conditions that must still hold when a deployment is approved. */
 export interface Waiting {
   readonly deploymentId: string
   readonly modelId: string
@@ -64,7 +64,7 @@ export interface DeploymentParts {
 }
 
 /**
- * The organization whose admin must approve it; null: nobody must.
+ * The organization whose admin must approve it; null: none must.
  * @throws conflict where devices of several organizations would need approvals of each
  */
 const createApproverOf =
@@ -190,7 +190,7 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
       return { ...aimed, warnings: [...(await approverOf(aim, aimed).then(waitOf, refusalOf)), ...aimed.warnings] }
     },
 
-    /** Under an id of its own, unless whoever asks has one for it: then a second deployment of that id is a conflict. */
+    /** Under a new id, unless the caller gives one: then a second deployment with that id is a conflict. */
     async execute(
       caller: Caller,
       wanted: NewDeployment,

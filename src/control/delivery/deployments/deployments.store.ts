@@ -76,7 +76,7 @@ export const createDeploymentsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** Locked until the transaction ends: whoever else wants to change it waits. */
+  /** Locked until the transaction ends: other transactions that would change it wait. */
   async lock(tx: Executor, id: string): Promise<StoredDeployment | null> {
     const row = await tx.selectFrom('deployments').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
     return row === undefined ? null : fromRow(row)

@@ -124,7 +124,7 @@ export const createExperimentsService = (parts: {
       })
     },
 
-    /** What keeps an experiment that is not over from reaching devices. */
+    /** Why an experiment that has not ended does not reach devices. */
     async warningsOf(caller: Caller, experiment: StoredExperiment): Promise<string[]> {
       if (experiment.endedAt !== null) return []
       const warnings: string[] = []

@@ -91,7 +91,7 @@ export const createExperimentsStore = () => ({
     return (await withVariants(db, rows))[0] ?? null
   },
 
-  /** Locked until the transaction ends: whoever else wants to change it waits. */
+  /** Locked until the transaction ends: other transactions that would change it wait. */
   async lock(tx: Executor, id: string): Promise<StoredExperiment | null> {
     const rows = await tx.selectFrom('experiments').selectAll().where('id', '=', id).forUpdate().execute()
     return (await withVariants(tx, rows))[0] ?? null

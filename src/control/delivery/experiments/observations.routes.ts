@@ -18,7 +18,7 @@ import {
 } from './observations.schema.ts'
 import type { ObservationsService } from './observations.service.ts'
 
-/** Which variant a device has, what devices measured, and what that says. */
+/** The variant of a device, the measurements of devices, and their analysis. */
 export const observationsRoutes = (
   app: App,
   observations: ObservationsService,

@@ -16,7 +16,7 @@ export interface MetricSample {
   readonly variant: number
   readonly metric: string
   readonly observations: number
-  /** Of the devices' means. */
+  /** Of the means of the devices. */
   readonly devices: Moments
 }
 

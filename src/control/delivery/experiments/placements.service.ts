@@ -19,7 +19,7 @@ export interface PlacementParts {
   readonly devices: Pick<DevicesService, 'owner'>
 }
 
-/** Which variant of an experiment a device has. */
+/** The variant of an experiment that a device has. */
 export const createPlacements = ({ database, report, experiments, plans, devices }: PlacementParts) => {
   const placeOf = (experiment: StoredExperiment, device: Candidate): Place => {
     if (!plans.reaches(experiment.orgId, device.orgId)) {

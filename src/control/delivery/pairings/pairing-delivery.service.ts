@@ -12,10 +12,10 @@ export interface Pairing extends Omit<StoredPairing, 'status' | 'codeHash'> {
   readonly deploymentId: string | null
 }
 
-/** A person stands beside the device: what does not happen in this time will not happen. */
+/** A person waits beside the device: what takes longer than this has failed. */
 const DELIVERY_SECONDS = 15 * 60
 
-/** What the session may do in the name of whoever made it. */
+/** What the session may do on behalf of its creator. */
 export const onBehalfOf = ({ id, orgId }: Pick<StoredPairing, 'id' | 'orgId'>): Caller => ({
   keyId: id,
   orgId,
@@ -59,7 +59,7 @@ export const createPairingDelivery = (parts: {
     try {
       await deployments.execute(onBehalfOf(pairing), { ...aim, ...how }, { id, actor: null })
     } catch (error) {
-      // Somebody who looked at the pairing at this moment has started it.
+      // A request that read the pairing at the same time has started it.
       if (error instanceof ServiceError && error.code === 'conflict') return
       if (!(error instanceof ServiceError)) throw error
       await store.fail(database.sql, id, error.message)

@@ -2,7 +2,7 @@ import { shownCode, typedCode } from '../../../domain/pairing.ts'
 
 /** What a phone shows that has scanned the QR code: the code, and where to enter it; null: the code is not valid. */
 export const pairingPage = (text: string | null): string => {
-  // Only what can be a code is repeated, so nothing that somebody put into a link gets onto the page.
+  // Only a valid code is repeated, so that no other text in a link gets onto the page.
   const code = text === null ? null : typedCode(text)
   const body =
     code === null

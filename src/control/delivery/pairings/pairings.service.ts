@@ -14,7 +14,7 @@ import type { PairingsStore, StoredPairing } from './pairings.store.ts'
 export type { Pairing } from './pairing-delivery.service.ts'
 
 export interface NewPairing {
-  /** What the device gets as soon as it is paired; nothing when absent. */
+  /** The model that the device gets as soon as it is paired; undefined: none. */
   readonly modelName: string | undefined
   readonly modelVersion: string
   /** Only a device of this kind may take the code. */
@@ -111,7 +111,7 @@ export const createPairingsService = (parts: Parts) => {
   const { admit, ownDevice, requireOpen, refusalOf } = createClaims(parts)
 
   return {
-    /** A new session and its code, which is told here and nowhere else. */
+    /** A new session and its code, which is returned only here. */
     async create(caller: Caller, requested: NewPairing): Promise<{ pairing: Pairing; code: string }> {
       if (requested.modelName !== undefined && !holds(caller, 'models:write')) {
         throw forbidden('Deploying to the paired device needs the scope models:write.')
@@ -154,7 +154,7 @@ export const createPairingsService = (parts: Parts) => {
       return withState(pairing)
     },
 
-    /** Whether somebody may still enter this code. */
+    /** Whether this code can still be entered. */
     async isOpen(text: string): Promise<boolean> {
       const code = typedCode(text)
       const pairing = code === null ? null : await store.findByCode(database.sql, hashOf(code))

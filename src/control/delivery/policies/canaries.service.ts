@@ -45,7 +45,7 @@ export const createCanaries = (parts: PolicyParts) => {
     const model = await models.known(policy.modelId)
     if (origin === null || model === null) return
     await plans.change(async (tx, bump) => {
-      // Whoever was faster has left a decision.
+      // Another process was faster and has stored a decision.
       if ((await store.lockEnabled(tx, policy.id)) === null) return
       if ((await undecided(tx, policy))?.id !== round.id) return
       // Where its job has published the round, that is the version.

@@ -10,7 +10,7 @@ export type DecisionStatus = 'observing' | 'promoted' | 'rolled_back'
 export interface DecisionRecord {
   readonly roundNumber: number
   readonly aggregateModelId: string
-  /** The rollout to everybody that followed; null unless promoted. */
+  /** The rollout to all devices that followed; null unless promoted. */
   readonly promotionRolloutId: string | null
   /** Why, in words; null while observing. */
   readonly reason: string | null
@@ -110,7 +110,7 @@ export const createDecisionsStore = () => ({
     canary: { readonly rolloutId: string; readonly modelId: string; readonly since: Date },
     metrics: readonly string[],
   ): Promise<{ canary: Measured; current: Measured }> {
-    // Numbers out of the range that is kept now count as absent: reports of before it was kept are still there.
+    // Numbers outside of the accepted range count as absent: reports from before the range was checked may have them.
     const { rows } = await sql<{ own: boolean; metric: string; count: number; mean: number; variance: number }>`
       with reported as (
         select distinct on (p.device_id) p.device_id, p.plan_id = ${canary.rolloutId} as own, p.metrics

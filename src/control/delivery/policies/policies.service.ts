@@ -29,8 +29,8 @@ const requireFurtherMetric = (name: string): void => {
 }
 
 /**
- * The closed loop: what a finished round learned becomes the next version of a model, is tried on a canary, and goes on to
- * everybody or back. Off unless a model has a policy that is enabled.
+ * The closed loop: what a finished round learned becomes the next version of a model, is tried on a canary, and goes to
+ * all devices or is rolled back. Off unless a model has a policy that is enabled.
  */
 export const createPoliciesService = (parts: PolicyParts & { readonly groups: Pick<GroupsService, 'locate'> }) => {
   const { database, store, decisionsStore, plans, models, groups, now, newId } = parts
@@ -86,7 +86,7 @@ export const createPoliciesService = (parts: PolicyParts & { readonly groups: Pi
       })
     },
 
-    /** What it has begun to observe is not observed any more; its canary stays, for the operator to end. */
+    /** A canary under observation is no longer observed; it continues until the operator ends it. */
     async delete(caller: Caller, modelIdOrName: string): Promise<StoredPolicy> {
       const policy = await find(caller, modelIdOrName)
       await database.transaction(async (tx) => {

@@ -26,7 +26,7 @@ export const createPolicyDecisions = (parts: PolicyParts) => {
     if (canary.status === 'rolled_back') {
       return end(decision, policy, 'rolled_back', canary.reason ?? 'The canary rollout was rolled back.')
     }
-    // Somebody has paused it, and will say how it goes on.
+    // A person has paused it, and decides how it continues.
     if (canary.status === 'paused') return
     const metrics = Object.keys(marginsOf(settings))
     const measured = await decisionsStore.measured(
@@ -70,7 +70,7 @@ export const createPolicyDecisions = (parts: PolicyParts) => {
           reason,
         )
         const model = await models.known(policy.modelId, tx)
-        // An operator was faster: the canary is gone, and what it showed is promoted to nobody.
+        // An operator was faster: the canary is over, and its version is not promoted.
         if (status === 'promoted' && (ended === null || model === null)) return
         if (status === 'promoted' && model !== null) {
           const promotion = await rollouts.launch(tx, bump, model, {

@@ -77,7 +77,7 @@ export const actionRoutes = (
   )
 }
 
-/** What has come of a rollout: everything that happened to it, and the devices that it reached. */
+/** A rollout's history, and the devices that it reached. */
 export const historyRoutes = (app: App, rollouts: RolloutsService): void => {
   app.get(
     '/api/v1/models/:model_id/rollouts/:rollout_id/history',

@@ -45,7 +45,7 @@ interface Parts {
 interface Waiting {
   readonly rolloutId: string
   readonly modelId: string
-  /** What was requested: nobody changes what waits. */
+  /** What was requested; a waiting request cannot be changed. */
   readonly as: object
 }
 
@@ -98,7 +98,7 @@ export const createRolloutApprovals = (parts: Parts) => {
       })
     },
 
-    /** What is to be said of a rollout that waits. */
+    /** The message about a rollout that waits. */
     async warningsOf({ id, orgId, status }: Pick<StoredRollout, 'id' | 'orgId' | 'status'>): Promise<string[]> {
       const waiting = status === 'pending' && orgId !== null ? await approvals.pendingOf('rollout_start', id) : null
       if (waiting === null) return []

@@ -25,7 +25,7 @@ const TICKED_AT_ONCE = 100
 /** After these, a rollout may be at its target. */
 const RAISING: readonly RolloutEvent[] = ['step', 'advance', 'set_percentage']
 
-/** How rollouts move: by events that somebody asks for, by the clock, and by what devices report. */
+/** How rollouts advance: by requests, by the clock, and by the reports of devices. */
 export const createRolloutMoves = (parts: {
   readonly database: Database
   readonly store: RolloutsStore
@@ -92,7 +92,7 @@ export const createRolloutMoves = (parts: {
         } else if (await plans.isUploaded(targetOf(rollout), tx)) {
           await move(tx, bump, rollout, [event], { actor: null })
         } else {
-          // Nobody can have tried a version that is not there: its first devices come first, once it is.
+          // No device can have tried a version that does not exist yet: once it does, its first devices come first.
           const nextStepAt = new Date(now().getTime() + rollout.stepIntervalSeconds * 1000)
           await store.update(tx, { ...rollout, nextStepAt })
         }

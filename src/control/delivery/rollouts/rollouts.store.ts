@@ -74,7 +74,7 @@ export const createRolloutsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** Locked until the transaction ends: whoever else wants to change it waits. */
+  /** Locked until the transaction ends: other transactions that would change it wait. */
   async lock(tx: Executor, id: string): Promise<StoredRollout | null> {
     const row = await tx.selectFrom('rollouts').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
     return row === undefined ? null : fromRow(row)

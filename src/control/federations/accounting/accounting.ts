@@ -5,7 +5,7 @@ import { startThread } from '../../../platform/threads/start-thread.ts'
 import type { Answer, Answers, Question, Reply } from './questions.ts'
 import { Turns } from './turns.ts'
 
-/** Who asks: organizations take turns, as do keys of none; a signal withdraws the question. */
+/** The caller: organizations take turns, as do keys without one; `signal` withdraws the question. */
 export interface Asker {
   readonly orgId: string | null
   readonly keyId?: string
@@ -15,7 +15,7 @@ export interface Asker {
 export const ACCOUNTING_LIMITS = {
   /** How long one question may be computed. */
   seconds: 10,
-  /** How long one may be computed that nobody waits for any more. */
+  /** How long an unwanted computation, for which no request waits, may still run. */
   abandonedSeconds: 1,
   /** Questions that may wait, of one organization and of all. */
   queuedPerOrg: 32,
@@ -56,7 +56,7 @@ const THREADS = 2
 
 /**
  * Privacy accounting off the event loop, on two threads. Each answers one question at a time, an organization has one of
- * them at most, and organizations take turns: whoever asks many questions waits for their own. Identical questions are
+ * them at most, and organizations take turns: one that asks many questions waits for its own. Identical questions are
  * computed once, and answers are kept.
  */
 export class Accounting {

@@ -84,7 +84,7 @@ export const createDeviceSearch = (parts: {
       return { devices, next: found.length > limit && last ? encode(positionOf(last, sort)) : null, total }
     },
 
-    /** Of a large fleet it is remembered for seconds. */
+    /** For a large fleet, it is cached for seconds. */
     summary: (caller: Caller): Promise<FleetSummary> => summarize(caller.orgId),
   }
 }

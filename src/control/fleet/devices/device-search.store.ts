@@ -33,9 +33,9 @@ export interface FleetSummary {
 
 const COLUMNS = { device_id: sql`device_id`, last_seen: sql`last_heartbeat`, created: sql`created_at` } as const
 const MAX_COUNTED = 100_000
-/** Of a search by part of a name: so many are found, counted and sorted quickly. */
+/** In a search by part of a name: how many matches can be found, counted, and sorted quickly. */
 const MAX_FOUND = 10_000
-/** So many names are read in order, in a few milliseconds, to find a page of those that match. */
+/** How many names are read in order, in a few milliseconds, to find a page of matches. */
 const NEAR = 5000
 const HEARD_MINUTES = 60
 

@@ -33,7 +33,7 @@ const createListCount = (database: Database, store: DevicesStore, now: () => Dat
 export const createDevicesService = (parts: {
   readonly database: Database
   readonly store: DevicesStore
-  /** Whether such a device was erased: it does not come back by itself. */
+  /** Whether such a device was erased: then it must not be registered again automatically. */
   readonly isErased: (orgId: string | null, deviceId: string) => Promise<boolean>
   readonly keys: KeysService
   readonly enrollment: EnrollmentMode

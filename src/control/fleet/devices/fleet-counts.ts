@@ -16,7 +16,7 @@ export const rememberLargeFleets = <Count extends { readonly total: number }>(
 ): ((orgId: string | null) => Promise<Count>) =>
   rememberCounts({ count, keyOf: (orgId) => orgId ?? '', read: ({ total }) => total, now })
 
-/** The same for any question; `read` says how many devices were read for its answer. */
+/** The same for any query; `read` is how many devices were read for its result. */
 export const rememberCounts = <Question, Count>(parts: {
   readonly count: (question: Question) => Promise<Count>
   readonly keyOf: (question: Question) => string

@@ -20,7 +20,7 @@ export interface DeviceDataContributor {
   readonly assignmentsOf?: (device: StoredDevice) => readonly Assignment[]
 }
 
-/** So many rows of each kind are exported. */
+/** The maximum number of exported rows of each kind. */
 const MAX_ROWS = 1000
 
 const KEPT = [

@@ -64,7 +64,7 @@ export const createGroupsService = (parts: {
     add,
     remove,
 
-    /** By id or name, in this organization or, where it is null, in all; null when there is none such. */
+    /** By id or name, in this organization, or in all if it is null; null if there is none. */
     locate: ({ orgId }: Pick<Caller, 'orgId'>, idOrName: string): Promise<StoredGroup | null> =>
       store.locate(database.sql, idOrName, orgId),
 
@@ -90,7 +90,7 @@ export const createGroupsService = (parts: {
       return sees(caller, orgId) ? store.list(database.sql, orgId, page) : { groups: [], total: 0 }
     },
 
-    /** What is left out stays as it is. */
+    /** Fields that are left out do not change. */
     async update(caller: Caller, id: string, changes: Partial<Named>): Promise<StoredGroup> {
       const before = await get(caller, id)
       if (changes.name !== undefined) requireName(changes.name)
@@ -103,7 +103,7 @@ export const createGroupsService = (parts: {
       })
     },
 
-    /** Its devices stay registered; plans that aim at it reach nobody through it. */
+    /** Its devices stay registered; plans that target it reach no device through it. */
     async delete(caller: Caller, id: string): Promise<StoredGroup> {
       const group = await get(caller, id)
       await database.transaction(async (tx) => {
@@ -154,7 +154,7 @@ const split = (deviceIds: readonly string[], changed: ReadonlySet<string>) => {
   return { changed: ids.filter((id) => changed.has(id)), skipped: ids.filter((id) => !changed.has(id)) }
 }
 
-/** What the audit log says of a group. */
+/** A group in the audit log. */
 const shownOf = ({ name, description, tags }: Named): Named => ({ name, description, tags })
 
 const requireName = (name: string): void => {

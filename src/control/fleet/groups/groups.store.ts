@@ -67,7 +67,7 @@ export const createGroupsStore = () => ({
     return rows.map(fromRow)
   },
 
-  /** By id or name, in this organization or, where it is null, in all; null when there is none such. */
+  /** By id or name, in this organization, or in all if it is null; null if there is none. */
   async locate(db: Executor, idOrName: string, orgId: string | null): Promise<StoredGroup | null> {
     let query = db.selectFrom('device_groups').selectAll()
     query = isUuid(idOrName) ? query.where('id', '=', idOrName) : query.where('name', '=', idOrName)
@@ -76,7 +76,7 @@ export const createGroupsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** Locked until the transaction ends: whoever else adds or removes waits. */
+  /** Locked until the transaction ends: other transactions that add or remove devices wait. */
   async lock(tx: Executor, id: string): Promise<boolean> {
     const row = await tx.selectFrom('device_groups').select('id').where('id', '=', id).forUpdate().executeTakeFirst()
     return row !== undefined

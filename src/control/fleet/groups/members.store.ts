@@ -25,7 +25,7 @@ interface MemberRow {
   added_at: Date
 }
 
-/** Who is in a group, and how many its row says they are. */
+/** The members of a group, and the count in its row. */
 export const createGroupMembersStore = () => ({
   /**
    * Adds those of these devices (by user-chosen id) that belong to the group's organization or, for callers who see them,

@@ -5,16 +5,17 @@ import type { Database } from '../../../platform/db/open.ts'
 import type { Changes } from '../../events.ts'
 import type { Beat, HeartbeatsStore, Received } from './heartbeats.store.ts'
 
-/** Whose devices training waits for, or is about to. */
+/** The devices that a round or job needs now or soon. */
 export interface Wanting {
   readonly orgId: string | null
-  /** Only members of the group may join; which devices those are is looked at then. */
+  /** Only members of the group may join; membership is checked when a device joins. */
   readonly groupId: string | null
   /** The organizations of its federation; null where it has none. */
   readonly memberOrgs: readonly string[] | null
 }
 
-export interface OpenRound extends Wanting {
+/** A round with free places. */
+export interface JoinableRound extends Wanting {
   readonly id: string
 }
 
@@ -23,15 +24,15 @@ export interface Announced {
   readonly pending: ReadonlyMap<string, { readonly roundId: string; readonly isPrivate: boolean }>
   /** The rounds whose new models devices are asked to evaluate, by device. */
   readonly evaluating: ReadonlyMap<string, string>
-  readonly open: readonly OpenRound[]
+  readonly open: readonly JoinableRound[]
   readonly wanting: readonly Wanting[]
 }
 
 export const NOTHING_ANNOUNCED: Announced = { pending: new Map(), evaluating: new Map(), open: [], wanting: [] }
 
-/** Heartbeats that were answered before they were written are lost in a crash: those of so long. */
+/** A crash loses the heartbeats that were answered but not yet written: at most those of this time. */
 const FLUSH_MS = 1000
-/** What another process wrote of a device is seen after this long, or at the next write. */
+/** What another process wrote about a device is seen after this long, or at the next write. */
 const KNOWN_MS = 300_000
 const KNOWN_BYTES = 64 * 1024 * 1024
 const BYTES_OF_ONE = 500
@@ -41,7 +42,7 @@ interface Known {
   readonly metrics: string | null
 }
 
-/** A heartbeat as it was written, and what was to be announced then. */
+/** A heartbeat that was written, and the announcements at that time. */
 interface Written {
   readonly recorded: Received | null
   readonly isAnnounced: boolean
@@ -55,10 +56,10 @@ interface Parts {
   readonly changes: Changes
 }
 
-/** None of the three holds a NUL. */
-const rightsOf = ({ onlyId, onlyOrg, deviceId }: Beat): string => `${onlyId ?? ''}\0${onlyOrg ?? ''}\0${deviceId}`
+/** Identifies the device and the limits of the beat; none of the three parts contains a NUL. */
+const beatKey = ({ onlyId, onlyOrg, deviceId }: Beat): string => `${onlyId ?? ''}\0${onlyOrg ?? ''}\0${deviceId}`
 
-/** Both as one: what a later beat leaves out, an earlier one may still say. */
+/** Merges two beats: fields that the later one leaves out keep the earlier one's values. */
 const mergeBeats = (earlier: Beat | undefined, beat: Beat): Beat =>
   earlier === undefined
     ? beat
@@ -86,21 +87,21 @@ export const createHeartbeatWrites = (parts: Parts) => {
   let late = new Map<string, Beat>()
   let timer: NodeJS.Timeout | null = null
   let writing: Promise<unknown> = Promise.resolve()
-  /** The rounds of which a write has said that there is nothing to announce; null: unknown. */
-  let quietRounds: number | null = null
+  /** The version of the topic `rounds` at which a write found nothing to announce; null: unknown. */
+  let quietVersion: number | null = null
   let announcedAt = 0
 
   const metricsOf = ({ metrics }: Beat): string | null => (metrics === null ? null : JSON.stringify(metrics))
 
-  const writeNow = async (rights: string, beat: Beat): Promise<Written> => {
+  const writeNow = async (key: string, beat: Beat): Promise<Written> => {
     const rounds = changes.versionOf('rounds')
     const answer = await write(beat)
-    if (answer.recorded === null) known.delete(rights)
+    if (answer.recorded === null) known.delete(key)
     else {
-      const metrics = metricsOf(beat) ?? known.peek(rights)?.metrics ?? null
-      known.set(rights, { device: answer.recorded, metrics })
+      const metrics = metricsOf(beat) ?? known.peek(key)?.metrics ?? null
+      known.set(key, { device: answer.recorded, metrics })
     }
-    quietRounds = answer.isAnnounced || Date.now() - announcedAt < FLUSH_MS ? null : rounds
+    quietVersion = answer.isAnnounced || Date.now() - announcedAt < FLUSH_MS ? null : rounds
     return answer
   }
 
@@ -108,19 +109,19 @@ export const createHeartbeatWrites = (parts: Parts) => {
     const beats = [...late]
     late = new Map()
     const failed = await Promise.all(
-      beats.map(([rights, beat]) =>
-        writeNow(rights, beat).then(
+      beats.map(([key, beat]) =>
+        writeNow(key, beat).then(
           () => null,
-          () => [rights, beat] as const,
+          () => [key, beat] as const,
         ),
       ),
     )
     for (const each of failed) {
       if (each === null) continue
-      const [rights, beat] = each
-      const later = late.get(rights)
-      late.set(rights, later === undefined ? beat : mergeBeats(beat, later))
-      quietRounds = null
+      const [key, beat] = each
+      const later = late.get(key)
+      late.set(key, later === undefined ? beat : mergeBeats(beat, later))
+      quietVersion = null
       startTimer()
     }
   }
@@ -138,9 +139,9 @@ export const createHeartbeatWrites = (parts: Parts) => {
     }, FLUSH_MS).unref()
   }
 
-  const defer = (rights: string, beat: Beat): Received | null => {
-    if (beat.waitSeconds > 0 || quietRounds !== changes.versionOf('rounds')) return null
-    const found = known.get(rights)
+  const defer = (key: string, beat: Beat): Received | null => {
+    if (beat.waitSeconds > 0 || quietVersion !== changes.versionOf('rounds')) return null
+    const found = known.get(key)
     if (found === undefined) return null
     const { device, metrics } = found
     const isNews =
@@ -149,8 +150,9 @@ export const createHeartbeatWrites = (parts: Parts) => {
       (metricsOf(beat) ?? metrics) !== metrics ||
       slotAt(beat.at) !== slotAt(device.lastHeartbeat)
     if (isNews) return null
-    // What it says again another key may contradict before it is written. Metrics go with it: another process may have changed them.
-    late.set(rights, mergeBeats(late.get(rights), { ...beat, status: null, trains: null }))
+    // Status and trains are unchanged, and left out: another key may change them before this is written. Metrics are written
+    // again, because another process may have changed them.
+    late.set(key, mergeBeats(late.get(key), { ...beat, status: null, trains: null }))
     startTimer()
     return beat.at > device.lastHeartbeat ? { ...device, lastHeartbeat: beat.at } : device
   }
@@ -158,20 +160,20 @@ export const createHeartbeatWrites = (parts: Parts) => {
   return {
     flush,
 
-    /** Something is being announced: what a write says meanwhile may be older. */
+    /** An announcement is being written: concurrent heartbeats may not see it yet. */
     announced(): void {
       announcedAt = Date.now()
-      quietRounds = null
+      quietVersion = null
     },
 
-    /** The device of a heartbeat that is written later; null: it cannot be. */
-    defer: (beat: Beat): Received | null => defer(rightsOf(beat), beat),
+    /** The device of a heartbeat that is written later; null if it must be written now. */
+    defer: (beat: Beat): Received | null => defer(beatKey(beat), beat),
 
     async record(beat: Beat): Promise<Written> {
-      const rights = rightsOf(beat)
+      const key = beatKey(beat)
       // In the order in which they came, and each in its quarter of an hour.
-      if (late.has(rights)) await flush()
-      return writeNow(rights, beat)
+      if (late.has(key)) await flush()
+      return writeNow(key, beat)
     },
 
     async close(): Promise<void> {
@@ -187,7 +189,7 @@ const createBatch = ({ database, store, announcedTo }: Omit<Parts, 'changes'>) =
     maxBatch: 1000,
     run: async (beats) => {
       const merged = [...mergeByDevice(beats)].sort(([, a], [, b]) => (a.deviceId < b.deviceId ? -1 : 1))
-      const at = new Map(merged.map(([rights], index) => [rights, index]))
+      const at = new Map(merged.map(([key], index) => [key, index]))
       const { received: recorded, isAnnounced } = await store.beat(
         database.sql,
         merged.map(([, beat]) => beat),
@@ -195,7 +197,7 @@ const createBatch = ({ database, store, announcedTo }: Omit<Parts, 'changes'>) =
       const announced = isAnnounced
         ? await announcedTo([...new Set(recorded.flatMap((one) => one?.id ?? []))])
         : NOTHING_ANNOUNCED
-      return beats.map((beat) => ({ recorded: recorded[at.get(rightsOf(beat))!] ?? null, announced, isAnnounced }))
+      return beats.map((beat) => ({ recorded: recorded[at.get(beatKey(beat))!] ?? null, announced, isAnnounced }))
     },
   })
 
@@ -203,8 +205,8 @@ const createBatch = ({ database, store, announcedTo }: Omit<Parts, 'changes'>) =
 const mergeByDevice = (beats: readonly Beat[]): Map<string, Beat> => {
   const merged = new Map<string, Beat>()
   for (const beat of beats) {
-    const rights = rightsOf(beat)
-    merged.set(rights, mergeBeats(merged.get(rights), beat))
+    const key = beatKey(beat)
+    merged.set(key, mergeBeats(merged.get(key), beat))
   }
   return merged
 }

@@ -11,7 +11,7 @@ import type { DevicesService, NamedDevice } from '../devices/devices.service.ts'
 import { type Announced, createHeartbeatWrites, NOTHING_ANNOUNCED, type Wanting } from './heartbeat-writes.service.ts'
 import type { Beat, HeartbeatsStore, Received } from './heartbeats.store.ts'
 
-export type { Announced, OpenRound, Wanting } from './heartbeat-writes.service.ts'
+export type { Announced, JoinableRound, Wanting } from './heartbeat-writes.service.ts'
 
 export interface Report {
   readonly status: DeviceStatus | undefined
@@ -69,6 +69,7 @@ export const createHeartbeatsService = (parts: {
 }) => {
   const { database, store, devices, changes, random, now } = parts
   const contributors = { ...NOTHING_TO_ADD }
+  let held = 0
 
   const fleetSize = knownFleetSize(devices)
   const announcedTo = (deviceIds: readonly string[]) => contributors.announcedTo(deviceIds)
@@ -79,6 +80,7 @@ export const createHeartbeatsService = (parts: {
     { deviceId, orgId }: NamedDevice,
     report: Report,
     waitMs: number,
+    beats = 1,
   ): Promise<Recorded> => {
     if (orgId !== undefined && !sees(caller, orgId)) throw notFound('Device', deviceId)
     const isOwn = orgId === undefined && caller.deviceName === deviceId
@@ -92,10 +94,10 @@ export const createHeartbeatsService = (parts: {
       // A device means itself by its name, whoever else has it.
       onlyId: holds(caller, 'devices:write') && !isOwn ? null : caller.deviceId,
       onlyOrg: caller.orgId ?? orgId ?? null,
-      beats: 1,
+      beats,
     }
     const known = writes.defer(beat)
-    if (known !== null) return { device: known, requested: false, pendingRoundId: null, pendingEvaluationId: null }
+    if (known !== null) return { device: known, mayTrainSoon: false, pendingRoundId: null, pendingEvaluationId: null }
     const { recorded: device, announced } = await writes.record(beat)
     if (device === null) {
       await devices.get(caller, deviceId, { orgId }) // not_found comes before anything else
@@ -103,10 +105,10 @@ export const createHeartbeatsService = (parts: {
     }
     const pending = announced.pending.get(device.id)
     const isInformed = pending?.isPrivate !== true || caller.deviceId === device.id || holds(caller, 'admin')
-    const requested = device.trains && announced.wanting.some((training) => mayJoin(training, device))
+    const mayTrainSoon = device.trains && announced.wanting.some((training) => mayJoin(training, device))
     const pendingEvaluationId = announced.evaluating.get(device.id) ?? null
     const pendingRoundId = isInformed ? (pending?.roundId ?? null) : null
-    const recorded = { device, requested, pendingRoundId, pendingEvaluationId }
+    const recorded = { device, mayTrainSoon, pendingRoundId, pendingEvaluationId }
     if (pending !== undefined || device.reported !== 'active' || !device.trains) return recorded
     // The oldest comes first. A group's round may refuse the device, and the next one take it.
     for (const round of announced.open) {
@@ -156,8 +158,8 @@ export const createHeartbeatsService = (parts: {
       const deadline = began + wait.ms
       const answer = (recorded: Recorded, assignments: readonly Assignment[]): Answered => {
         const heldSeconds = wait.ms > 0 ? (Date.now() - began) / 1000 : 0
-        const requested = isAwaited(recorded) ? 'now' : recorded.requested ? 'soon' : null
-        const pace = { fleet: fleetSize(), requested, heldSeconds, random } as const
+        const urgency = isAwaited(recorded) ? 'now' : recorded.mayTrainSoon ? 'soon' : null
+        const pace = { fleet: fleetSize(), urgency, heldSeconds, random } as const
         const { pendingRoundId, pendingEvaluationId } = recorded
         return {
           device: recorded.device,
@@ -171,18 +173,19 @@ export const createHeartbeatsService = (parts: {
       let seenRounds = changes.versionOf('rounds')
       let recorded = await beatOnce(caller, device, report, wait.ms)
       let assignments = contributors.assignmentsOf(recorded.device)
-      if (wait.ms <= 0) return answer(recorded, assignments)
+      if (wait.ms <= 0 || held >= MAX_HELD) return answer(recorded, assignments)
       const known = wait.known ?? tagOfAll(assignments)
       for (;;) {
         const left = deadline - Date.now()
         const isNews = isAwaited(recorded) || tagOfAll(assignments) !== known
         if (isNews || left <= 0 || wait.gone.aborted || changes.isClosed()) return answer(recorded, assignments)
-        await changes.changedSince(seen, left, wait.gone)
+        held++
+        await changes.changedSince(seen, left, wait.gone).finally(() => held--)
         seen = changes.version()
         const roundsVersion = changes.versionOf('rounds')
         // Plans are in memory, and a round that ends calls nobody: only a new one is looked for by writing once more.
         if (roundsVersion !== seenRounds || Date.now() >= deadline)
-          recorded = await beatOnce(caller, device, report, wait.ms)
+          recorded = await beatOnce(caller, device, report, wait.ms, 0)
         seenRounds = roundsVersion
         assignments = contributors.assignmentsOf(recorded.device)
       }
@@ -190,10 +193,13 @@ export const createHeartbeatsService = (parts: {
   }
 }
 
-type Recorded = Pick<Answered, 'device' | 'pendingRoundId' | 'pendingEvaluationId'> & { readonly requested: boolean }
+type Recorded = Pick<Answered, 'device' | 'pendingRoundId' | 'pendingEvaluationId'> & { readonly mayTrainSoon: boolean }
 
 const isAwaited = ({ pendingRoundId, pendingEvaluationId }: Recorded): boolean =>
   pendingRoundId !== null || pendingEvaluationId !== null
+
+/** More answers than this are not held at the same time: each keeps a connection open, and a process has 10,000. */
+const MAX_HELD = 7000
 
 /** The fleet's size is looked at so often: counting reads all devices. */
 const FLEET_KNOWN_MS = 30_000

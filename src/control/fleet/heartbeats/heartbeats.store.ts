@@ -7,10 +7,10 @@ export interface Beat {
   readonly deviceId: string
   readonly status: DeviceStatus | null
   readonly metrics: Readonly<Record<string, unknown>> | null
-  /** Whether it takes part in rounds; null: as it has said before. */
+  /** Whether it takes part in rounds; null: as it said before. */
   readonly trains: boolean | null
   readonly at: Date
-  /** How long it waits for its answer, and so for its next heartbeat at least. */
+  /** How long it waits for its answer, and so at least until its next heartbeat. */
   readonly waitSeconds: number
   /** When set, the beat counts only for this device (internal id): what a device's own key may do. */
   readonly onlyId: string | null
@@ -80,8 +80,8 @@ export const createHeartbeatsStore = () => ({
     }
   },
 
-  // Announcements: what heartbeats have to tell, by the ids of later modules. A heartbeat asks those modules only while there is
-  // any, so that a fleet without work costs one small table's look-up.
+  // Announcements: ids of later modules' rounds and jobs that concern devices. A heartbeat asks those modules only while there
+  // are any, so that a fleet without work costs one look-up in a small table.
 
   /** In the transaction that makes it known, so that no heartbeat sees the one without the other. */
   async announce(tx: Executor, subjectId: string): Promise<void> {
@@ -92,7 +92,7 @@ export const createHeartbeatsStore = () => ({
       .execute()
   },
 
-  /** Nothing is left to be said of them. */
+  /** They no longer concern any device. */
   async withdraw(db: Executor, subjectIds: readonly string[]): Promise<void> {
     await sql`delete from announcements where subject_id = any(${subjectIds}::uuid[])`.execute(db)
   },

@@ -22,6 +22,15 @@ describe('a heartbeat', () => {
     })
   })
 
+  it('that is held counts once', async () => {
+    const world = await startWorld()
+    const { key } = await world.register('phone')
+    const held = await world.request('PUT', '/api/v1/devices/phone/heartbeat?wait_seconds=1', { key })
+    expect(held.status).toBe(200)
+    const { body } = await world.request('GET', '/api/v1/devices/phone/heartbeats', { key })
+    expect((body as { counts: readonly number[] }).counts.at(-1)).toBe(1)
+  })
+
   it('is counted in its quarter of an hour, for a day', async () => {
     const world = await startWorld()
     const { key } = await world.register('phone')

@@ -4,10 +4,10 @@ import type { PrivateDrawStore, Scope } from './selection.store.ts'
 
 export type { Scope, SelectionStore } from './selection.store.ts'
 
-/** Whom a private round may draw, and the draw. */
+/** The devices that a private round may draw, and the draw. */
 export const createPrivateDraws = (parts: {
   readonly store: PrivateDrawStore
-  /** 32 bytes that nobody can guess, others for every draw. */
+  /** 32 unpredictable bytes, new for every draw. */
   readonly seed: () => Uint8Array
   readonly now: () => Date
 }) => {
@@ -16,7 +16,7 @@ export const createPrivateDraws = (parts: {
     /** N: how many devices of the scope a private round would draw from now. */
     countEligible: (db: Executor, scope: Scope): Promise<number> => store.countEligible(db, scope, activeSince(now())),
 
-    /** Tosses the coins: internal ids, sorted. Who has become eligible since N was counted has a coin as well. */
+    /** Draws each device independently: internal ids, sorted. Devices that became eligible after N was counted are included. */
     async draw(tx: Executor, scope: Scope, sampleRate: number): Promise<string[]> {
       return (await store.draw(tx, { scope, activeSince: activeSince(now()), sampleRate, seed: seed() })).sort()
     },

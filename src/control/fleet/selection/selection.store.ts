@@ -4,7 +4,7 @@ import { coinBound } from '../../../domain/poisson-sampling.ts'
 import { drawOrdinals, type Random, sample } from '../../../domain/sampling.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
-/** Whose devices a round may select. */
+/** The devices that a round may select. */
 export interface Scope {
   /** Null is the devices without an organization; with a group and no federation, its members of any. */
   readonly orgIds: readonly (string | null)[] | 'any'
@@ -27,7 +27,7 @@ export interface Draw {
 /** Where fewer numbers than this belong to a device that may be drawn, reading the organization's devices costs less. */
 const WORTH_DRAWING = 1 / 16
 
-/** Which devices a round may select, and which it does. */
+/** The devices that a round may select, and the selection. */
 export const createSelectionStore = () => ({
   /**
    * Devices of the scope that may be drawn, uniformly without replacement: first among those that were heard from lately, and
@@ -123,7 +123,7 @@ export const createSelectionStore = () => ({
 /** Registration counts as the first sign of life; a heartbeat came later. */
 const WAS_HEARD = sql<boolean>`(d.last_heartbeat > d.created_at)`
 
-/** A device that does not know the service's pace yet may take so long from one heartbeat to the next. */
+/** The longest heartbeat interval of a device that does not know the service's pace yet. */
 const USUAL_INTERVAL_SECONDS = 20
 
 /** No two of the device's own heartbeat intervals have passed without a sign of life. */

@@ -144,7 +144,7 @@ export const createBackups = (parts: Parts) => {
       return config.backupUrl === null ? null : openBackupTarget(config.backupUrl).read(filePath(sha256))
     },
 
-    /** When this process is the only one: what runs in the table is nobody's. */
+    /** For a process that is the only one: backups that the table shows as running belong to no process. */
     forgetDeadHolders: () => store.failAbandoned(database.sql, now(), true),
 
     /** Ends the one that is being made. */

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { ServiceError } from '../../../domain/errors.ts'
 
-/** The URL without its password, and the environment that carries it: arguments can be read by everybody on the machine. */
+/** The URL without its password, and the environment that carries it: arguments can be read by every user of the machine. */
 const connectionOf = (databaseUrl: string): { url: string; env: NodeJS.ProcessEnv } => {
   const url = new URL(databaseUrl)
   const password = decodeURIComponent(url.password)
@@ -9,7 +9,7 @@ const connectionOf = (databaseUrl: string): { url: string; env: NodeJS.ProcessEn
   return { url: url.href, env: { ...process.env, ...(password !== '' && { PGPASSWORD: password }) } }
 }
 
-/** @returns null when the program is not installed. @throws ServiceError with what it said */
+/** @returns null when the program is not installed. @throws ServiceError with its output */
 const run = async (program: string, argv: readonly string[], env: NodeJS.ProcessEnv, signal?: AbortSignal) => {
   const child = spawn(program, argv, { env, stdio: ['ignore', 'ignore', 'pipe'], ...(signal && { signal }) })
   let words = ''

@@ -36,7 +36,7 @@ async function* bytesOf(target: BackupTarget, { sha256 }: StoredBlob): AsyncGene
   }
 }
 
-/** A path of a manifest stays inside the folder, whoever wrote it. */
+/** A path of a manifest stays inside the folder: the manifest is untrusted. */
 const inside = (folder: string, path: string): string => {
   if (path.split('/').some((part) => part === '..' || part === '') || /[\\:\0]/.test(path)) {
     throw badRequest(`The backup is damaged: it has a file '${path}'.`)

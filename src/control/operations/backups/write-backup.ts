@@ -17,7 +17,7 @@ import {
   writeManifest,
 } from './manifest.ts'
 
-/** A copy of the database that nobody changes any more, on local disk. */
+/** A copy of the database that no longer changes, on local disk. */
 export interface DatabaseCopy {
   readonly kind: DatabaseKind
   readonly postgres: string
@@ -130,7 +130,7 @@ const copyDatabaseFiles = async (copier: Copier, { folder, kind, postgres, rows 
   return { kind, postgres, rows, folders: tree.folders.map(nameOf), files }
 }
 
-/** Which of the stored files are in the target now, and which cannot be. */
+/** The stored files that are in the target now, and those that could not be copied. */
 const copyStoredFiles = async (copier: Copier, source: BackupSource) => {
   const files: StoredBlob[] = []
   const unreadable: { sha256: string; reason: string }[] = []
@@ -149,7 +149,7 @@ const copyStoredFiles = async (copier: Copier, source: BackupSource) => {
 
 class Unreadable extends Error {}
 
-/** The file's bytes; what fails in reading is told from what fails in writing. */
+/** The file's bytes; distinguishes errors in reading from errors in writing. */
 const readable = async (source: BackupSource, sha256: string): Promise<AsyncIterable<Uint8Array>> => {
   const stream = await source.readFile(sha256).catch((error: unknown) => {
     if (error instanceof ServiceError && error.code === 'unavailable') throw error

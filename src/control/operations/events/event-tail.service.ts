@@ -2,11 +2,11 @@ import type { Database } from '../../../platform/db/open.ts'
 import { createChangeNotifier } from '../../../platform/events/change-notifier.ts'
 import type { OutboxStore, Position, StoredEvent } from './outbox.store.ts'
 
-/** Somebody's place in what this process has read. */
+/** A follower's position in what this process has read. */
 export interface Place {
-  /** Of the next event, counted since the process began to read. */
+  /** Index of the next event, counted since the process began to read. */
   readonly next: number
-  /** Of the last one before it; null where there is none. */
+  /** Position of the event before it; null if there is none. */
   readonly position: Position | null
 }
 
@@ -15,12 +15,12 @@ const READ_AT_ONCE = 500
 const KEPT = 2000
 /** Hints may be lost. */
 const LOOK_AGAIN_MS = 2000
-/** An open transaction holds something back; nobody tells when it ends. */
+/** An open transaction holds events back, and there is no notification when it ends. */
 const HELD_BACK_MS = 100
 
 const NEVER = new AbortController().signal
 
-/** Reads the outbox once for all who follow it in this process, and only while somebody does. */
+/** Reads the outbox once for all its followers in this process, and only while there are any. */
 export const createEventTail = (parts: {
   readonly database: Database
   readonly store: OutboxStore
@@ -77,7 +77,7 @@ export const createEventTail = (parts: {
   }
 
   return {
-    /** Begins to follow at the newest event; everybody who does calls `leave` once. */
+    /** Begins to follow at the newest event; each follower calls `leave` once. */
     async follow(): Promise<Place> {
       followers++
       try {
@@ -95,7 +95,7 @@ export const createEventTail = (parts: {
       followers--
     },
 
-    /** What has been read since; null when that is more than is kept. */
+    /** The events read since then; null if they are more than are kept. */
     since(place: number): { readonly events: readonly StoredEvent[]; readonly next: number } | null {
       const behind = next - place
       if (behind > recent.length) return null

@@ -5,7 +5,7 @@ import type { EventTail, Place } from './event-tail.service.ts'
 import { federationsOf } from './memberships.report.ts'
 import type { EventFilter, OutboxStore, Position, StoredEvent } from './outbox.store.ts'
 
-/** What a stream is sent: where it begins, that it has missed something, an event, or a sign of life. */
+/** What a stream sends: where it begins, that it has missed something, an event, or a keep-alive. */
 export type Frame =
   | { readonly kind: 'ready' | 'resync'; readonly id: number | null }
   | { readonly kind: 'event'; readonly event: StoredEvent }
@@ -60,7 +60,7 @@ export const createEvents = (parts: {
     return id === null ? null : store.find(database.sql, id)
   }
 
-  /** What was missed, up to where the stream goes on live. */
+  /** The missed events, up to where the stream continues live. */
   async function* replay(from: Position, to: Position, filter: EventFilter): AsyncGenerator<Frame> {
     for (let at = from; ; ) {
       const events = await store.between(database.sql, { from: at, to }, filter, REPLAYED_AT_ONCE)
@@ -148,7 +148,7 @@ export const createEvents = (parts: {
           tail.leave()
           exit(key)
         }
-        // Of a client that is gone before it was sent anything, nobody reads the stream to its end.
+        // If a client disconnects before it was sent anything, the stream is never read to its end.
         client.gone.addEventListener('abort', leave)
         if (client.gone.aborted) leave()
         return follow(place, { orgId: caller.orgId, federationIds, topics }, { ...client, leave, caller })

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { emptyFolder, freshPostgresUrl, hasPostgres } from '../../../../test/databases.ts'
 import { formOf, startWorld, type World } from '../../../../test/world.ts'
@@ -269,4 +270,16 @@ describe('the event stream', () => {
     const resumed = await openStream(two, { key, query: '?topics=round', lastEventId: started!.id! })
     expect(await resumed.next()).toEqual(failed)
   })
+})
+
+it('what was counted is written later when the database refuses it once', async () => {
+  const world = await startWorld()
+  await world.register('phone')
+  const { sql: db } = world.database!
+  await sql`alter table events_outbox rename to away`.execute(db)
+  await world.service.runDueTasks()
+  await sql`alter table away rename to events_outbox`.execute(db)
+  await world.service.runDueTasks()
+  const { rows } = await sql`select type, payload from events_outbox where type = 'device.registered'`.execute(db)
+  expect(rows).toEqual([{ type: 'device.registered', payload: { count: 1 } }])
 })

@@ -55,6 +55,49 @@ const ofFile = (type: 'file.damaged' | 'file.repaired', sha256: string, payload:
   payload,
 })
 
+/** Counts what happens to thousands of devices at a time: what was counted since the last time, and how to count it again. */
+const countHints = (events: Pick<ControlEventBus, 'afterCommit'>) => {
+  let rounds = new Map<string, RoundFacts>()
+  let registered = new Map<string | null, number>()
+  events.afterCommit('updates.accepted', (accepted) => {
+    for (const round of accepted.rounds) rounds.set(round.id, round)
+  })
+  events.afterCommit('devices.registered', ({ orgIds }) => {
+    for (const orgId of orgIds) registered.set(orgId, (registered.get(orgId) ?? 0) + 1)
+  })
+
+  return (): { hints: NewEvent[]; putBack: () => void } => {
+    const [takenRounds, takenRegistered] = [rounds, registered]
+    const hints = [
+      ...[...rounds.values()].map(
+        ({ id, orgId, federationId, jobId }): NewEvent => ({
+          orgId,
+          federationId,
+          type: 'update.accepted',
+          subject: { kind: 'round', id },
+          payload: { job_id: jobId },
+        }),
+      ),
+      ...[...registered].map(
+        ([orgId, count]): NewEvent => ({
+          orgId,
+          federationId: null,
+          type: 'device.registered',
+          subject: { kind: 'device', id: null },
+          payload: { count },
+        }),
+      ),
+    ]
+    rounds = new Map()
+    registered = new Map()
+    const putBack = (): void => {
+      rounds = new Map([...takenRounds, ...rounds])
+      for (const [orgId, count] of takenRegistered) registered.set(orgId, (registered.get(orgId) ?? 0) + count)
+    }
+    return { hints, putBack }
+  }
+}
+
 /**
  * Writes down what happens, in the transaction in which it happens, for those who follow it from outside: one statement for
  * each transaction. What happens to thousands of devices at a time, updates and registrations, is counted in memory and written
@@ -140,48 +183,19 @@ export const createOutbox = (parts: {
     })),
   )
 
-  let rounds = new Map<string, RoundFacts>()
-  let registered = new Map<string | null, number>()
-  events.afterCommit('updates.accepted', (accepted) => {
-    for (const round of accepted.rounds) rounds.set(round.id, round)
-  })
-  events.afterCommit('devices.registered', ({ orgIds }) => {
-    for (const orgId of orgIds) registered.set(orgId, (registered.get(orgId) ?? 0) + 1)
-  })
-
-  /** What was counted since the last time. */
-  const takeHints = (): NewEvent[] => {
-    const hints = [
-      ...[...rounds.values()].map(
-        ({ id, orgId, federationId, jobId }): NewEvent => ({
-          orgId,
-          federationId,
-          type: 'update.accepted',
-          subject: { kind: 'round', id },
-          payload: { job_id: jobId },
-        }),
-      ),
-      ...[...registered].map(
-        ([orgId, count]): NewEvent => ({
-          orgId,
-          federationId: null,
-          type: 'device.registered',
-          subject: { kind: 'device', id: null },
-          payload: { count },
-        }),
-      ),
-    ]
-    rounds = new Map()
-    registered = new Map()
-    return hints
-  }
+  const takeHints = countHints(events)
 
   return {
     /** Writes down what was only counted. */
     async flush(): Promise<void> {
-      const hints = takeHints()
+      const { hints, putBack } = takeHints()
       if (hints.length === 0) return
-      await store.insertAll(database.sql, hints, now())
+      try {
+        await store.insertAll(database.sql, hints, now())
+      } catch (error) {
+        putBack()
+        throw error
+      }
       database.hints.send('events')
     },
 

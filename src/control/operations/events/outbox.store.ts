@@ -5,7 +5,7 @@ import type { OutboxRow } from '../../../platform/db/rows.ts'
 
 export interface NewEvent {
   readonly orgId: string | null
-  /** Whose active members are told too; null: nobody else. */
+  /** The federation whose active members see the event too; null: none. */
   readonly federationId: string | null
   readonly type: string
   /** Without an id it is about several of the kind. */
@@ -28,7 +28,7 @@ export interface StoredEvent extends NewEvent, Position {
   readonly isSettled: boolean
 }
 
-/** Whose events, and of what. */
+/** Which organization's events, and of which topics. */
 export interface EventFilter {
   /** Null: of every organization. */
   readonly orgId: string | null

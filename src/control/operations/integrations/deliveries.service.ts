@@ -92,7 +92,7 @@ export const createDeliveries = (parts: {
     const outcome = await sendEvents(found)
     if (outcome.ok) return moveOn(found)
     if (!outcome.isFinal) return fail(integration, outcome)
-    // Something in it cannot be taken: the first event alone tells whether it is that one.
+    // The receiver rejects something in the batch: sending the first event alone shows whether it is that one.
     const first = found[0]!
     const alone = found.length === 1 ? outcome : await sendEvents([first])
     if (alone.ok) return moveOn([first])
@@ -130,7 +130,7 @@ export const createDeliveries = (parts: {
       await Promise.all(due.map(deliver))
     },
 
-    /** Sends a sample now, and tells what the receiver said. */
+    /** Sends a sample now, and returns the receiver's response. */
     async test(integration: StoredIntegration): Promise<Outcome> {
       const receiver = await receiverOf(integration).catch(outcomeOf)
       if ('ok' in receiver) return receiver

@@ -10,7 +10,7 @@ const listOf = (subnets: readonly string[]): BlockList => {
   return list
 }
 
-/** Link-local with the metadata services of clouds, multicast, unspecified and reserved addresses: nobody's receiver. */
+/** Link-local with the metadata services of clouds, multicast, unspecified and reserved addresses: no receiver has these. */
 const NEVER = listOf([
   '169.254.0.0/16',
   '0.0.0.0/8',

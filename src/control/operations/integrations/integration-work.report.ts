@@ -61,7 +61,7 @@ export const createIntegrationWork = () => ({
     return rows[0] ?? null
   },
 
-  /** What there is to tell of it; null where it is gone. */
+  /** What is sent about it; null if it no longer exists. */
   async subject(db: Executor, { kind, id }: Pick<DueSubject, 'kind' | 'id'>): Promise<Subject | null> {
     const { rows } = await sql<Subject>`${kind === 'job' ? JOB : ROUND} where s.id = ${id}`.execute(db)
     return rows[0] ?? null

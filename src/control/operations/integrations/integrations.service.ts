@@ -156,7 +156,7 @@ export const createIntegrations = (parts: {
 
     show: async (caller: Caller, id: string): Promise<IntegrationView> => view(await get(caller, id)),
 
-    /** Events that come while it is paused are delivered when it goes on, of the last 24 hours. */
+    /** Events during a pause are delivered when it is resumed, those of the last 24 hours. */
     async setPaused(caller: Caller, id: string, isPaused: boolean): Promise<IntegrationView> {
       const before = await get(caller, id)
       await database.transaction(async (tx) => {

@@ -245,7 +245,7 @@ export const createIntegrationsStore = () => ({
     return row ?? { runId: null, sent: null }
   },
 
-  /** What is absent stays as it is. */
+  /** Absent fields do not change. */
   async setRun(db: Executor, id: string, subjectId: string, run: Partial<StoredRun>): Promise<void> {
     const row = { ...('runId' in run && { run_id: run.runId }), ...('sent' in run && { sent: run.sent }) }
     await db

@@ -15,7 +15,7 @@ export const createLogEvents = (parts: {
 }) => {
   const { database, store, audit, presentEntry } = parts
 
-  /** The id tells it from events of the stream. */
+  /** The id distinguishes it from events of the stream. */
   const auditEvent = (entry: StoredEntry): LogEvent => ({
     id: `audit-${entry.id}`,
     type: `audit.${entry.action}`,

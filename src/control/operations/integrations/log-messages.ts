@@ -36,7 +36,7 @@ export const signIn = (config: IntegrationConfig): Record<string, string> => {
   return { authorization: `Basic ${basic}`, ...headers }
 }
 
-/** The address with a path where it has none of its own. */
+/** The address, with a path if it has none. */
 export const withPath = (endpoint: string, path: string): string => {
   const url = new URL(endpoint)
   if (url.pathname === '/' || url.pathname === '') url.pathname = path

@@ -154,7 +154,7 @@ export const createMlflow = (receiver: Receiver, send: (message: Message) => Pro
     const found = await attempt('GET', 'experiments/get-by-name', query)
     if (found.status === 404) {
       const created = await attempt('POST', 'experiments/create', { name: experiment })
-      // Somebody else was faster.
+      // Another process was faster.
       if (!created.body.includes('RESOURCE_ALREADY_EXISTS'))
         return parsed<{ experiment_id: string }>(created).experiment_id
     }
@@ -188,7 +188,7 @@ export const createMlflow = (receiver: Receiver, send: (message: Message) => Pro
     return run.info.run_id
   }
 
-  /** What it has of a run; null where there is no such run any more. */
+  /** The run as MLflow has it; null if it no longer exists. */
   const find = async (runId: string): Promise<Run | null> => {
     const outcome = await attempt('GET', 'runs/get', { run_id: runId })
     return outcome.status === 404 ? null : parsed<{ run: Run }>(outcome).run
@@ -201,7 +201,7 @@ export const createMlflow = (receiver: Receiver, send: (message: Message) => Pro
 
     find,
 
-    /** What the run has already is not sent again. */
+    /** Sends only what the run does not have yet. */
     async logMetrics({ info, data }: Run, rounds: readonly MeasuredRound[]): Promise<void> {
       const stepOf = new Map(data?.metrics?.map(({ key, step }) => [key, Number(step ?? 0)]))
       const metrics = rounds.flatMap(metricsOf).filter(({ key, step }) => step > (stepOf.get(key) ?? -1))

@@ -23,9 +23,9 @@ export interface Message {
 export interface Outcome {
   readonly ok: boolean
   readonly status: number | null
-  /** The beginning of what the receiver said, or why it could not be reached. */
+  /** The beginning of the receiver's response, or why it could not be reached. */
   readonly response: string
-  /** All that it said, up to 1 MiB. */
+  /** Its whole response, up to 1 MiB. */
   readonly body: string
   readonly isFinal: boolean
   readonly retryAfterMs: number | null
@@ -40,7 +40,7 @@ export const failed = (response: string): Outcome => ({
   retryAfterMs: null,
 })
 
-/** What to tell people of an outcome that is not ok. */
+/** A message for people about an outcome that is not ok. */
 export const reasonOf = ({ status, response }: Outcome): string =>
   (status === null ? response : `The receiver answered ${status}: ${response.trim() || 'nothing'}`).slice(0, MAX_REASON)
 
@@ -69,16 +69,16 @@ const faultOf = (error: unknown): string => {
   return message || String(code ?? error)
 }
 
-/** The receiver will never take this one: neither its address, nor its key, nor the time is at fault. */
+/** The receiver will never accept this event: its address, its key, and the time are not the reason. */
 const REFUSES_BODY = new Set([400, 413, 415, 422])
 
-/** RFC 9110, section 10.2.3: seconds, or a date, which is compared with the receiver's own clock where it tells it. */
+/** RFC 9110, section 10.2.3: seconds, or a date, which is compared with the receiver's own clock if it sends its time. */
 const waitOf = (headers: IncomingHttpHeaders): number | null => {
   const text = headers['retry-after']
   if (text === undefined) return null
-  const told = Date.parse(headers.date ?? '')
+  const receiverTime = Date.parse(headers.date ?? '')
   const seconds = Number.isNaN(Number(text))
-    ? (Date.parse(text) - (Number.isNaN(told) ? Date.now() : told)) / 1000
+    ? (Date.parse(text) - (Number.isNaN(receiverTime) ? Date.now() : receiverTime)) / 1000
     : Number(text)
   return seconds > 0 ? Math.min(seconds, MAX_WAIT_S) * 1000 : null
 }

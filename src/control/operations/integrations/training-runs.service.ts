@@ -35,7 +35,7 @@ export const createTrainingRuns = (parts: {
     if (runId !== stored.runId) await store.setRun(database.sql, receiver.id, due.id, { runId })
     const run = known ?? (await mlflow.find(runId))
     if (run === null) throw new Unsuccessful(failed(`The run ${runId} was deleted in the meantime.`))
-    // Whoever deletes a run does not want it back.
+    // A person who deletes a run does not want it back.
     if (run.info.lifecycle_stage !== 'deleted') {
       const reached = Math.max(0, ...(run.data?.metrics ?? []).map(({ step }) => Number(step ?? 0)))
       let last: MeasuredRound | undefined

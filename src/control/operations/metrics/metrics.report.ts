@@ -9,7 +9,7 @@ type Row = { readonly value: number } & Readonly<Record<string, string | number>
 export interface StateMetric {
   readonly name: string
   readonly help: string
-  /** Columns of its rows beside `value`. */
+  /** Columns of its rows other than `value`. */
   readonly labels: readonly string[]
   /** Of one organization, or with null of all of them. */
   readonly rows: (now: Date, orgId: string | null) => RawBuilder<Row>
@@ -262,7 +262,7 @@ export const STATE_METRICS: readonly StateMetric[] = [
   },
 ]
 
-/** The metric's rows now, no more than `MAX_SERIES`. */
+/** The metric's rows now, at most `MAX_SERIES`. */
 export const readStateMetric = async (
   db: Executor,
   metric: StateMetric,

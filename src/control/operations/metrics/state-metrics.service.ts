@@ -1,7 +1,7 @@
 import type { Database } from '../../../platform/db/open.ts'
 import { readStateMetric, STATE_METRICS } from './metrics.report.ts'
 
-/** Scrapes within so long of each other read the database once. */
+/** Scrapes within this time of each other read the database once. */
 const FRESH_MS = 15_000
 
 /** Metrics in the Prometheus text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats). */

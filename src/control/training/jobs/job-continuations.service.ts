@@ -99,9 +99,9 @@ export const createJobContinuations = (parts: {
 
   /**
    * Gives an ended job rounds: `more` after those that it has completed, or those that it had left, fewer where its privacy
-   * budget allows no more. Nothing else of it changes.
+   * budget allows no more. Nothing else about it changes.
    * @throws not_found for a job of another organization; conflict in a wrong state, when something that it needs is gone, its
-   * budget is spent, or somebody else has continued it in between.
+   * budget is spent, or another request has continued it in between.
    */
   return async (
     caller: Caller,
@@ -109,7 +109,7 @@ export const createJobContinuations = (parts: {
     event: 'resume' | 'extend',
     more: number | undefined,
   ): Promise<void> => {
-    // Members of its federation see it; whoever started it continues it.
+    // Members of its federation see it; only the organization that started it may continue it.
     if (!sees(caller, seen.orgId)) throw notFound('Training job', seen.id)
     const status = nextJobStatus(seen.status, event)
     const wanted = continuedSettings(seen.settings, seen.roundsCompleted, event, more)

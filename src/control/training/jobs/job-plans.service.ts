@@ -68,7 +68,7 @@ export interface PlannedJob {
   readonly settings: JobSettings
   readonly modelId: string
   readonly reach: Reach
-  /** What is taken for granted though nobody said it. */
+  /** What was assumed because the request did not say it. */
   readonly warning: string | null
 }
 

@@ -45,7 +45,7 @@ const createPublications = ({ models, roundsReport }: Parts) => {
       if (job.settings.publish === 'best') await publishBest(tx, job, false)
     },
 
-    /** However it has ended, what its rounds have made is there. Where no round told the metric, the last counts as the best. */
+    /** However the job ended, it keeps the models of its rounds. If no round reported the metric, the last counts as the best. */
     async jobEnded(tx: Executor, job: StoredJob): Promise<void> {
       const { publish: which } = job.settings
       if (which === 'best') await publishBest(tx, job, true)

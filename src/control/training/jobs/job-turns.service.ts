@@ -7,13 +7,13 @@ import type { ModelsService, StoredVersion } from '../../catalog/models/models.s
 import { BudgetRefused } from '../../federations/ledger.service.ts'
 import type { Price, RoundPrices, ToPrice } from '../rounds/round-prices.service.ts'
 import type { RoundReach } from '../rounds/round-reach.service.ts'
-import type { OpenRound, RoundStarts } from '../rounds/round-starts.service.ts'
+import type { RoundRequest, RoundStarts } from '../rounds/round-starts.service.ts'
 import type { RoundsService } from '../rounds/rounds.service.ts'
 import type { SecurePlan, SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { JobProgressService } from './job-progress.service.ts'
 import type { JobsStore, StoredJob } from './jobs.store.ts'
 
-/** Starts the next rounds of jobs when it is their turn, and ends jobs that can have no more. */
+/** Starts the next rounds of jobs when it is their turn, and ends jobs that cannot have another. */
 export const createJobTurns = (parts: {
   readonly database: Database
   readonly store: JobsStore
@@ -115,7 +115,7 @@ export const createJobTurns = (parts: {
     return isWaiting ? work(null) : prices.priced(requested, work)
   }
 
-  /** Starts the job's next round, where it is the job's turn. */
+  /** Starts the job's next round if it is the job's turn. */
   const advance = async (id: string): Promise<void> => {
     const seen = await store.find(database.sql, id)
     if (seen === null || seen.endedAt !== null) return
@@ -132,7 +132,7 @@ export const createJobTurns = (parts: {
       )
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code === 'internal_error') throw error
-      // Somebody else has started a round in this moment, or asks much about privacy: the job waits its turn.
+      // Another round was started at this moment, or many privacy requests are queued: the job waits its turn.
       if (error.code === 'rate_limited') return
       if (error.code === 'conflict' && !(error instanceof BudgetRefused)) return
       const ending =
@@ -171,7 +171,7 @@ const nextRound = (
     readonly secured: SecurePlan | null
     readonly previousRoundId: string | null
   },
-): OpenRound => {
+): RoundRequest => {
   const { settings } = job
   const isAsynchronous = STRATEGY_RULES[settings.strategy.name].asynchronous
   return {

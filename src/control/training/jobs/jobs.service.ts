@@ -22,7 +22,7 @@ export type { StoredJob } from './jobs.store.ts'
 
 const HISTORY = 100
 
-/** Training jobs: rounds one after another, until they are done, or something says that there shall be no more. */
+/** Training jobs: a series of rounds, until all are done or something ends the job. */
 export const createJobsService = (parts: {
   readonly database: Database
   readonly store: JobsStore
@@ -54,10 +54,10 @@ export const createJobsService = (parts: {
   return {
     get,
 
-    /** `tell` hears what is taken for granted though nobody said it. */
-    async create(caller: Caller, requested: NewJob, tell: (warning: string) => void): Promise<StoredJob> {
+    /** `warn` is called with what was assumed because the request did not say it. */
+    async create(caller: Caller, requested: NewJob, warn: (warning: string) => void): Promise<StoredJob> {
       const planned = await plan(caller, requested)
-      if (planned.warning !== null) tell(planned.warning)
+      if (planned.warning !== null) warn(planned.warning)
       const { settings, modelId } = planned
       const job = newJob(requested, planned, { id: newId(), createdAt: now() })
       await database.transaction(async (tx) => {
@@ -109,7 +109,7 @@ export const createJobsService = (parts: {
     /** Ends the job at once, and its round with it. */
     async stop(caller: Caller, id: string): Promise<StoredJob> {
       const visible = await get(caller, id)
-      // Members of its federation see it; whoever started it stops it.
+      // Members of its federation see it; only the organization that started it may stop it.
       if (!sees(caller, visible.orgId)) throw notFound('Training job', id)
       const reason = 'The training job was stopped.'
       await database.transaction(async (tx) => {

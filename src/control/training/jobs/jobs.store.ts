@@ -90,7 +90,7 @@ export const createJobsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** The same, where it has not ended and no other process is at it; else null. */
+  /** The same if it has not ended and no other process has locked it; else null. */
   async lockFree(tx: Executor, id: string): Promise<StoredJob | null> {
     const { rows } = await sql<Selectable<TrainingJobRow>>`
       select * from training_jobs where id = ${id} and ended_at is null and ending is null for update skip locked`.execute(

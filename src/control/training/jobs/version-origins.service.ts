@@ -6,7 +6,7 @@ import type { RoundPrices } from '../rounds/round-prices.service.ts'
 import type { RoundsService } from '../rounds/rounds.service.ts'
 import type { JobsStore } from './jobs.store.ts'
 
-/** How a version was trained: what its round and its job tell of it. */
+/** How a version was trained, from its round and its job. */
 export const createVersionOrigins = (parts: {
   readonly database: Database
   readonly store: Pick<JobsStore, 'find'>

@@ -2,18 +2,18 @@ import { randomUUID } from 'node:crypto'
 import { ServiceError } from '../../../domain/errors.ts'
 import { isUnavailable } from '../../../domain/outages.ts'
 import type { Database } from '../../../platform/db/open.ts'
-import type { RoundAggregation } from './round-aggregation.service.ts'
+import { discardUnkept, type RoundAggregation } from './round-aggregation.service.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundsStore, ScreenedUpdate, StoredRound } from './rounds.store.ts'
 import type { DeliveredUpdate, UpdatesReport } from './updates.report.ts'
 
 const RENEW_MS = 4000
-/** A round whose aggregation was started so often and never ended has something that kills us: give up with a reason. */
+/** A round whose aggregation was started this often and never finished probably crashes the process: it fails with a reason. */
 const MAX_ATTEMPTS = 5
 
 const isOurs = (error: ServiceError): boolean => error.code === 'internal_error' || isUnavailable(error)
 
-/** Turns the updates of a round that has closed its doors into a new model: once, whichever process does it. */
+/** Aggregates the updates of a round that no longer accepts any into a new model: once, in whichever process. */
 export const createAggregationQueue = (parts: {
   readonly database: Database
   readonly store: RoundsStore
@@ -42,7 +42,9 @@ export const createAggregationQueue = (parts: {
       const delivered = await updatesReport.delivered(database.sql, round.id)
       const screened = await screen(round, delivered)
       const aggregate = await aggregation.aggregate(round, delivered)
-      const completed = await endings.complete(owner, round, { delivered, aggregate, screened })
+      const completed = await endings
+        .complete(owner, round, { delivered, aggregate, screened })
+        .finally(() => discardUnkept(aggregate))
       log.info({ round_id: round.id, updates: delivered.length, completed }, 'round aggregated')
     } catch (error) {
       if (error instanceof ServiceError && !isOurs(error)) {
@@ -58,7 +60,7 @@ export const createAggregationQueue = (parts: {
     }
   }
 
-  /** Never in the way of the round: what cannot be screened fails, if at all, when it is added up. */
+  /** A failed screening never fails the round: if the updates cannot be aggregated either, the aggregation says so. */
   const screen = (round: StoredRound, delivered: readonly DeliveredUpdate[]): Promise<ScreenedUpdate[] | null> =>
     aggregation.screen(round, delivered).catch((error: unknown) => {
       if (error instanceof ServiceError && !isUnavailable(error)) return null
@@ -71,13 +73,15 @@ export const createAggregationQueue = (parts: {
       .catch((error: unknown) => log.error({ round_id: id, err: error }, 'lease could not be renewed'))
 
   return {
-    /** Aggregates every round that waits for it and that no other process holds; returns how many there were. */
-    async run(): Promise<number> {
-      for (let done = 0; ; done++) {
+    /** Aggregates every round that waits for it and that no other process holds. One that fails does not hold up the others. */
+    async run(): Promise<void> {
+      const failures: unknown[] = []
+      for (;;) {
         const round = await store.claim(database.sql, owner)
-        if (round === null) return done
-        await aggregateRound(round)
+        if (round === null) break
+        await aggregateRound(round).catch((error: unknown) => failures.push(error))
       }
+      if (failures.length > 0) throw failures[0]
     },
 
     /** At the start of a process that alone can open its database: what the last one held is free again. */

@@ -1,23 +1,23 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { Announced, OpenRound, Wanting } from '../../fleet/heartbeats/heartbeats.service.ts'
+import type { Announced, JoinableRound, Wanting } from '../../fleet/heartbeats/heartbeats.service.ts'
 
 /** After a round the next one may be about to begin. */
 const NEXT_ROUND_MS = 60_000
 
-/** An asynchronous round's devices train on while it is added up, and until the next has taken them along. */
+/** An asynchronous round's devices go on training while it is aggregated, and until the next round has taken them over. */
 const BETWEEN_ROUNDS_MS = 30_000
 
 interface AnnouncedRow {
   evaluating: { deviceId: string; roundId: string }[] | null
   pending: { deviceId: string; roundId: string; isPrivate: boolean }[] | null
-  open: OpenRound[] | null
+  open: JoinableRound[] | null
   wanting: Wanting[] | null
 }
 
-/** What rounds and jobs have to say to devices, of those that were announced. */
+/** What announced rounds and jobs mean to devices. */
 export const createAnnouncementsReport = () => ({
-  /** Which round awaits each of these devices, which rounds still have room, and for whose devices there is training. */
+  /** Which round awaits each of these devices, which rounds have free places, and for whose devices there is training. */
   async announcedTo(db: Executor, deviceIds: readonly string[], now: Date): Promise<Announced> {
     const { rows } = await sql<AnnouncedRow>`
       with announced as materialized (
@@ -46,7 +46,7 @@ export const createAnnouncementsReport = () => ({
         (select json_agg(json_build_object('deviceId', device_id, 'roundId', round_id, 'isPrivate', is_private))
           from pending) as pending,
         (select json_agg(json_build_object('deviceId', device_id, 'roundId', round_id)) from evaluating) as evaluating,
-        -- The draw of a private round is what its noise is reckoned with: nobody selects itself.
+        -- The privacy cost of a private round assumes that its devices are drawn at random: none may join by itself.
         (select json_agg(json_build_object('id', id, 'orgId', org_id, 'groupId', group_id, 'memberOrgs',
           ${memberOrgsOf(sql`a.federation_id`)}) order by started_at, id)
           from announced a where is_running and has_places and not is_private) as open,
@@ -62,8 +62,8 @@ export const createAnnouncementsReport = () => ({
   },
 
   /**
-   * The announced jobs and rounds of which nothing is left to be said. Those jobs stay locked until the transaction ends, so
-   * that none is resumed meanwhile; one that somebody is at is left for the next time.
+   * The announced jobs and rounds that no longer concern any device. Those jobs stay locked until the transaction ends, so
+   * that none is resumed meanwhile; a job that another transaction has locked is left for the next time.
    */
   async over(tx: Executor, now: Date): Promise<string[]> {
     const { rows: ended } = await sql<{ id: string }>`

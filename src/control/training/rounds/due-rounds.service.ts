@@ -8,7 +8,7 @@ import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundReach } from './round-reach.service.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
 
-/** While a round lacks devices that may yet come, it is looked at so often. */
+/** How often a round is reviewed while it lacks devices that may still come. */
 const LOOK_AGAIN_MS = 2000
 const MIN_MS = 1000
 
@@ -24,7 +24,7 @@ interface Parts {
 }
 
 /**
- * Looks after active rounds: gives the places of devices that do not come to others, and ends a round that can no longer
+ * Reviews active rounds: gives the places of absent devices to others, and ends a round that can no longer
  * reach min_devices. What a review decides on is in rows, so any process may do it, at any time, more than once. Private
  * rounds are left alone: who takes part in them is settled by the draw.
  */
@@ -32,7 +32,7 @@ const createReview = ({ store, absent, selection, endings, reaching, events, now
   const takesNewcomers = async (tx: Executor, round: StoredRound): Promise<boolean> =>
     round.plan.secure === undefined || absent.isAdvertising(tx, round.id)
 
-  /** How many devices are missing that nobody can be expected to replace. */
+  /** True if the round cannot reach min_devices: too few devices can still join it. */
   const isHopeless = async (tx: Executor, round: StoredRound): Promise<boolean> => {
     if (!(await takesNewcomers(tx, round))) return true
     const needed = round.minDevices - round.takingPart
@@ -53,7 +53,7 @@ const createReview = ({ store, absent, selection, endings, reaching, events, now
     await endings.fail(tx, round, { event: 'fail', reason: `${reason}${enough}`, reported })
   }
 
-  /** Looks at the locked round as it is now, and writes down what has changed besides. */
+  /** Reviews the locked round, and writes what has changed. */
   return async (tx: Executor, round: StoredRound): Promise<void> => {
     if (round.status !== 'active' || round.privacy !== null) return
     const given = await absent.giveUp(tx, round, now())
@@ -62,7 +62,7 @@ const createReview = ({ store, absent, selection, endings, reaching, events, now
     if (dueEvent(reviewed, now()) === 'collect') {
       return endings.collect(tx, reviewed)
     }
-    // Devices may yet come to a round that never had enough of them.
+    // A round that never had enough devices may still get them.
     const lacks = reviewed.takingPart < round.minDevices && (await absent.countLive(tx, round.id)) >= round.minDevices
     if (lacks && (await isHopeless(tx, reviewed))) return giveUp(tx, reviewed)
     const turnEnds = (await absent.nextTurnEnds(tx, round))?.getTime() ?? round.timeoutAt.getTime()
@@ -72,12 +72,12 @@ const createReview = ({ store, absent, selection, endings, reaching, events, now
   }
 }
 
-/** What the clock demands of rounds. */
+/** Moves rounds on when their time has come. */
 export const createDueRounds = (parts: Parts) => {
   const { database, store, endings, absent, now } = parts
   const review = createReview(parts)
 
-  /** Moves every due round on. Called by a timer and before reads, so that what is read never lags the clock. */
+  /** Moves every due round to its next status. Called by a timer, and before reads so that they are up to date. */
   const tick = async (): Promise<void> => {
     if (!(await store.isAnyDue(database.sql, now()))) return
     await unaudited(() =>
@@ -117,7 +117,7 @@ export const createDueRounds = (parts: Parts) => {
   return { tick, isDue, review }
 }
 
-/** A private round whose devices have all reported has nobody to wait for. */
+/** A private round whose devices have all delivered or failed ends before its time. */
 const endedEarly = ({ closesAt, completedDevices, takingPart }: StoredRound): boolean =>
   closesAt !== null && completedDevices >= takingPart
 

@@ -26,7 +26,7 @@ export const createEvaluationSteps = (parts: {
   readonly now: () => Date
 }) => {
   const { database, store, evaluations, roundsReport, rounds, models, events, now } = parts
-  // All of its devices ask for the same version, at once.
+  // All of its devices request the same version at once.
   const handedOut = singleFlight<StoredVersion>(16)
 
   const close = async (tx: Executor, round: StoredRound): Promise<void> => {
@@ -34,7 +34,7 @@ export const createEvaluationSteps = (parts: {
     await events.publish(tx, 'round.evaluated', factsOf(round))
   }
 
-  /** Ends the evaluations that nobody is waited for any more. Called by a timer and after each report. */
+  /** Ends the evaluations that no longer wait for a device. Called by a timer and after each report. */
   const tick = async (): Promise<void> => {
     for (const id of await roundsReport.evaluationsDue(database.sql, now())) {
       await database.transaction(async (tx) => {
@@ -76,7 +76,7 @@ export const createEvaluationSteps = (parts: {
     tick,
     plan,
 
-    /** In the transaction that completes the job's last round. How many devices are asked, until when; null: nobody offered it. */
+    /** In the transaction that completes the job's last round. How many devices are asked, until when; null: none offers it. */
     async ask(tx: Executor, roundId: string, seconds: number): Promise<{ devices: number; until: Date } | null> {
       const until = new Date(now().getTime() + seconds * 1000)
       const devices = await evaluations.ask(tx, roundId, now(), until)
@@ -93,7 +93,7 @@ export const createEvaluationSteps = (parts: {
     ): Promise<void> {
       const { round, deviceId } = await requireAsked(caller, id)
       const isTaken = await database.transaction(async (tx) => {
-        // A closing evaluation counts what is there when it locks the round.
+        // The end of an evaluation counts the reports that exist when it locks the round.
         const held = await store.lock(tx, round.id)
         if (held === null || held.evaluationUntil === null) return false
         return evaluations.answer(tx, { roundId: round.id, deviceId }, answer, now())

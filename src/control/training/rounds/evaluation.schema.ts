@@ -48,7 +48,7 @@ export const EvaluationSummary = Part('Evaluation', "Metrics for a model on the 
   metrics: MetricSummaries,
 })
 
-/** What a round and a job's history show of metrics; absent where nothing was reported. */
+/** Metrics of a round and of a job's history; absent if none were reported. */
 export const RoundMetrics = {
   metrics: Type.Optional(
     Type.Record(Type.String(), MetricSummary, {

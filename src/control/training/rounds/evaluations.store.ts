@@ -17,7 +17,7 @@ export const createEvaluationsStore = () => ({
     return rows.map(({ evaluation }) => evaluation)
   },
 
-  /** What devices found of the model that this round distributed; told of the round that made it, too. */
+  /** The devices' evaluation of the model that this round distributed; also shown for the round that made it. */
   async keep(tx: Executor, round: StoredRound, evaluation: Evaluation): Promise<void> {
     const found = JSON.stringify(evaluation)
     await tx.updateTable('rounds').set({ global_evaluation: found }).where('id', '=', round.id).execute()
@@ -53,14 +53,14 @@ export const createEvaluationsStore = () => ({
     return (row?.state ?? null) as EvaluationState | null
   },
 
-  /** One device's answer, once; false where it is not waited for. */
+  /** One device's answer, once; false if no answer of it is expected. */
   async answer(
     db: Executor,
     { roundId, deviceId }: { readonly roundId: string; readonly deviceId: string },
     answer: { readonly report: MetricReport } | { readonly reason: string },
     now: Date,
   ): Promise<boolean> {
-    const told =
+    const answered =
       'report' in answer
         ? {
             state: 'reported',
@@ -70,7 +70,7 @@ export const createEvaluationsStore = () => ({
         : { state: 'failed', reason: answer.reason }
     const { numUpdatedRows } = await db
       .updateTable('evaluations')
-      .set({ ...told, reported_at: now })
+      .set({ ...answered, reported_at: now })
       .where('round_id', '=', roundId)
       .where('device_id', '=', deviceId)
       .where('state', '=', 'asked')

@@ -7,8 +7,8 @@ import type { Scope } from '../../fleet/selection/selection.service.ts'
 import type { SecurePlan } from '../secure-rounds/secure-steps.service.ts'
 import type { NewRound, PrivacyWish, RoundPlan, RoundPrivacy } from './rounds.store.ts'
 
-/** A round that may begin: everything is checked but what only the transaction can know. */
-export interface OpenRound {
+/** A checked request for a round: only what the transaction alone can know is still to be checked. */
+export interface RoundRequest {
   readonly orgId: string | null
   readonly groupId: string | null
   readonly federationId: string | null
@@ -19,7 +19,7 @@ export interface OpenRound {
   readonly minDevices: number
   /** How many devices are selected. */
   readonly targetDevices: number
-  /** How many updates close it; null: all that take part. */
+  /** After how many updates it stops accepting more; null: those of all devices that take part. */
   readonly wantedUpdates: number | null
   readonly timeoutSeconds: number
   /** Null: what follows from the timeout. */
@@ -30,7 +30,7 @@ export interface OpenRound {
   readonly secure: SecurePlan | null
   /** Its model and updates are bare float32 vectors. */
   readonly rawVector: boolean
-  /** The device whose key starts it; it takes part, but for private rounds, which leave everybody to chance. */
+  /** The device whose key starts it; it takes part, except in private rounds, which draw every device at random. */
   readonly starter: string | null
   readonly job: {
     readonly id: string
@@ -42,8 +42,8 @@ export interface OpenRound {
   } | null
 }
 
-/** What the round's devices are told to do; `population` is how many could be drawn, where the plan must say it. */
-export const planOf = (requested: OpenRound, population: number | null): RoundPlan => {
+/** The round's training plan; `population` is how many devices could be drawn, where the plan must say so. */
+export const planOf = (requested: RoundRequest, population: number | null): RoundPlan => {
   const { strategy, hyperparameters, job } = requested
   const vector = requested.rawVector ? ({ rawVector: true } as const) : {}
   if (strategy === null) return { strategy: DEFAULT_STRATEGY, hyperparameters, ...vector }
@@ -63,12 +63,12 @@ export const planOf = (requested: OpenRound, population: number | null): RoundPl
 
 /** The round's row as it begins. */
 export const newRound = (
-  requested: OpenRound,
+  requested: RoundRequest,
   privacy: RoundPrivacy | null,
   { id, plan, startedAt }: { readonly id: string; readonly plan: RoundPlan; readonly startedAt: Date },
 ): NewRound => {
   const { version, job, timeoutSeconds } = requested
-  // What nobody has set is in a private round the whole timeout: it runs from the start, when nobody has trained yet.
+  // In a private round the grace period runs from the start, when no device has trained yet: its default is the whole timeout.
   const graceSeconds =
     requested.graceSeconds ?? (privacy === null ? stragglerGraceSeconds(timeoutSeconds) : timeoutSeconds)
   const after = (seconds: number): Date => new Date(startedAt.getTime() + seconds * 1000)
@@ -85,7 +85,7 @@ export const newRound = (
     timeoutSeconds,
     graceSeconds,
     timeoutAt: after(timeoutSeconds),
-    // Nobody is replaced in a private round.
+    // No device is replaced in a private round.
     reviewAt: privacy === null ? after(timeoutSeconds / 10) : null,
     closesAt: privacy === null ? null : after(Math.min(graceSeconds, timeoutSeconds)),
     globalModelId: version?.modelId ?? null,

@@ -9,9 +9,9 @@ import { isDueAt } from './stored-round.store.ts'
 export type ParticipantState = 'selected' | 'delivered' | 'failed' | 'absent'
 
 export interface Participant {
-  /** The round that counts it: a later one than it began from, where an asynchronous job has gone on. */
+  /** The round that counts its update: in an asynchronous job, perhaps a later one than it trains from. */
   readonly roundId: string
-  /** The round whose model it trains from, where that is an earlier one. */
+  /** The round whose model it trains from, if that is an earlier one. */
   readonly baseRoundId: string | null
   readonly state: ParticipantState
   readonly chosen: 'drawn' | 'starter' | 'joined'
@@ -19,14 +19,14 @@ export interface Participant {
   readonly failureReason: string | null
 }
 
-/** A device in a round. */
-export interface Seat {
+/** Identifies a device in a round. */
+export interface ParticipantKey {
   readonly roundId: string
   /** Internal id. */
   readonly deviceId: string
 }
 
-/** An absent device takes its place again only after so long: those that take it instead may be more willing. */
+/** An absent device may take its place again only after this time: other devices are more likely to come, and go first. */
 const OTHERS_FIRST_MS = 10_000
 
 /** Who takes part in a round. */
@@ -45,46 +45,46 @@ export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMis
     `.execute(db)
   },
 
-  /** Gives the device a free seat in an active round: its first, or where it was absent its own again; false when it gets none. */
+  /** Gives the device a free place in an active round: a new one, or its own again if it was absent; false if it gets none. */
   async join(db: Executor, roundId: string, deviceId: string, now: Date): Promise<boolean> {
     const inGroup = sql`(group_id is null or ${selection.isInGroup(sql`rounds.group_id`, deviceId)})`
-    return (await takeSeat(db, roundId, deviceId, inGroup, now)) || (await retakeSeat(db, roundId, deviceId, now))
+    return (await takePlace(db, roundId, deviceId, inGroup, now)) || (await retakePlace(db, roundId, deviceId, now))
   },
 
   /**
    * Notes that devices have fetched the plans of rounds that are still open, those also that were taken along into a later
    * round. A round that lacks devices is then looked at again: it may now be known that it cannot be completed.
    */
-  async acknowledge(db: Executor, fetched: readonly Seat[], now: Date): Promise<void> {
+  async acknowledge(db: Executor, fetched: readonly ParticipantKey[], now: Date): Promise<void> {
     await sql`
       with asked as (
         select distinct round_id, device_id
         from unnest(${fetched.map(({ roundId }) => roundId)}::uuid[], ${fetched.map(({ deviceId }) => deviceId)}::uuid[])
           as asked (round_id, device_id)
-      ), seats as (
+      ), fetched as (
         select p.round_id, p.device_id from asked join round_participants p on p.device_id = asked.device_id
           and (p.round_id = asked.round_id or p.base_round_id = asked.round_id)
         where p.acknowledged_at is null and p.state in ('selected', 'absent')
       ), held as materialized (
-        select id from rounds where id in (select round_id from seats) and status = 'active'
+        select id from rounds where id in (select round_id from fetched) and status = 'active'
         order by id for no key update
       ), marked as (
         update round_participants p set acknowledged_at = ${now}
-        from held join seats on seats.round_id = held.id
-        where p.round_id = seats.round_id and p.device_id = seats.device_id and p.acknowledged_at is null
+        from held join fetched on fetched.round_id = held.id
+        where p.round_id = fetched.round_id and p.device_id = fetched.device_id and p.acknowledged_at is null
         returning p.round_id
       )
       update rounds r set review_at = least(r.review_at, ${now}::timestamptz)
       where r.id in (select round_id from marked) and r.taking_part < r.min_devices`.execute(db)
   },
 
-  /** The device's part in the round; in a later round of an asynchronous job, where it has been taken along. */
+  /** The device's part in the round, or in a later round of an asynchronous job that has taken it over. */
   async find(db: Executor, roundId: string, deviceId: string): Promise<Participant | null> {
     return (await this.findAll(db, [{ roundId, deviceId }]))[0]!
   },
 
   /** The same for many, in their order. */
-  async findAll(db: Executor, requested: readonly Seat[]): Promise<(Participant | null)[]> {
+  async findAll(db: Executor, requested: readonly ParticipantKey[]): Promise<(Participant | null)[]> {
     if (requested.length === 0) return []
     const rounds = [...new Set(requested.map(({ roundId }) => roundId))]
     const devices = [...new Set(requested.map(({ deviceId }) => deviceId))]
@@ -94,8 +94,8 @@ export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMis
     const began = new Map(rows.map((row) => [`${row.base_round_id} ${row.device_id}`, fromRow(row)]))
     const taking = new Map(rows.map((row) => [`${row.round_id} ${row.device_id}`, fromRow(row)]))
     return requested.map(({ roundId, deviceId }) => {
-      const seat = `${roundId.toLowerCase()} ${deviceId}`
-      return taking.get(seat) ?? began.get(seat) ?? null
+      const key = `${roundId.toLowerCase()} ${deviceId}`
+      return taking.get(key) ?? began.get(key) ?? null
     })
   },
 
@@ -122,7 +122,7 @@ export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMis
    * Marks that devices fetched the models of rounds that are still open, and counts those that did so for the first time and
    * had not been counted with an update. Rounds are locked before their participants, as everywhere.
    */
-  async markFetched(db: Executor, fetched: readonly Seat[], now: Date): Promise<void> {
+  async markFetched(db: Executor, fetched: readonly ParticipantKey[], now: Date): Promise<void> {
     await sql`
       with asked as (
         select distinct round_id, device_id
@@ -162,7 +162,7 @@ export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMis
       .execute()
   },
 
-  /** Whoever has not delivered by now has failed; returns how many have failed in all. `missed`: they had had their time. */
+  /** Fails the devices that have not delivered; returns how many have failed in all. `missed`: they had enough time. */
   async failTheRest(
     db: Executor,
     roundId: string,
@@ -189,35 +189,37 @@ export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMis
   },
 })
 
-/** Round `rounds` has a free seat. */
-const hasFreeSeat = (now: Date) => sql`status = 'active' and taking_part < target_devices and timeout_at > ${now}
+/** Round `rounds` has a free place. */
+const hasFreePlace = (now: Date) => sql`status = 'active' and taking_part < target_devices and timeout_at > ${now}
   and not exists (select from secure_rounds s where s.round_id = rounds.id and s.status <> 'advertising')`
 
-/** For a device that has and had no seat in the round. */
-const takeSeat = async (db: Executor, roundId: string, deviceId: string, inGroup: RawBuilder<unknown>, now: Date) => {
+/** For a device that has never had a place in the round. */
+const takePlace = async (db: Executor, roundId: string, deviceId: string, inGroup: RawBuilder<unknown>, now: Date) => {
   try {
     const { rows } = await sql`
-      with seat as (
+      with place as (
         update rounds set taking_part = taking_part + 1, review_at = least(review_at, ${now}::timestamptz + ${TURN})
-        where id = ${roundId} and ${hasFreeSeat(now)} and privacy is null and ${inGroup} and not exists (
+        where id = ${roundId} and ${hasFreePlace(now)} and privacy is null and ${inGroup} and not exists (
           select 1 from round_participants p where p.round_id = ${roundId} and p.device_id = ${deviceId})
         returning id
       )
       insert into round_participants (round_id, device_id, state, chosen, selected_at)
-      select id, ${deviceId}::uuid, 'selected', 'joined', ${now}::timestamptz from seat returning device_id`.execute(db)
+      select id, ${deviceId}::uuid, 'selected', 'joined', ${now}::timestamptz from place returning device_id`.execute(
+      db,
+    )
     return rows.length === 1
   } catch (error) {
-    // Two heartbeats of one device at once: the other one took the seat, and this statement undid its own count.
+    // Two heartbeats of one device at once: the other one took the place, and this statement undid its own count.
     if (isUniqueViolation(error)) return true
     throw error
   }
 }
 
 /** For an absent device, once others have had the time to take its place. */
-const retakeSeat = async (db: Executor, roundId: string, deviceId: string, now: Date): Promise<boolean> => {
+const retakePlace = async (db: Executor, roundId: string, deviceId: string, now: Date): Promise<boolean> => {
   const { rows } = await sql`
     with held as materialized (
-      select id from rounds where id = ${roundId} and ${hasFreeSeat(now)} for no key update
+      select id from rounds where id = ${roundId} and ${hasFreePlace(now)} for no key update
     ), back as (
       update round_participants p set state = 'selected', chosen = 'joined', selected_at = ${now}, reported_at = null,
         failure_reason = null

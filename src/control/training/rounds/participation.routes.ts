@@ -138,7 +138,7 @@ const planOfPrivacy = (privacy: NonNullable<RoundBeginning['privacy']>) => ({
 const presentControl = (control: { readonly sha256: string; readonly size: number } | null) =>
   control === null ? null : { control_size_bytes: control.size, control_hash: `sha256:${control.sha256}` }
 
-/** What a route says of itself that answers with a file of the round. */
+/** The API description of a route that returns a file of the round. */
 const fileOf = (operationId: string, summary: string) => ({
   schema: {
     operationId,

@@ -8,7 +8,7 @@ import type { ModelsService, StoredVersion } from '../../catalog/models/models.s
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
 import type { AnnouncementsReport } from './announcements.report.ts'
-import type { Participant, ParticipantsStore, Seat } from './participants.store.ts'
+import type { Participant, ParticipantKey, ParticipantsStore } from './participants.store.ts'
 import type { RoundReach } from './round-reach.service.ts'
 import type { RoundsReport } from './rounds.report.ts'
 import type { RoundBeginning, RoundsService } from './rounds.service.ts'
@@ -36,14 +36,14 @@ export const createParticipation = (parts: {
     join: (roundId, deviceId) => participants.join(database.sql, roundId, deviceId, now()),
   })
 
-  // All devices of a round ask for the same version, at once.
+  // All devices of a round request the same version at once.
   const handedOut = singleFlight<StoredVersion>(16)
   const versionOf = async ({ globalModelId: id, globalModelVersion: number }: RoundBeginning) =>
     id === null || number === null
       ? null
       : handedOut(`${id} ${number}`, async () => (await models.originOf(id, number))?.version ?? null)
 
-  const markFetched = createBatcher<Seat, void>({
+  const markFetched = createBatcher<ParticipantKey, void>({
     maxBatch: 1000,
     run: async (fetched) => {
       await participants.markFetched(database.sql, fetched, now())
@@ -51,7 +51,7 @@ export const createParticipation = (parts: {
     },
   })
 
-  const acknowledge = createBatcher<Seat, void>({
+  const acknowledge = createBatcher<ParticipantKey, void>({
     maxBatch: 1000,
     run: async (fetched) => {
       await participants.acknowledge(database.sql, fetched, now())
@@ -70,7 +70,7 @@ export const createParticipation = (parts: {
     withdrawAnnouncements: (): Promise<void> =>
       database.transaction(async (tx) => heartbeats.withdraw(tx, await announcements.over(tx, now()))),
 
-    /** What the round hands out: strategy, hyperparameters, and the model to start from. */
+    /** The round's training plan: strategy, hyperparameters, and the model to start from. */
     async plan(caller: Caller, id: string) {
       const round = await rounds.beginning(caller, id)
       if (caller.deviceId !== null) await acknowledge({ roundId: round.id, deviceId: caller.deviceId })

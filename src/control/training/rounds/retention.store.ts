@@ -21,7 +21,7 @@ export const createRetentionStore = () => ({
     return rows.map((row) => row.id)
   },
 
-  /** Lets go of the files of a round's updates, and of what its aggregation began from; the records and hashes stay. */
+  /** Unlinks the files of a round's updates and the inputs of its aggregation; the records and hashes stay. */
   async releaseUpdates(tx: Executor, roundId: string, at: Date): Promise<void> {
     const gone = { sha256: null, control_sha256: null }
     await tx.updateTable('updates').set(gone).where('round_id', '=', roundId).execute()

@@ -18,15 +18,20 @@ import type { DeliveredUpdate } from './updates.report.ts'
 export interface RoundAggregate {
   readonly result: AggregationResult
   readonly output: StagedBlob
-  /** What the strategy hands to the job's next round; null where it keeps nothing. */
+  /** The strategy's state for the job's next round; null if it has none. */
   readonly state: StagedBlob | null
   readonly control: StagedBlob | null
   readonly receipt: Receipt
-  /** What a secure round's updates weigh and report together; null where each is known. */
+  /** The total weight and figures of a secure round's updates; null where each update is known. */
   readonly totals: SumTotals | null
 }
 
-/** What is made of a round's updates: one model, and how they compare with each other. */
+/** Deletes the staged files of an aggregate, but for those that were kept. */
+export const discardUnkept = async ({ output, state, control }: RoundAggregate): Promise<void> => {
+  for (const file of [output, state, control]) await file?.discard()
+}
+
+/** The aggregate of a round's updates, and how they compare with each other. */
 export const createRoundAggregation = (parts: {
   readonly blobs: BlobStore
   readonly workers: Pick<AggregationWorkers, 'aggregate' | 'screen'>
@@ -142,7 +147,7 @@ export const createRoundAggregation = (parts: {
   }
 
   return {
-    /** Adds the updates up as the round's plan says. The same round gives the same bytes, as often as it is asked. */
+    /** Aggregates the updates by the round's plan. Repeating it gives the same bytes. */
     aggregate: (round: StoredRound, delivered: readonly DeliveredUpdate[]): Promise<RoundAggregate> =>
       blobs.withPaths((pathOf) => aggregate(round, delivered, pathOf)),
 
@@ -174,7 +179,7 @@ const fileOf = ({ id, sha256 }: DeliveredUpdate['update']): string => {
   return sha256
 }
 
-/** Of a secure round it is known what each update counted for only where all count for the same. */
+/** In a secure round, the weight of each update is known only if all have the same. */
 const weightsIn = (round: StoredRound, delivered: readonly DeliveredUpdate[]) =>
   delivered.map(({ key }) => ({
     id: key,

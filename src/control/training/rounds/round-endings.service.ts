@@ -59,8 +59,8 @@ const createCompletion = ({ database, store, evaluations, models, files, events,
       if (file !== null) await (round.jobId === null ? file.discard() : files.keep(file))
     }
     const { accuracy, loss } = reportedBy(round, delivered, aggregate)
-    const isTold = round.privacy === null && aggregate.totals === null
-    const metrics = isTold ? summarizeMetrics([...delivered].sort(byDevice).map(reportOf)) : {}
+    const isPublic = round.privacy === null && aggregate.totals === null
+    const metrics = isPublic ? summarizeMetrics([...delivered].sort(byDevice).map(reportOf)) : {}
     return database.transaction(async (tx) => {
       const held = await store.lockHeld(tx, round.id, owner)
       if (held === null) return false
@@ -110,7 +110,7 @@ const createCompletion = ({ database, store, evaluations, models, files, events,
   }
 }
 
-/** How rounds end. Whoever has to follow does so in the same transaction, by the events that are published in it. */
+/** How rounds end. Other modules react in the same transaction, to the events that are published in it. */
 export const createRoundEndings = (parts: Parts) => {
   const { store, participants, events, now } = parts
 
@@ -124,8 +124,8 @@ export const createRoundEndings = (parts: Parts) => {
 
   return {
     /**
-     * Closes the doors of the locked round. Whoever has not delivered has failed; in an asynchronous job they deliver to a
-     * later round.
+     * The locked round stops accepting updates. Devices that have not delivered have failed; in an asynchronous job they
+     * deliver to a later round.
      */
     async collect(tx: Executor, round: StoredRound): Promise<void> {
       const failed = round.plan.asynchronous
@@ -138,8 +138,8 @@ export const createRoundEndings = (parts: Parts) => {
     complete: createCompletion(parts),
 
     /**
-     * Fails the locked round. Those who still train are told `told`; not so in an asynchronous job, which goes on with them
-     * until it ends itself.
+     * Fails the locked round. Devices that still train get `reported` as their reason, except in an asynchronous job: they
+     * go on with its next round until the job itself ends.
      */
     async fail(
       tx: Executor,
@@ -186,7 +186,7 @@ const extensionOf = (format: RoundAggregate['result']['format'], { plan }: Store
   return format === null ? 'bin' : formatOf(format).extensions[0]!
 }
 
-/** Sample-weighted means of what the devices reported. No noise hides them, so that a private round tells none. */
+/** Sample-weighted means of what the devices reported. They have no noise, so a private round publishes none. */
 const reportedBy = (round: StoredRound, delivered: Delivered, { totals }: RoundAggregate) => {
   if (round.privacy !== null) return { accuracy: null, loss: null }
   if (totals !== null) return { accuracy: totals.accuracy, loss: totals.loss }
@@ -210,7 +210,7 @@ const reportOf = ({ update }: DeliveredUpdate): MetricReport => ({
 const byDevice = (a: Delivered[number], b: Delivered[number]): number =>
   compareIds(a.deviceName, b.deviceName) || compareIds(a.update.deviceId, b.update.deviceId)
 
-/** Mean over those that reported the figure, weighted by their samples; null when nobody did. */
+/** Mean over the updates that reported the figure, weighted by their samples; null if none did. */
 const weightedMean = (delivered: Delivered, figure: (update: StoredUpdate) => number | null): number | null => {
   let sum = 0
   let samples = 0

@@ -5,13 +5,13 @@ import type { Database } from '../../../platform/db/open.ts'
 import type { Asker } from '../../federations/accounting/accounting.ts'
 import type { Ledger, Quote } from '../../federations/ledger.service.ts'
 import type { PrivateDraws } from '../../fleet/selection/selection.service.ts'
-import type { OpenRound } from './opening-round.service.ts'
+import type { RoundRequest } from './opening-round.service.ts'
 import type { RoundsReport } from './rounds.report.ts'
 import type { RoundPrivacy } from './rounds.store.ts'
 
 /** What of a round its price depends on. */
 export type ToPrice = Pick<
-  OpenRound,
+  RoundRequest,
   'orgId' | 'federationId' | 'scope' | 'privacy' | 'minDevices' | 'wantedUpdates' | 'targetDevices' | 'starter'
 >
 
@@ -24,7 +24,7 @@ export interface Price {
   readonly quote: Quote | null
 }
 
-/** What a job has spent, whether a federation's budget pays for it or nobody's. */
+/** What a job has spent, with or without a federation's budget. */
 export interface JobSpending extends Pick<PrivacyLoss, 'epsilon' | 'accountant'> {
   readonly delta: number
   readonly rounds: number
@@ -79,7 +79,7 @@ export const createRoundPrices = (parts: {
       const { sampleRate } = samplingOf(requested.targetDevices, population)
       const { noiseMultiplier, delta = DEFAULT_DELTA } = requested.privacy
       const steps = { noiseMultiplier, sampleRate, steps: 1 }
-      // By itself: whoever books nothing in a federation's ledger is told at least that.
+      // The cost of this round alone: without a federation's ledger, a round shows only that.
       const { epsilon, accountant } = await ledger.lossOf(requested, { spent: [], more: [steps] }, delta)
       const sampling = { sampling: 'poisson', population, sampleRate, denominator: requested.targetDevices } as const
       const privacy = { ...requested.privacy, ...sampling, noise: 'sum-of-four', delta, epsilon, accountant } as const

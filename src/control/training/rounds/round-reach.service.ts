@@ -12,7 +12,7 @@ export interface FederationAccess {
   activeOrgs(db: Database['sql'], federationId: string): Promise<readonly string[]>
 }
 
-/** Whose devices take part, and to which organization the round belongs. */
+/** The devices that may take part, and the organization that the round belongs to. */
 export interface Reach {
   readonly orgId: string | null
   readonly groupId: string | null
@@ -44,7 +44,7 @@ export const createRoundReach = (parts: {
   const orgOfDevice = async (caller: Caller): Promise<string | null> =>
     caller.deviceId === null ? null : (await devices.owner(caller)).orgId
 
-  /** Whose devices a round or job of this caller selects. */
+  /** The devices that a round or job of this caller may select. */
   const reach = async (
     caller: Caller,
     requested: {

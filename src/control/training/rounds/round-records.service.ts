@@ -4,7 +4,7 @@ import { conflict } from '../../../domain/errors.ts'
 import { requireMayInspect } from '../../../domain/private-round.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { ParticipantsReport } from './participants.report.ts'
-import type { RoundAggregation } from './round-aggregation.service.ts'
+import { discardUnkept, type RoundAggregation } from './round-aggregation.service.ts'
 import type { RoundsService } from './rounds.service.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
 import type { UpdatesReport } from './updates.report.ts'
@@ -70,8 +70,9 @@ export const createRoundRecords = (parts: {
         throw conflict('The updates of this round were deleted after their retention period; it cannot be replayed.')
       }
       const delivered = await updatesReport.delivered(database.sql, round.id)
-      const { output, state, control } = await aggregation.aggregate(round, delivered)
-      for (const file of [output, state, control]) await file?.discard()
+      const aggregate = await aggregation.aggregate(round, delivered)
+      await discardUnkept(aggregate)
+      const { output, state, control } = aggregate
       const matches =
         output.sha256 === receipt.output_sha256 &&
         (state?.sha256 ?? null) === (receipt.next_state_sha256 ?? null) &&

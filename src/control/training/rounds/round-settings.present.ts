@@ -1,4 +1,4 @@
-/** How a round's devices were drawn; nothing in a round of before version 1.1. */
+/** How a round's devices were drawn; nothing in a round from before version 1.1. */
 export const presentSampling = ({
   sampling,
   population,
@@ -8,7 +8,7 @@ export const presentSampling = ({
 }) =>
   sampling === undefined || population === undefined ? {} : { sampling, population, adjacency: 'zero-out' as const }
 
-/** What a private round costs by itself. JSON has no infinity. */
+/** The privacy cost of one round alone. JSON has no infinity. */
 export const presentCost = ({
   delta,
   epsilon,

@@ -93,7 +93,7 @@ export const AccountantName = OneOf(['rdp', 'pld'], {
   description: 'The accountant with the tighter bound',
 })
 
-/** Clipping and noise: what can be said of a round, and of a job. */
+/** Clipping and noise, as rounds and jobs show them. */
 export const RoundPrivacy = Type.Object(
   {
     noise_multiplier: NoiseMultiplier,
@@ -108,7 +108,7 @@ export const RoundPrivacy = Type.Object(
   },
 )
 
-/** How a private round draws its devices; absent in rounds of before version 1.1. */
+/** How a private round draws its devices; absent in rounds from before version 1.1. */
 export const Sampling = {
   sampling: Type.Optional(
     OneOf(['poisson'], { description: 'Every eligible device is drawn independently with the same probability' }),

@@ -6,13 +6,13 @@ import type { Ledger } from '../../federations/ledger.service.ts'
 import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
 import type { PrivateDraws, Scope, SelectionStore } from '../../fleet/selection/selection.service.ts'
 import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
-import { newRound, type OpenRound, planOf } from './opening-round.service.ts'
+import { newRound, planOf, type RoundRequest } from './opening-round.service.ts'
 import { hasPartIn, type ParticipantsStore } from './participants.store.ts'
 import { factsOf, type RoundEndings } from './round-endings.service.ts'
 import type { Price } from './round-prices.service.ts'
 import type { NewRound, RoundsStore, StoredRound } from './rounds.store.ts'
 
-export type { OpenRound } from './opening-round.service.ts'
+export type { RoundRequest } from './opening-round.service.ts'
 
 interface Parts {
   readonly store: RoundsStore
@@ -31,7 +31,7 @@ interface Parts {
   readonly newId: () => string
 }
 
-/** How each kind of round begins, in the transaction that opens it. */
+/** Starts each kind of round, in the transaction that opens it. */
 const createOpenings = (parts: Parts) => {
   const { store, selection, participants, draws, endings, ledger, secure, heartbeats, events, random } = parts
 
@@ -49,7 +49,7 @@ const createOpenings = (parts: Parts) => {
     random,
   })
 
-  const openPlain = async (tx: Executor, round: NewRound, requested: OpenRound): Promise<StoredRound> => {
+  const openPlain = async (tx: Executor, round: NewRound, requested: RoundRequest): Promise<StoredRound> => {
     const { scope, starter } = requested
     const count = round.targetDevices - (starter === null ? 0 : 1)
     const draw = await drawOf(tx, round, scope)
@@ -60,8 +60,8 @@ const createOpenings = (parts: Parts) => {
     return inserted
   }
 
-  /** First takes those along who still train, and then draws among the others. */
-  const openAsynchronous = async (tx: Executor, round: NewRound, requested: OpenRound): Promise<StoredRound> => {
+  /** Takes over the devices that still train for the round before, and then draws among the others. */
+  const openAsynchronous = async (tx: Executor, round: NewRound, requested: RoundRequest): Promise<StoredRound> => {
     const { id, startedAt, plan } = round
     const draw = await drawOf(tx, round, requested.scope)
     const inserted = await insert(tx, round, requested.starter === null ? 0 : 1)
@@ -81,7 +81,7 @@ const createOpenings = (parts: Parts) => {
     return { ...inserted, takingPart }
   }
 
-  /** Books the round, and draws only then: what it costs and how it draws is fixed before anybody is drawn. */
+  /** Reserves the round's cost before the draw: its cost and sample rate must not depend on which devices are drawn. */
   const openPrivate = async (tx: Executor, round: NewRound, scope: Scope, price: Price): Promise<StoredRound> => {
     const { privacy, quote } = price
     if (quote !== null) {
@@ -101,28 +101,28 @@ const createOpenings = (parts: Parts) => {
   return { openPlain, openAsynchronous, openPrivate }
 }
 
-/** Opens rounds: draws the devices, books what noise costs, hands out the plan. */
+/** Opens rounds: draws the devices, reserves the privacy cost, and makes the plan. */
 export const createRoundStarts = (parts: Parts) => {
   const { selection, draws, now, newId } = parts
   const { openPlain, openAsynchronous, openPrivate } = createOpenings(parts)
 
-  /** How many devices could be selected, where somebody needs to know: counting reads them all. */
-  const populationOf = async (tx: Executor, { strategy, scope }: OpenRound, price: Price | null) => {
+  /** How many devices could be selected, counted only where it is needed: counting reads them all. */
+  const populationOf = async (tx: Executor, { strategy, scope }: RoundRequest, price: Price | null) => {
     if (price !== null) return price.population
     return strategy !== null && STRATEGY_RULES[strategy.name].controlVariates
       ? selection.countActive(tx, scope, now())
       : null
   }
 
-  /** A device that starts a round takes part in it where it is one of those that the round is for. */
-  const starterOf = async (tx: Executor, { starter, scope }: OpenRound): Promise<string | null> =>
+  /** A device that starts a round takes part in it if the round is for devices like it. */
+  const starterOf = async (tx: Executor, { starter, scope }: RoundRequest): Promise<string | null> =>
     starter !== null && (await selection.belongsTo(tx, scope, starter)) ? starter : null
 
   return {
     /** How many devices the round could select; counting may stop at `enough`. */
     countActive: (
       db: Executor,
-      { scope, privacy }: Pick<OpenRound, 'scope' | 'privacy'>,
+      { scope, privacy }: Pick<RoundRequest, 'scope' | 'privacy'>,
       enough: number | null,
     ): Promise<number> =>
       privacy === null ? selection.countActive(db, scope, now(), enough) : draws.countEligible(db, scope),
@@ -132,7 +132,7 @@ export const createRoundStarts = (parts: Parts) => {
      * min_devices ends in it, and is charged. Throws conflict while another round of the organization is in progress, and
      * when something else was booked since.
      */
-    async open(tx: Executor, request: OpenRound, price: Price | null): Promise<StoredRound> {
+    async open(tx: Executor, request: RoundRequest, price: Price | null): Promise<StoredRound> {
       const startedAt = now()
       const starter = await starterOf(tx, request)
       const requested = { ...request, starter, graceSeconds: parts.graceSeconds ?? request.graceSeconds }

@@ -51,9 +51,9 @@ const presentSummaries = (summaries: MetricSummaries) =>
     Object.entries(summaries).map(([name, { worstTenth, ...rest }]) => [name, { ...rest, worst_tenth: worstTenth }]),
   )
 
-/** What a starter should know of a round that has fewer devices than it needs; null where it has enough. */
+/** A warning for the starter of a round with fewer devices than it needs; null if it has enough. */
 export const fewDevices = ({ privacy, takingPart, minDevices, timeoutAt }: StoredRound): string | null => {
-  // How many a private draw has selected is not told.
+  // How many devices a private draw has selected is secret.
   if (privacy !== null || takingPart >= minDevices) return null
   const active =
     takingPart === 0 ? 'No active device' : `Only ${takingPart} active device${takingPart === 1 ? '' : 's'}`
@@ -63,7 +63,7 @@ export const fewDevices = ({ privacy, takingPart, minDevices, timeoutAt }: Store
   )
 }
 
-/** What a round with a strategy of its own is besides. */
+/** The additional fields of a round that names its strategy. */
 const presentTraining = (round: StoredRound) => ({
   strategy: round.plan.strategy,
   strategy_options: round.plan.options ?? {},

@@ -131,7 +131,7 @@ export const createRoundsReport = () => ({
     return rows.map(({ name }) => name)
   },
 
-  /** Rounds whose models are evaluated and whose time for it is over, or for which no device is waited for that has not said goodbye. */
+  /** Rounds whose evaluation is over: its time has passed, or no device that it waits for is still active. */
   async evaluationsDue(db: Executor, now: Date): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
       select r.id from rounds r where r.evaluation_until is not null and (r.evaluation_until <= ${now} or not exists (

@@ -16,10 +16,10 @@ import { singleFlight } from './single-flight.ts'
 export { type RoundsReport, visibleTo } from './rounds.report.ts'
 export type { StoredRound } from './rounds.store.ts'
 
-/** All devices of a round ask for its plan and its model in one moment. */
+/** All devices of a round request its plan and its model at the same time. */
 const REMEMBERED_MS = 10_000
 
-/** What a round hands out: it stays as it was when the round began. */
+/** What a round distributes, which does not change after its start. */
 export type RoundBeginning = Pick<
   StoredRound,
   | 'id'
@@ -47,7 +47,7 @@ const createRoundLookup = ({
   readonly reaching: Pick<RoundReach, 'maySee'>
   readonly due: DueRounds
 }) => {
-  // All of a round's devices ask for it at once, and again when they deliver.
+  // All of a round's devices request it at the same time, and again when they deliver.
   const lookUp = createBatcher<string, StoredRound | null>({
     maxBatch: 1000,
     run: async (ids) => {
@@ -56,7 +56,7 @@ const createRoundLookup = ({
     },
   })
 
-  /** The round, brought up to the clock; not_found when the caller may not see it. */
+  /** The round, after what was due has been done; not_found when the caller may not see it. */
   const get = async (caller: Caller, id: string): Promise<StoredRound> => {
     const find = () => (isUuid(id) ? lookUp(id.toLowerCase()) : Promise.resolve(null))
     let round = await find()
@@ -70,7 +70,7 @@ const createRoundLookup = ({
 
   const beginnings = singleFlight<RoundBeginning>(64, REMEMBERED_MS)
 
-  /** What stays of the round as it began; not_found when the caller may not see it. */
+  /** What does not change after the round's start; not_found when the caller may not see it. */
   const beginning = async (caller: Caller, id: string): Promise<RoundBeginning> => {
     const round = isUuid(id) ? await beginnings(id.toLowerCase(), () => lookUp(id.toLowerCase())) : null
     if (round === null || !(await maySee(caller, round))) throw notFound('Round', id)
@@ -116,10 +116,10 @@ export const createRoundsService = (parts: {
       lastSeen = newest
     },
 
-    /** Ends the round, for whoever may start rounds of its organization; a job goes on with its next round. */
+    /** Ends the round, for callers who may start rounds of its organization; a job goes on with its next round. */
     async cancel(caller: Caller, id: string, why: string | null): Promise<StoredRound> {
       const visible = await get(caller, id)
-      // Members of its federation see it; whoever started it ends it.
+      // Members of its federation see it; only the organization that started it may end it.
       if (!sees(caller, visible.orgId)) throw notFound('Round', id)
       const reason = why === null ? 'The round was canceled.' : `The round was canceled: ${why}`
       await database.transaction(async (tx) => {

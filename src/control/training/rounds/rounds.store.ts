@@ -19,8 +19,10 @@ export type { NewRound, RoundPlan, RoundPrivacy, StoredRound } from './stored-ro
 /** What is asked of a round's noise. */
 export type PrivacyWish = Pick<RoundPrivacy, 'noiseMultiplier' | 'clipNorm' | 'adaptiveClip' | 'delta'>
 
-/** A process that is silent for so long has lost the round it was adding up. */
+/** A process that does not renew its lease for this long loses the round that it was aggregating. */
 const LEASE = sql<Date>`now() + interval '15 seconds'`
+/** After an attempt that failed, so that other rounds get their turn first. */
+const PAUSE = sql<Date>`now() + interval '2 seconds'`
 
 export const createRoundsStore = () => ({
   /** Inserts an active round with the next number of its organization; conflict while another is in progress. */
@@ -141,10 +143,10 @@ export const createRoundsStore = () => ({
     await db.updateTable('rounds').set(changes).where('id', '=', id).execute()
   },
 
-  // Who is adding up which round. Many processes may ask; the database gives each round to one of them at a time, by its own
-  // clock: theirs may differ, and jump.
+  // Which process aggregates which round. Several may ask; the database gives each round to one of them at a time, by its
+  // own clock: theirs may differ, and jump.
 
-  /** Takes one round that waits for its aggregation and that nobody holds, or whose holder has fallen silent. */
+  /** Claims one round that waits for its aggregation and has no lease, or whose lease has expired. */
   async claim(db: Executor, owner: string): Promise<StoredRound | null> {
     const { rows } = await sql<Selectable<RoundRow>>`
       update rounds set lease_owner = ${owner}, lease_until = ${LEASE}, attempts = attempts + 1
@@ -184,13 +186,13 @@ export const createRoundsStore = () => ({
   async releaseLease(db: Executor, id: string, owner: string, { counts }: { readonly counts: boolean }): Promise<void> {
     await db
       .updateTable('rounds')
-      .set(({ eb }) => ({ lease_owner: null, lease_until: null, attempts: eb('attempts', '-', counts ? 0 : 1) }))
+      .set(({ eb }) => ({ lease_owner: null, lease_until: PAUSE, attempts: eb('attempts', '-', counts ? 0 : 1) }))
       .where('id', '=', id)
       .where('lease_owner', '=', owner)
       .execute()
   },
 
-  /** For a database that only one process can open: whoever held a lease before this start is dead. */
+  /** For a database that only one process can open: processes that held a lease before this start are dead. */
   async clearLeases(db: Executor): Promise<void> {
     await db
       .updateTable('rounds')

@@ -15,7 +15,7 @@ import type { ModelsService, StoredVersion } from '../../catalog/models/models.s
 import { requireNoNoise, type SecureSteps, type SecureWish } from '../secure-rounds/secure-steps.service.ts'
 import type { DueRounds } from './due-rounds.service.ts'
 import type { ModelLayouts } from './model-layouts.service.ts'
-import type { OpenRound } from './opening-round.service.ts'
+import type { RoundRequest } from './opening-round.service.ts'
 import type { RoundPrices } from './round-prices.service.ts'
 import type { RoundReach } from './round-reach.service.ts'
 import type { RoundStarts } from './round-starts.service.ts'
@@ -89,7 +89,7 @@ export const createStandaloneRounds = (parts: {
         requested.secureAggregation === null
           ? null
           : await secure.prepare(requested.secureAggregation, { ...sizes, modelSha256: version?.sha256 ?? null })
-      const opening: OpenRound = {
+      const opening: RoundRequest = {
         ...within,
         strategy,
         hyperparameters: requested.hyperparameters,

@@ -37,13 +37,13 @@ export interface StoredRound {
   readonly completedAt: Date | null
   readonly endedAt: Date | null
   readonly updatesDeletedAt: Date | null
-  /** The job that it is a round of; null: started by itself. */
+  /** The job that it is a round of; null: a standalone round. */
   readonly jobId: string | null
   /** Only devices of this group take part. */
   readonly groupId: string | null
   /** Devices of every active member take part. */
   readonly federationId: string | null
-  /** So many updates close it; null: all that take part. */
+  /** After so many updates it stops accepting more; null: after those of all that take part. */
   readonly wantedUpdates: number | null
   /** What its strategy starts from: the last round's server state, and the control variate handed to devices. */
   readonly stateSha256: string | null
@@ -54,7 +54,7 @@ export interface StoredRound {
   /** Sample-weighted means of what was reported; null until completed. */
   readonly accuracy: number | null
   readonly loss: number | null
-  /** Of the models that its devices trained; null until completed, and where none is told. */
+  /** Of the models that its devices trained; null until completed, and in rounds that publish none. */
   readonly metrics: MetricSummaries | null
   /** Of the model that it distributed, as the devices' updates brought it. */
   readonly globalEvaluation: Evaluation | null
@@ -62,13 +62,13 @@ export interface StoredRound {
   readonly evaluation: Evaluation | null
   /** Until when devices are asked to evaluate its new model; null while none is. */
   readonly evaluationUntil: Date | null
-  /** When it must next be looked at for absent devices; null where nobody is replaced. */
+  /** When it must next be reviewed for absent devices; null where devices are not replaced. */
   readonly reviewAt: Date | null
   /** When retention deleted the model that it made; then it has none. */
   readonly modelDeletedAt: Date | null
 }
 
-/** What is asked of the devices and of the aggregation. A plain round has the first two only. */
+/** What is asked of the devices and of the aggregation. A plain round has the first two, and `rawVector` where it applies. */
 export interface RoundPlan {
   readonly strategy: StrategyName
   readonly hyperparameters: Readonly<Record<string, unknown>>
@@ -79,9 +79,9 @@ export interface RoundPlan {
   readonly asynchronous?: true
   /** Active devices that could have been selected. */
   readonly population?: number
-  /** Its updates are masked; only their sum is learnt. */
+  /** Its updates are masked; the service learns only their sum. */
   readonly secure?: SecureSettings
-  /** Its model, where it has one, and its updates are bare float32 vectors. */
+  /** Its updates, and its model if it has one, are raw float32 vectors. */
   readonly rawVector?: true
 }
 
@@ -89,23 +89,23 @@ export interface RoundPlan {
 export interface RoundPrivacy {
   readonly noiseMultiplier: number
   readonly clipNorm: number
-  /** What the noisy sum is divided by, however many updates come: the round's target_devices. */
+  /** The divisor of the noisy sum, regardless of the number of updates: the round's target_devices. */
   readonly denominator: number
   /** Every device's chance to be drawn. In rounds without `sampling` an upper bound of it. */
   readonly sampleRate: number
-  /** How devices were drawn, and among how many; absent in rounds of before version 1.1, which drew a fixed number. */
+  /** How devices were drawn, and among how many; absent in rounds from before version 1.1, which drew a fixed number. */
   readonly sampling?: 'poisson'
   readonly population?: number
   readonly adaptiveClip: boolean
-  /** How its noise is made; absent in rounds of before version 1.1: one draw for each element. */
+  /** How its noise is made; absent in rounds from before version 1.1: one draw for each element. */
   readonly noise?: 'sum-of-four'
-  /** What the round costs by itself, at `delta`; absent in rounds of before it was written down. */
+  /** The privacy cost of this round alone, at `delta`; absent in rounds from before it was recorded. */
   readonly delta?: number
   readonly epsilon?: number
   readonly accountant?: Accountant
 }
 
-/** What a start decides; everything else a round comes to have later. */
+/** What the start decides; all other fields are set later. */
 export type NewRound = Pick<
   StoredRound,
   | 'id'
@@ -139,7 +139,7 @@ export const isDueAt = (now: Date): RawBuilder<boolean> => sql<boolean>`(
       completed_devices >= least(taking_part, coalesce(wanted_updates, taking_part))
       or quorum_at + grace_seconds * interval '1 second' <= ${now}))))`
 
-/** The clock asks for a look at an active round, to move it on or for absent devices. */
+/** An active round that is due: for its next status, or for a review of absent devices. */
 export const isToBeSeenAt = (now: Date): RawBuilder<boolean> =>
   sql<boolean>`(${isDueAt(now)} or (status = 'active' and review_at <= ${now}))`
 

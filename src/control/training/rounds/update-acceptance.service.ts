@@ -9,7 +9,7 @@ import { factsOf, type RoundEndings } from './round-endings.service.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
 import type { StoredUpdate, UpdatesStore } from './updates.store.ts'
 
-/** What a device says of its training, beside its update. */
+/** What a device reports of its training, with its update. */
 export type UpdateReport = Pick<
   StoredUpdate,
   'numSamples' | 'localLoss' | 'localAccuracy' | 'trainingTimeSeconds' | 'metrics' | 'evaluation'
@@ -55,17 +55,17 @@ export const createUpdateAcceptance = (parts: {
   /** The rounds that the updates count for, locked: of an asynchronous job perhaps a later one than they began from. */
   const lockRounds = async (tx: Executor, arrivals: readonly Arrival[]): Promise<Map<string, Tally>> => {
     const moving = arrivals.filter(({ admitted }) => admitted.plan.asynchronous)
-    const taken = await participants.findAll(tx, moving.map(seatOf))
-    const requested = new Set(taken.flatMap((part) => (part === null ? [] : [part.roundId])))
-    for (const { admitted } of arrivals) if (!admitted.plan.asynchronous) requested.add(admitted.id)
-    const locked = await store.lockAll(tx, [...requested])
+    const taken = await participants.findAll(tx, moving.map(keyOf))
+    const roundIds = new Set(taken.flatMap((part) => (part === null ? [] : [part.roundId])))
+    for (const { admitted } of arrivals) if (!admitted.plan.asynchronous) roundIds.add(admitted.id)
+    const locked = await store.lockAll(tx, [...roundIds])
     return new Map(locked.map((round) => [round.id, { round, closed: false }]))
   }
 
   const acceptAll = async (tx: Executor, arrivals: readonly Arrival[]): Promise<(StoredUpdate | null)[]> => {
     const tallies = await lockRounds(tx, arrivals)
     const accepted = new Map<string, { arrival: Arrival; update: StoredUpdate }>()
-    const found = await participants.findAll(tx, arrivals.map(seatOf))
+    const found = await participants.findAll(tx, arrivals.map(keyOf))
     const acceptances: (StoredUpdate | null)[] = []
     for (const [index, arrival] of arrivals.entries()) {
       const part = found[index]!
@@ -142,7 +142,7 @@ export const createUpdateAcceptance = (parts: {
   }
 }
 
-const seatOf = ({ admitted, deviceId }: Arrival) => ({ roundId: admitted.id, deviceId })
+const keyOf = ({ admitted, deviceId }: Arrival) => ({ roundId: admitted.id, deviceId })
 
 /** The round with one more update. */
 const withOneMore = (round: StoredRound, part: Participant, now: Date): StoredRound => {

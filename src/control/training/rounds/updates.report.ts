@@ -7,9 +7,9 @@ export interface DeliveredUpdate {
   /** The user-chosen id of its device. */
   readonly deviceName: string
   readonly orgId: string | null
-  /** The model it was trained from, where that is not its round's. */
+  /** The model it was trained from, if that is not its round's. */
   readonly baseSha256: string | null
-  /** What tells the round's devices apart, and orders them. */
+  /** Distinguishes the round's devices, and orders them. */
   readonly key: string
 }
 

@@ -55,14 +55,14 @@ const KEPT = {
 
 const INFINITE = /^([+-]?)inf(inity)?$/i
 
-/** The number that text is; NaN where it is none, which the schema refuses by name. */
+/** The number in a text; NaN for other text, which the schema then rejects with the field's name. */
 const numberIn = (text: string): number => {
   const infinite = INFINITE.exec(text)
   if (infinite === null) return Number(text)
   return infinite[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
 }
 
-/** What a device says of its training, and of which figures one sentence each tells that they became null. */
+/** What a device reports of its training, and a sentence for each figure that became null. */
 export const readReport = (
   fields: Readonly<Record<string, string>>,
 ): { readonly report: UpdateReport; readonly warnings: readonly string[] } => {

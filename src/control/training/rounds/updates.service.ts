@@ -11,7 +11,7 @@ import type { Changes, ControlEventBus } from '../../events.ts'
 import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { DueRounds } from './due-rounds.service.ts'
 import { createTensorChecks, type ModelLayouts } from './model-layouts.service.ts'
-import type { Participant, ParticipantsStore, Seat } from './participants.store.ts'
+import type { Participant, ParticipantKey, ParticipantsStore } from './participants.store.ts'
 import { explainSelection } from './participation.service.ts'
 import type { RoundReach } from './round-reach.service.ts'
 import type { RoundsService, StoredRound } from './rounds.service.ts'
@@ -24,7 +24,7 @@ export type { StoredUpdate } from './updates.store.ts'
 /** How long an update waits for the next round of an asynchronous job. */
 const BETWEEN_ROUNDS_MS = 20_000
 const LOOK_AGAIN_MS = 250
-/** What a masked update is cannot be told. */
+/** The format of a masked update is unknown. */
 const MASKED = { rawVector: false, warning: null } as const
 const NEVER = new AbortController().signal
 
@@ -49,12 +49,12 @@ interface Parts {
 /** Whether a round awaits a device's update. */
 const createAdmission = ({ database, participants, updates, reaching }: Parts) => {
   // All of a round's devices come at once.
-  const partIn = createBatcher<Seat, Participant | null>({
+  const partIn = createBatcher<ParticipantKey, Participant | null>({
     maxBatch: 1000,
     run: (requested) => participants.findAll(database.sql, requested),
   })
 
-  /** The part that awaits an update of the device to this round; else a conflict says why there is none. */
+  /** The device's part in this round if it may still submit an update; else throws a conflict with the reason. */
   const requireOpen = async (
     round: StoredRound,
     deviceId: string | null,
@@ -134,7 +134,7 @@ const createFailures =
     return rounds.get(caller, roundId)
   }
 
-/** What devices bring back to a round: their updates. */
+/** The updates that devices submit to rounds. */
 export const createUpdatesService = (parts: Parts) => {
   const { database, acceptance, rounds, due, secure, files, changes } = parts
   const requireOpen = createAdmission(parts)
@@ -149,7 +149,7 @@ export const createUpdatesService = (parts: Parts) => {
       return round
     },
 
-    /** Checks a staged file against the round's layout, keeps it and counts it; the last one closes the doors. */
+    /** Checks a staged file against the round's layout, keeps it and counts it; after the last, the round stops accepting updates. */
     async submit(
       caller: Caller,
       admitted: StoredRound,

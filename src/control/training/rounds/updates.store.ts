@@ -18,9 +18,9 @@ export interface StoredUpdate {
   readonly localLoss: number | null
   readonly localAccuracy: number | null
   readonly trainingTimeSeconds: number | null
-  /** Of the model that it trained, beside loss and accuracy. */
+  /** Metrics of the model that it trained, in addition to loss and accuracy. */
   readonly metrics: Metrics | null
-  /** Of the model that it was given, on held-out data. */
+  /** Metrics of the global model that it received, on held-out data. */
   readonly evaluation: MetricReport | null
   readonly createdAt: Date
   /** SCAFFOLD: the change of its control variate. Null also once retention has deleted the file. */
@@ -30,12 +30,12 @@ export interface StoredUpdate {
   readonly staleness: number | null
 }
 
-/** How far a round has come with its updates. */
+/** A round's counts after its latest updates. */
 type Counted = Pick<StoredRound, 'id' | 'takingPart' | 'completedDevices' | 'participatedDevices' | 'quorumAt'>
 
 /** What participants delivered. */
 export const createUpdatesStore = () => ({
-  /** Keeps the updates, notes that their devices have delivered, and what their rounds, which are locked, have come to. */
+  /** Inserts the updates, marks their devices as delivered, and writes the new counts of their rounds, which are locked. */
   async insertAll(db: Executor, updates: readonly StoredUpdate[], rounds: readonly Counted[]): Promise<void> {
     const column = <Field extends keyof StoredUpdate>(field: Field) => updates.map((update) => update[field])
     const json = (field: 'metrics' | 'evaluation') =>
@@ -56,7 +56,7 @@ export const createUpdatesStore = () => ({
           as u (id, round_id, device_id, sha256, file_hash, size, num_samples, local_loss, local_accuracy,
             training_time_seconds, created_at, control_sha256, base_round_id, staleness, raw_vector, metrics, evaluation)
         returning round_id, device_id, created_at
-      ), told as (
+      ), delivered as (
         update round_participants p set state = 'delivered', failure_reason = null, reported_at = kept.created_at,
           acknowledged_at = coalesce(p.acknowledged_at, kept.created_at)
         from kept where p.round_id = kept.round_id and p.device_id = kept.device_id

@@ -32,7 +32,7 @@ export interface RoundControl<R extends Round> {
   readonly fail: (tx: Executor, round: R, reason: string) => Promise<void>
 }
 
-/** Moves secure rounds from step to step, and tells their rounds where they end. */
+/** Moves secure rounds from step to step, and collects or fails the round when they end. */
 export const createSecureProgress = <R extends Round>(parts: {
   readonly database: Database
   readonly store: SecureRoundsStore
@@ -42,7 +42,7 @@ export const createSecureProgress = <R extends Round>(parts: {
 }) => {
   const { database, store, roundControl, changes, now } = parts
 
-  /** How many the present step can still hear of. */
+  /** How many devices can still send a message in the current step. */
   const expectedIn = async (tx: Executor, secure: StoredSecureRound, round: Round): Promise<number> => {
     if (secure.cohort === null) return Math.max(secure.settings.threshold, round.takingPart)
     const failed = await store.failed(tx, secure.roundId)

@@ -35,7 +35,7 @@ export const UnmaskBody = Body(
   },
 )
 
-/** What can be asked for when a round or a job is started. */
+/** The settings that a request to start a round or a job may have. */
 export const SecureAggregation = Type.Object(
   {
     threshold: Type.Optional(
@@ -68,7 +68,7 @@ export const SecureAggregation = Type.Object(
   },
 )
 
-/** What was asked for, from a body; null when it was not. */
+/** The requested settings of a body; null if it has none. */
 export const settingsOf = (requested: Static<typeof SecureAggregation> | undefined) =>
   requested === undefined
     ? null

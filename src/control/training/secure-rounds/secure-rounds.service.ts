@@ -74,7 +74,7 @@ export const createSecureRoundsService = <R extends Round>(parts: {
     return Object.fromEntries(others.map((device) => [device, dealt[device]!.sealed[deviceId]!]))
   }
 
-  /** Keeps what a device says in a step, once, after `check`; then the round goes on if it was the last to be heard. */
+  /** Stores a device's message of a step, once, after `check`; the last message moves the round to its next step. */
   const say = async <S extends Step>(
     caller: Caller,
     roundId: string,
@@ -129,7 +129,7 @@ export const createSecureRoundsService = <R extends Round>(parts: {
         const found = await view(caller, roundId)
         const left = until - Date.now()
         if (found.round.status !== wait.known || left <= 0 || wait.gone.aborted || changes.isClosed()) return found
-        // Another process may move the round on, of which no signal tells here.
+        // Another process may advance the round, without a signal to this one.
         await changes.changedSince(seen, Math.min(left, LOOK_AGAIN_MS), wait.gone)
       }
     },

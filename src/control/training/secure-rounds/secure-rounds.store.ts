@@ -7,7 +7,7 @@ import type { KeysMessage, SharesMessage, UnmaskMessage } from '../../../secure-
 import type { SecureRound, SecureStatus } from '../../../secure-aggregation/server-round.ts'
 import type { SecureSettings } from '../../../secure-aggregation/settings.ts'
 
-/** What a device says in each step. Of its masked update only the fact: the update itself is one of the round's. */
+/** The message of a device in each step. Of its masked update, only that there is one: the update itself belongs to the round. */
 export interface Messages {
   readonly keys: KeysMessage
   readonly shares: SharesMessage
@@ -22,7 +22,7 @@ export interface StoredSecureRound extends SecureRound {
   readonly deadlineAt: Date
 }
 
-/** Secure rounds and what was said in them; devices go by their internal ids. */
+/** Secure rounds and their messages, by the internal ids of devices. */
 export const createSecureRoundsStore = () => ({
   async insert(db: Executor, round: StoredSecureRound): Promise<void> {
     await db
@@ -72,7 +72,7 @@ export const createSecureRoundsStore = () => ({
     return rows.map((row) => row.round_id)
   },
 
-  /** Throws conflict when the device has said something in this step already. */
+  /** Throws conflict if the device has sent a message in this step already. */
   async insertMessage<S extends Step>(
     db: Executor,
     response: { readonly roundId: string; readonly deviceId: string; readonly step: S; readonly message: Messages[S] },
@@ -95,7 +95,7 @@ export const createSecureRoundsStore = () => ({
     }
   },
 
-  /** What has been said in a step, by device. */
+  /** The messages of a step, by device. */
   async messages<S extends Step>(db: Executor, roundId: string, step: S): Promise<Record<string, Messages[S]>> {
     const rows = await db
       .selectFrom('secure_messages')
@@ -116,7 +116,7 @@ export const createSecureRoundsStore = () => ({
     return new Set(rows.map((row) => row.device_id))
   },
 
-  /** Lets go of what was said in rounds whose masked updates are gone. */
+  /** Deletes the messages of rounds whose masked updates have been deleted. */
   async forgetRetired(db: Executor): Promise<void> {
     await db
       .deleteFrom('secure_messages')

@@ -42,7 +42,7 @@ const createEventQueue = <T>(): EventQueue<T> => {
   }
 }
 
-type Asking = Pick<Supervisor<unknown>, 'ask'>
+export type Asking = Pick<Supervisor<unknown>, 'ask'>
 
 const reasonOf = (signal: AbortSignal): Error =>
   signal.reason instanceof Error ? signal.reason : new Error('The request was aborted.')

@@ -36,7 +36,7 @@ export interface Progress {
 }
 
 /** What the requester hears of it. The choice is over once this contains `finished`. */
-export const tell = ({ choice, tokens, ended }: Progress): EngineEvent[] => {
+export const eventsOf = ({ choice, tokens, ended }: Progress): EngineEvent[] => {
   const { id, promptTokens, cachedTokens, text } = choice
   const events: EngineEvent[] = []
   if (!choice.started) events.push({ id, type: 'started', promptTokens, cachedTokens })

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { createToolReader, type ReplyPart } from '../../structured-output/tool-reader.ts'
 import type { ToolSyntax } from '../../structured-output/tool-syntax.ts'
-import { askOnce, converse } from '../child/ask.ts'
-import { type Supervisor, superviseProcess } from '../child/supervisor.ts'
+import { type Asking, askOnce, converse } from '../child/ask.ts'
+import { superviseProcess } from '../child/supervisor.ts'
 import type { ChatEvent, ChatMessage, ChatRequest, Embeddings, Engine, Tool } from '../engine.ts'
 import { LLAMA_PROGRAM } from './program.ts'
 import { type LlamaOptions, type ModelFacts, type Settings, settingsOf } from './settings.ts'
@@ -37,9 +37,7 @@ export const openLlamaEngine = async (options: LlamaOptions): Promise<Engine> =>
   }
 }
 
-type Asked = Pick<Supervisor<ModelFacts>, 'ask'>
-
-const chatting = (supervisor: Asked, syntax: ToolSyntax) => ({
+const chatting = (supervisor: Asking, syntax: ToolSyntax) => ({
   followsGrammars: true,
   tools: syntax,
   chat: (request: ChatRequest, signal: AbortSignal) => {
@@ -50,7 +48,7 @@ const chatting = (supervisor: Asked, syntax: ToolSyntax) => ({
     (await askOnce(supervisor, { type: 'count', messages, ...(tools && { tools }) }, 'counted')).tokens,
 })
 
-const embedding = (supervisor: Asked) => ({
+const embedding = (supervisor: Asking) => ({
   embed: async (inputs: readonly string[], signal: AbortSignal): Promise<Embeddings> => {
     const { embeddings } = await askOnce(supervisor, { type: 'embed', inputs }, 'embedded', signal)
     // As JSON they come as objects with an index for each number.
@@ -67,11 +65,11 @@ const withoutSchema = (request: ChatRequest): ChatRequest =>
 /** Tells the calls in a reply from its text. */
 async function* readCalls(events: AsyncIterable<ChatEvent>, syntax: ToolSyntax): AsyncGenerator<ChatEvent> {
   const reader = createToolReader(syntax)
-  const told = (part: ReplyPart): ChatEvent => (part.type === 'call' ? { ...part, callId: newCallId() } : part)
+  const withCallId = (part: ReplyPart): ChatEvent => (part.type === 'call' ? { ...part, callId: newCallId() } : part)
   for await (const event of events) {
-    if (event.type === 'text') yield* reader.push(event.text).map(told)
+    if (event.type === 'text') yield* reader.push(event.text).map(withCallId)
     else {
-      if (event.type === 'finished') yield* reader.end().map(told)
+      if (event.type === 'finished') yield* reader.end().map(withCallId)
       yield event
     }
   }

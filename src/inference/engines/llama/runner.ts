@@ -40,7 +40,7 @@ const BATCH_TOKENS = 256
 /** The context on which batches are measured. */
 const MEASURED_TOKENS = 32
 
-/** Whoever has just started a large model waits for one answer: the other slots come after it, or once nobody does. */
+/** Who has just started a large model waits for one answer: the other slots are prepared after it, or when no request came. */
 const PREPARE_AFTER_MS = 500
 
 // More characters than any token has.

@@ -3,7 +3,7 @@ import type { BatchCosts } from './batch-costs.ts'
 import { createPace, isWriting, type PlannedPart, planBatch } from './batch-plan.ts'
 import type { BatchContext, Sampled } from './binding/batch-context.ts'
 import type { LlamaModel } from './binding/load-model.ts'
-import { type Choice, type Progress, tell } from './choice.ts'
+import { type Choice, eventsOf, type Progress } from './choice.ts'
 import type { PrefixCache } from './prefix-cache.ts'
 import type { SlotManager } from './slot-manager.ts'
 import type { Speculator } from './speculation/speculator.ts'
@@ -19,17 +19,17 @@ export interface ReportParts {
   readonly figures: (figures: Readonly<Record<string, number>>) => void
 }
 
-/** What the scheduler tells of its choices and of itself. */
+/** What the scheduler reports about its choices and itself. */
 export const createReports = (parts: ReportParts) => {
   const { slotManager, cache } = parts
   const counts = { tokens_decoded_total: 0, prompt_tokens_total: 0, batches_total: 0 }
-  let tellFiguresAt = 0
+  let nextFiguresAt = 0
 
-  /** Figures cost a message: while there is work they are told now and then, and in any case once there is none. */
-  const tellFigures = (): void => {
+  /** Figures cost a message: while there is work they are sent now and then, and in any case once there is none. */
+  const sendFigures = (): void => {
     const resting = slotManager.waiting === 0 && !slotManager.occupied().some(({ choice }) => !choice.over)
-    if (!resting && performance.now() < tellFiguresAt) return
-    tellFiguresAt = performance.now() + FIGURES_EVERY_MS
+    if (!resting && performance.now() < nextFiguresAt) return
+    nextFiguresAt = performance.now() + FIGURES_EVERY_MS
     const occupied = slotManager.occupied().filter(({ choice }) => !choice.over)
     parts.figures({
       ...counts,
@@ -47,9 +47,9 @@ export const createReports = (parts: ReportParts) => {
     return { id, type: 'failed', failure: { code: 'engine_failed', message, param: null } }
   }
 
-  const tellOrFail = (progress: Progress): EngineEvent[] => {
+  const eventsOrFailure = (progress: Progress): EngineEvent[] => {
     try {
-      return tell(progress)
+      return eventsOf(progress)
     } catch (error) {
       progress.choice.over = true
       return [failed(progress.choice, 'The reply could not be generated', error)]
@@ -57,7 +57,7 @@ export const createReports = (parts: ReportParts) => {
   }
 
   const deliver = (progress: readonly Progress[]): void => {
-    const events = progress.flatMap((each) => (each.choice.over ? [] : tellOrFail(each)))
+    const events = progress.flatMap((each) => (each.choice.over ? [] : eventsOrFailure(each)))
     if (events.length > 0) parts.onEvents(events)
   }
 
@@ -70,13 +70,13 @@ export const createReports = (parts: ReportParts) => {
     parts.onEvents(reported.map(({ choice }) => failed(choice, 'llama.cpp could not compute a batch', error)))
   }
 
-  return { counts, tellFigures, deliver, fail }
+  return { counts, sendFigures, deliver, fail }
 }
 
 /** Runs all choices on one context: every step computes one batch in which each of them has its part. */
 export interface Scheduler {
   add(choice: Choice): void
-  /** Nothing more is told about it, and its slot is free at the next step. */
+  /** Nothing more is sent about it, and its slot is free at the next step. */
   cancel(id: number): void
   /** Nothing is computed, and nothing waits. */
   isIdle(): boolean
@@ -95,7 +95,7 @@ export interface SchedulerParts extends ReportParts {
 export const createScheduler = (parts: SchedulerParts): Scheduler => {
   const { context, slotManager, cache, speculator } = parts
   const pace = createPace(parts.batchTokens)
-  const { counts, tellFigures, deliver, fail } = createReports(parts)
+  const { counts, sendFigures, deliver, fail } = createReports(parts)
   let running = false
 
   /** Asks the model for its own tokens, as far as the guesses were those. */
@@ -156,7 +156,7 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
     }
   }
 
-  /** While one batch is computed, the tokens of the one before are told. */
+  /** While one batch is computed, the tokens of the one before are sent. */
   const run = async (): Promise<void> => {
     let reported: readonly Progress[] = []
     do {
@@ -171,13 +171,13 @@ export const createScheduler = (parts: SchedulerParts): Scheduler => {
         promptTokens: pace.promptTokens,
         costs: parts.costs,
       })
-      const tellNow = (): void => {
+      const report = (): void => {
         deliver(reported)
-        tellFigures()
+        sendFigures()
       }
-      if (planned.length > 0) reported = await compute(planned, tellNow)
+      if (planned.length > 0) reported = await compute(planned, report)
       else {
-        tellNow()
+        report()
         reported = []
       }
     } while (reported.length > 0 || slotManager.occupied().length > 0 || slotManager.waiting > 0)

@@ -37,7 +37,7 @@ export const sample = (scores: Float32Array, temperature: number, topP: number, 
 export interface Chatter {
   readonly contextTokens: number
   countTokens(messages: readonly ChatMessage[]): number
-  chat(request: ChatRequest, signal: AbortSignal, tell: (event: ChatEvent) => void): Promise<void>
+  chat(request: ChatRequest, signal: AbortSignal, emit: (event: ChatEvent) => void): Promise<void>
 }
 
 const USUAL_CONTEXT = 2048
@@ -83,7 +83,7 @@ export const openChatter = async (loading: Loading): Promise<Chatter> => {
   const detokenize = (tokens: readonly number[]): string =>
     tokens.length === 0 ? '' : tokenizer.decode(tokens, { skip_special_tokens: true })
 
-  const chat: Chatter['chat'] = async (request, signal, tell) => {
+  const chat: Chatter['chat'] = async (request, signal, emit) => {
     assertPossible(request)
     const prompt = writePrompt(request.messages)
     const room = contextTokens - prompt.length
@@ -94,7 +94,7 @@ export const openChatter = async (loading: Loading): Promise<Chatter> => {
         { param: 'messages' },
       )
     }
-    tell({ type: 'started', promptTokens: prompt.length, cachedTokens: 0 })
+    emit({ type: 'started', promptTokens: prompt.length, cachedTokens: 0 })
     const limit = Math.min(room, request.maxTokens ?? room)
     const random = createRandom(request.seed)
     const text = createTextStream(detokenize, request.stop)
@@ -117,7 +117,7 @@ export const openChatter = async (loading: Loading): Promise<Chatter> => {
       if (ends.has(token)) ended = true
       else {
         const more = text.push(token)
-        if (more.text !== '') tell({ type: 'text', text: more.text })
+        if (more.text !== '') emit({ type: 'text', text: more.text })
         cut = more.stopped
       }
       return [ended || cut !== null || signal.aborted]
@@ -134,10 +134,10 @@ export const openChatter = async (loading: Loading): Promise<Chatter> => {
     })
     signal.throwIfAborted()
     const rest = cut === null ? text.end() : ''
-    if (rest !== '') tell({ type: 'text', text: rest })
+    if (rest !== '') emit({ type: 'text', text: rest })
     const reason = ended || cut !== null ? 'stop' : 'length'
     const stopSequence = cut === null ? {} : { stopSequence: cut }
-    tell({ type: 'finished', result: { reason, completionTokens: made, speculation: null, ...stopSequence } })
+    emit({ type: 'finished', result: { reason, completionTokens: made, speculation: null, ...stopSequence } })
   }
 
   return { contextTokens, countTokens: (messages) => writePrompt(messages).length, chat }

@@ -26,7 +26,7 @@ const copyTree = (from: string, to: string, wanted: (folder: string, name: strin
 
 /**
  * Copies the folder of an open database to `target`, which must not exist. After the checkpoint the files hold all that was
- * committed, and nobody else writes: the copy opens like the folder after a crash. Not to be called inside a transaction.
+ * committed, and there is no other writer: the copy opens like the folder after a crash. Not to be called inside a transaction.
  */
 export const copyFolder = async (db: PGlite, folder: string, target: string): Promise<RowCounts> => {
   await db.exec('checkpoint')

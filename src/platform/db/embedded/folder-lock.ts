@@ -12,7 +12,7 @@ export interface FolderLock {
 
 const listen = (path: string): Promise<Server> =>
   new Promise((resolve, reject) => {
-    // Nobody talks to this server: that the kernel knows it is the lock, and the kernel forgets it when we die.
+    // No client connects to this server: its existence is the lock, and the kernel removes it when this process dies.
     const server = createServer((socket) => socket.destroy())
     server.unref().once('error', reject)
     // exclusive: under node:cluster the primary would listen for its workers, and each would believe it has the lock.
@@ -51,7 +51,7 @@ const STALE_TAKEOVER_MS = 200
 
 /**
  * The same as a socket file in the folder, for systems without such names, and for containers that share the folder but
- * not the kernel's names. A socket file outlives its process, but then nobody answers it.
+ * not the kernel's names. A socket file outlives its process, but then connecting to it fails.
  */
 const listenInside = async (path: string, inUse: () => StartError): Promise<Server> => {
   if (await someoneListens(path)) throw inUse()

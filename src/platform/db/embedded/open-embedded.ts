@@ -36,7 +36,7 @@ export const openEmbedded = async (dataDir: string, events: ThreadEvents): Promi
 
     const thread = await startDatabaseThread(folder, events)
     const pool = new pg.Pool({
-      // PGlite has one session: more connections would be more hands on the same transaction.
+      // PGlite has one session: several connections would share one transaction.
       max: 1,
       idleTimeoutMillis: 0,
       types: { getTypeParser: parseValue },

@@ -35,7 +35,7 @@ const open = async (): Promise<void> => {
       checkpoints += done.checkpoints
       vacuums += done.vacuums
     } catch (error) {
-      // A full disk, say: nobody's query has failed yet, and the next turn may succeed.
+      // A full disk, for example: no query has failed yet, and the next attempt may succeed.
       answer({ kind: 'trouble', message: `database maintenance failed: ${error}` })
     }
   }

@@ -24,7 +24,7 @@ let lastWords = ''
 
 /**
  * PGlite, ending at a PANIC. PostgreSQL panics when it cannot write its log, and must never answer again; PGlite takes
- * the exception for an ordinary error and goes on, or spins forever.
+ * the exception for an ordinary error and continues, or spins forever.
  */
 export class StoppablePGlite extends PGlite {
   constructor(folder: string, onSync: () => void) {

@@ -93,7 +93,7 @@ const syncTree = async (folder: string): Promise<void> => {
   await sync(folder)
 }
 
-/** Runs initdb in a thread of its own, so that its memory is given back. */
+/** Runs initdb in a separate thread, so that its memory is released. */
 export const runInitdb = (folder: string): Promise<void> =>
   new Promise((resolve, reject) => {
     const worker = startThread(import.meta.url, 'initdb.worker', { workerData: { folder } })

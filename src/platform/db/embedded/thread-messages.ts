@@ -30,7 +30,7 @@ export type Answer =
   | { readonly kind: 'ready' }
   /** It cannot start, or go on; the thread ends. */
   | { readonly kind: 'failed'; readonly why: string }
-  /** Worth a line in the log; it goes on. */
+  /** For the log; the thread continues. */
   | { readonly kind: 'trouble'; readonly message: string }
   | { readonly kind: 'done'; readonly id: number; readonly counters: Counters }
   | { readonly kind: 'copied'; readonly id: number; readonly rows: RowCounts }

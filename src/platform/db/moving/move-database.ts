@@ -49,7 +49,7 @@ const copyTable = async (source: Executor, target: Database, shape: TableShape):
     const blocks = await blocksOf(source, part)
     for (let block = await nextBlock(target.sql, part); block < blocks; block += BLOCKS) {
       const rows = await readRows(source, shape, part, block)
-      // Rows and progress in one transaction: killed at any point, the copy goes on where it was.
+      // Rows and progress in one transaction: if it is killed at any point, the copy continues from there.
       await target.transaction(async (tx) => {
         await withoutTimeouts(tx)
         await writeRows(tx, shape, rows)
@@ -94,8 +94,8 @@ const verify = async (source: Executor, target: Database, shapes: readonly Table
 }
 
 /**
- * Copies every row of the embedded database, which nobody else has open, to an empty PostgreSQL server, and compares them.
- * Killed at any point, it goes on when it is run again.
+ * Copies every row of the embedded database, which no other process has open, to an empty PostgreSQL server, and compares them.
+ * If it is killed at any point, it continues when it is run again.
  * @param fingerprint of the source's state: what was copied from another one is thrown away
  * @throws StartError when the target has other data, or another process moves to it
  */

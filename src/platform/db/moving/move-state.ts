@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Database, Executor } from '../open.ts'
 import { StartError } from '../start-error.ts'
 
-// The target remembers in a schema of its own how far a move has got. It is dropped with the last step.
+// The target stores the progress of a move in a separate schema, which is dropped with the last step.
 
 interface State {
   readonly fingerprint: string

@@ -1,6 +1,6 @@
 import { Link } from 'wouter'
 import { useApi } from '../../api/use-api.ts'
-import { Ago, Badge, type Tone } from '../../parts/cells.tsx'
+import { Actions, Ago, Badge, type Tone } from '../../parts/cells.tsx'
 import { Empty, Loaded, Quiet } from '../../parts/layout.tsx'
 import { TablePanel } from '../../parts/list-page.tsx'
 import { Strip } from '../../parts/strip.tsx'
@@ -74,9 +74,10 @@ const columns = (modelId: string): readonly Column<Decision>[] => {
     {
       name: 'Rollouts',
       cell: ({ canary_rollout_id, promotion_rollout_id }) => (
-        <>
-          {rolloutLink(canary_rollout_id, 'canary')} {rolloutLink(promotion_rollout_id, 'promotion')}
-        </>
+        <Actions>
+          {rolloutLink(canary_rollout_id, 'canary')}
+          {rolloutLink(promotion_rollout_id, 'promotion')}
+        </Actions>
       ),
     },
     { name: 'Decided', number: true, cell: ({ decided_at, created_at }) => <Ago time={decided_at ?? created_at} /> },
@@ -94,7 +95,7 @@ export const Decisions = ({ modelId }: { readonly modelId: string }) => {
       {({ decisions, total }) => (
         <TablePanel
           title="Decisions"
-          aside={plural(total, 'decision')}
+          aside={`${plural(total, 'decision')}; bars: the interval of the difference, red: its limit`}
           columns={columns(modelId)}
           rows={decisions}
           rowKey="id"

@@ -1,7 +1,7 @@
 import type { Tone } from '../../parts/cells.tsx'
 import { Panel, Quiet } from '../../parts/layout.tsx'
 import { Strip } from '../../parts/strip.tsx'
-import { count, words } from '../../text/format.ts'
+import { count, plural, words } from '../../text/format.ts'
 import styles from './delivery.module.css'
 
 /** Shades tell states of one tone apart in the bar; the words below say which is which. */
@@ -31,7 +31,7 @@ export const DeviceStates = ({ counts }: { readonly counts: Readonly<Record<stri
     return { from, to, color, opacity }
   })
   return (
-    <Panel title="Devices by state" aside={`${count(total)} total`}>
+    <Panel title="Devices by state" aside={plural(total, 'device')}>
       {total === 0 ? (
         <Quiet>It has not reached any device yet.</Quiet>
       ) : (

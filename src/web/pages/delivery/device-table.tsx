@@ -3,7 +3,7 @@ import { Ago, Badge } from '../../parts/cells.tsx'
 import { Empty } from '../../parts/layout.tsx'
 import { TablePanel } from '../../parts/list-page.tsx'
 import type { Column } from '../../parts/table.tsx'
-import { count } from '../../text/format.ts'
+import { count, plural } from '../../text/format.ts'
 import { deviceHref } from '../../url/hrefs.ts'
 import { stateTone } from './device-states.tsx'
 
@@ -31,7 +31,7 @@ export const DeviceTable = ({
 }) => (
   <TablePanel
     title="Devices"
-    aside={devices.length < total ? `the first ${count(devices.length)} of ${count(total)}` : count(total)}
+    aside={devices.length < total ? `the first ${count(devices.length)} of ${count(total)}` : plural(total, 'device')}
     columns={COLUMNS}
     rows={[...devices].sort((a, b) => Number(b.state === 'failed') - Number(a.state === 'failed'))}
     rowKey="device_id"

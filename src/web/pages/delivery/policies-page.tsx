@@ -6,7 +6,7 @@ import { Choice } from '../../parts/form.tsx'
 import { Empty } from '../../parts/layout.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
 import type { Column } from '../../parts/table.tsx'
-import { duration, percent } from '../../text/format.ts'
+import { duration, percent, points } from '../../text/format.ts'
 
 type Listed = AnswerOf<'/api/v1/policies'>['policies'][number]
 
@@ -24,7 +24,7 @@ const COLUMNS: readonly Column<Listed>[] = [
   { name: 'Status', cell: PolicyBadge },
   { name: 'Canary', number: true, cell: ({ canary_percentage }) => `${canary_percentage}%` },
   { name: 'Observed for', number: true, cell: ({ observe_minutes }) => duration(observe_minutes * 60_000) },
-  { name: 'Max accuracy drop', number: true, cell: ({ max_accuracy_drop }) => percent(max_accuracy_drop) },
+  { name: 'Max accuracy drop', number: true, cell: ({ max_accuracy_drop }) => points(max_accuracy_drop) },
   { name: 'Max loss increase', number: true, cell: ({ max_loss_increase }) => percent(max_loss_increase) },
   { name: 'Changed', number: true, cell: ({ updated_at }) => <Ago time={updated_at} /> },
 ]

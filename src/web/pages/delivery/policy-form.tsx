@@ -70,7 +70,7 @@ export const PolicyForm = ({
         <NumberField label="Reports needed" min={2} {...number('min_reports')} />
       </FieldRow>
       <FieldRow>
-        <NumberField label="Max accuracy drop" {...share('max_accuracy_drop')} />
+        <NumberField label="Max accuracy drop" {...share('max_accuracy_drop')} unit="percentage points" />
         <NumberField label="Max loss increase" {...share('max_loss_increase')} />
       </FieldRow>
       <FieldRow>

@@ -4,7 +4,7 @@ import { useApi } from '../../api/use-api.ts'
 import { Ago } from '../../parts/cells.tsx'
 import { Confirm, DialogButton } from '../../parts/dialog.tsx'
 import { Aside, Empty, Facts, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
-import { duration, percent } from '../../text/format.ts'
+import { duration, percent, points } from '../../text/format.ts'
 import { Decisions } from './decisions.tsx'
 import { PolicyBadge } from './policies-page.tsx'
 import { PolicyForm } from './policy-form.tsx'
@@ -18,7 +18,7 @@ const Settings = ({ policy }: { readonly policy: Policy }) => (
       } for at most ${duration(policy.observe_minutes * 60_000)}. It is promoted once it is shown, with ${percent(
         policy.confidence_level,
         0,
-      )} confidence, to lose at most ${percent(policy.max_accuracy_drop)} accuracy and to increase the loss by at most ${percent(
+      )} confidence, to lose at most ${points(policy.max_accuracy_drop)} of accuracy and to increase the loss by at most ${percent(
         policy.max_loss_increase,
       )}; otherwise it is rolled back.`}
     </p>

@@ -1,7 +1,7 @@
-import { Ago, type Tone } from '../../parts/cells.tsx'
+import { type Tone, useNow } from '../../parts/cells.tsx'
 import { Panel } from '../../parts/layout.tsx'
 import { Strip } from '../../parts/strip.tsx'
-import { percent, plural } from '../../text/format.ts'
+import { duration, percent, plural } from '../../text/format.ts'
 import styles from './delivery.module.css'
 import type { Rollout } from './types.ts'
 
@@ -17,6 +17,7 @@ const verdict = ({ reports, failed, min_reports, max_failure_share }: Rollout['h
 /** Failures against the share that stops the rollout. */
 export const Health = ({ rollout }: { readonly rollout: Rollout }) => {
   const { health, auto_rollback } = rollout
+  const now = useNow(1000)
   const share = health.reports === 0 ? 0 : health.failed / health.reports
   // The bar ends at twice the limit, or at the share where that is beyond it.
   const scale = Math.max(share, 2 * health.max_failure_share)
@@ -36,13 +37,7 @@ export const Health = ({ rollout }: { readonly rollout: Rollout }) => {
         />
         <p>
           {text}
-          {health.since !== null && (
-            <>
-              {', counted from '}
-              <Ago time={health.since} />
-            </>
-          )}
-          .
+          {health.since !== null && `, counted over the last ${duration(now.getTime() - Date.parse(health.since))}`}.
         </p>
         <p>
           {`If more than ${percent(health.max_failure_share, 0)} of at least ${health.min_reports} reports are failures, it ${

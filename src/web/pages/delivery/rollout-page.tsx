@@ -25,6 +25,11 @@ const REASONS: readonly Column<Rollout['failures'][number]>[] = [
   { name: 'Devices', number: true, cell: ({ devices }) => count(devices) },
 ]
 
+const GroupLink = ({ groupId }: { readonly groupId: string }) => {
+  const group = useApi('/api/v1/device-groups/{group_id}', { path: { group_id: groupId } })
+  return <Link href={`/delivery/groups/${groupId}`}>{group.data?.name ?? 'a group'}</Link>
+}
+
 const Settings = ({ rollout }: { readonly rollout: Rollout }) => {
   const model = rollout.model_name ?? rollout.model_id
   return (
@@ -40,13 +45,7 @@ const Settings = ({ rollout }: { readonly rollout: Rollout }) => {
           ['Version', rollout.version],
           [
             'Devices',
-            rollout.group_id === null ? (
-              'every device'
-            ) : (
-              <Link key="group" href={`/delivery/groups/${rollout.group_id}`}>
-                a group
-              </Link>
-            ),
+            rollout.group_id === null ? 'every device' : <GroupLink key="group" groupId={rollout.group_id} />,
           ],
           ['Steps', `${rollout.increment_step}% every ${duration(rollout.step_interval_minutes * 60_000)}`],
           ['Up to', `${rollout.target_percentage}%`],

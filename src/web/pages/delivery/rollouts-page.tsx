@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<ListedRollout>[] = [
         label="Share of devices"
         value={percentage}
         max={Math.max(1, target_percentage)}
-        text={`${percentage}% of ${target_percentage}%`}
+        text={`${percentage}%${percentage === target_percentage ? '' : `, target ${target_percentage}%`}`}
         tone={planTone(status)}
       />
     ),
@@ -40,11 +40,7 @@ const COLUMNS: readonly Column<ListedRollout>[] = [
     name: 'Next step',
     number: true,
     cell: ({ next_step_at, status }) =>
-      next_step_at === null ? (
-        <Quiet>{status === 'paused' ? 'waiting for you' : ''}</Quiet>
-      ) : (
-        <Ago time={next_step_at} />
-      ),
+      next_step_at === null ? status === 'paused' && <Quiet>waiting for you</Quiet> : <Ago time={next_step_at} />,
   },
   { name: 'Reason', cell: ({ reason }) => reason ?? '' },
   { name: 'Started', number: true, cell: ({ started_at, created_at }) => <Ago time={started_at ?? created_at} /> },

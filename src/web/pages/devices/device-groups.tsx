@@ -1,6 +1,6 @@
 import { Link } from 'wouter'
 import { useApi } from '../../api/use-api.ts'
-import { Empty, Loaded, Panel } from '../../parts/layout.tsx'
+import { Empty, Loaded, Panel, Quiet } from '../../parts/layout.tsx'
 import { plural } from '../../text/format.ts'
 import { shellWord } from '../../text/shell-word.ts'
 import { type DeviceName, deviceParams } from './use-device-rounds.ts'
@@ -19,7 +19,7 @@ export const DeviceGroups = ({ device }: { readonly device: DeviceName }) => {
           ) : (
             groups.map(({ id, name, device_count }) => (
               <p key={id}>
-                <Link href={`/delivery/groups/${id}`}>{name}</Link> {`of ${plural(device_count, 'device')}`}
+                <Link href={`/delivery/groups/${id}`}>{name}</Link> <Quiet>{plural(device_count, 'device')}</Quiet>
               </p>
             ))
           )

@@ -10,7 +10,7 @@ import { usePageState } from '../../url/use-page-state.ts'
 import { DeviceGroups } from './device-groups.tsx'
 import { DeviceHeartbeats } from './device-heartbeats.tsx'
 import { DeviceRounds } from './device-rounds.tsx'
-import { DeviceVersions } from './device-versions.tsx'
+import { DeviceVersions, planHref } from './device-versions.tsx'
 import { momentsOf } from './moments.ts'
 import { deviceParams, useDeviceRounds } from './use-device-rounds.ts'
 
@@ -50,9 +50,9 @@ const Assignments = ({ device }: { readonly device: Device }) => {
             <Facts
               entries={data.assignments.map((assignment) => [
                 `${assignment.model_name ?? 'Model'} by ${assignment.kind}`,
-                <>
-                  version {assignment.version} <Id id={assignment.plan_id} />
-                </>,
+                <Link key={assignment.plan_id} href={planHref(assignment)}>
+                  version {assignment.version}
+                </Link>,
               ])}
             />
           )

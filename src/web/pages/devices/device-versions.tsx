@@ -13,7 +13,7 @@ export const reportTone = (state: DeviceReport['state']): Tone =>
   state === 'active' ? 'good' : state === 'failed' ? 'bad' : 'busy'
 
 /** The page of the plan that gave the version. */
-const planHref = ({ kind, plan_id, model_id }: DeviceReport): string => {
+export const planHref = ({ kind, plan_id, model_id }: Pick<DeviceReport, 'kind' | 'plan_id' | 'model_id'>): string => {
   if (kind === 'rollout') return `/delivery/rollouts/${model_id}/${plan_id}`
   return kind === 'deployment' ? `/delivery/deployments/${plan_id}` : `/experiments/${plan_id}`
 }

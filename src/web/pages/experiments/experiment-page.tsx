@@ -4,6 +4,7 @@ import { useApi } from '../../api/use-api.ts'
 import { Ago, Badge, Id } from '../../parts/cells.tsx'
 import { DetailPage } from '../../parts/detail-page.tsx'
 import { Empty, Facts, Figures, Loaded, Note, Panel, Warnings } from '../../parts/layout.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
 import { count, measure, percent } from '../../text/format.ts'
 import { shellWord } from '../../text/shell-word.ts'
 import { ComparisonsTable } from './comparisons-table.tsx'
@@ -12,10 +13,16 @@ import { EstimateCurves } from './estimate-curves.tsx'
 import { ExperimentActions } from './experiment-actions.tsx'
 import styles from './experiments.module.css'
 import type { Analytics, Experiment } from './types.ts'
-import { VariantsTable } from './variants-table.tsx'
+import { VariantsTable, VariantVersion } from './variants-table.tsx'
 
 /** What devices measure comes on no stream: there may be thousands in a second. */
 const REPORTS = { everyMs: 3000 } as const
+
+const DRAFT_COLUMNS: readonly Column<Experiment['variants'][number]>[] = [
+  { name: 'Variant', cell: ({ name }) => <strong>{name}</strong> },
+  { name: 'Version', cell: ({ model_id, version }) => <VariantVersion modelId={model_id} version={version} /> },
+  { name: 'Share of devices', number: true, cell: ({ allocation }) => percent(allocation) },
+]
 
 const DecisionPanel = ({ analytics }: { readonly analytics: Analytics }) => {
   const { tone, title, reasons } = decide(analytics)
@@ -48,7 +55,9 @@ const KeyFigures = ({ experiment, analytics }: { experiment: Experiment; analyti
           'Sample ratio',
           <span key="ratio" className={analytics.sample_ratio?.mismatch ? styles.mismatch : undefined}>
             {ratio(analytics)}{' '}
-            <small>{analytics.sample_ratio && `p = ${measure(analytics.sample_ratio.p_value)}`}</small>
+            <small className={styles.whole}>
+              {analytics.sample_ratio && `p = ${measure(analytics.sample_ratio.p_value)}`}
+            </small>
           </span>,
         ],
         ['Confidence', percent(experiment.confidence_level, 0)],
@@ -95,11 +104,16 @@ const Body = ({ experiment }: { readonly experiment: Experiment }) => {
       <Note title={experiment.status === 'completed' ? 'How it ended' : 'Why'} text={experiment.reason} />
       <Warnings texts={experiment.warnings} />
       {experiment.status === 'draft' ? (
-        <Panel title="Not started">
-          <Empty title="No device has a variant yet" command={`svc experiments start ${shellWord(experiment.name)}`}>
-            Start it here, or with:
-          </Empty>
-        </Panel>
+        <>
+          <Panel title="Not started">
+            <Empty title="No device has a variant yet" command={`svc experiments start ${shellWord(experiment.name)}`}>
+              Start it here, or with:
+            </Empty>
+          </Panel>
+          <Panel title="Variants" flush>
+            <Table label="Variants" columns={DRAFT_COLUMNS} rows={experiment.variants} rowKey="name" />
+          </Panel>
+        </>
       ) : (
         <Loaded query={analytics}>
           {(data) => (

@@ -16,7 +16,7 @@ interface Row {
   readonly isMismatch: boolean
 }
 
-const Version = ({ modelId, version }: { readonly modelId: string; readonly version: string }) => {
+export const VariantVersion = ({ modelId, version }: { readonly modelId: string; readonly version: string }) => {
   const model = useApi('/api/v1/models/{model_id}', { path: { model_id: modelId } })
   const name = model.data?.name ?? shortId(modelId)
   return <Link href={modelHref(model.data?.name ?? modelId)}>{`${name} ${version}`}</Link>
@@ -29,7 +29,7 @@ const columnsFor = (metric: string, others: readonly string[], level: number): r
   { name: 'Variant', cell: ({ variant }) => <strong>{variant.name}</strong> },
   {
     name: 'Version',
-    cell: ({ variant }) => <Version modelId={variant.model_id} version={variant.version} />,
+    cell: ({ variant }) => <VariantVersion modelId={variant.model_id} version={variant.version} />,
   },
   {
     name: 'Reporting devices',

@@ -118,7 +118,7 @@ const Spent = ({ budget }: { readonly budget: Budget }) => (
       label="Privacy budget"
       value={budget.epsilon_committed}
       max={budget.total_epsilon_budget}
-      text={`${measure(budget.current_epsilon_spent)} of ${measure(budget.total_epsilon_budget)} spent`}
+      text={`ε ${measure(budget.current_epsilon_spent)} of ${measure(budget.total_epsilon_budget)} spent`}
       tone={budget.is_exhausted ? 'bad' : 'busy'}
     />
     <Facts

@@ -4,13 +4,14 @@ import { Columns, Figures, Loaded, PageHeader, Panel, Quiet } from '../../parts/
 import { Sparkline } from '../../parts/meter.tsx'
 import { count, percent, plural } from '../../text/format.ts'
 import { Attention } from './attention.tsx'
-import { STATUS, SUMMARY } from './reads.ts'
+import { MODELS, STATUS, SUMMARY } from './reads.ts'
 import { Recent } from './recent.tsx'
 import { Running } from './running.tsx'
 
-const Fleet = () => {
+const Fleet = ({ models: seesModels }: { readonly models: boolean }) => {
   const summary = useApi(...SUMMARY, { everyMs: 30_000 })
   const status = useApi(...STATUS)
+  const models = useApi(...MODELS, { enabled: seesModels })
   return (
     <Loaded query={summary}>
       {({ total, active, last_heard, platforms }) => (
@@ -25,7 +26,7 @@ const Fleet = () => {
                 </>,
               ],
               ['Inactive', count(total - active)],
-              ['Models', count(status.data?.total_models)],
+              ['Models', count(models.data?.total)],
               [
                 'Latest round',
                 status.data?.current_round_number == null ? (
@@ -72,7 +73,7 @@ export const Area = () => {
     <>
       <PageHeader title="Home" />
       {may('devices:read') ? (
-        <Fleet />
+        <Fleet models={models} />
       ) : (
         <Panel title="Fleet">
           <Quiet>You cannot see devices: that requires the scope devices:read.</Quiet>

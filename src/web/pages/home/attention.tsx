@@ -92,7 +92,7 @@ export const Attention = ({ training, models }: Seen) => {
       })),
   ]
   return (
-    <Panel title="Needs attention" aside="the last 24 h">
+    <Panel title="Needs attention" aside="failures of the last 24 h">
       <Loaded<unknown> query={training ? jobs : paused}>
         {() =>
           items.length === 0 ? (

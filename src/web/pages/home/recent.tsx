@@ -16,7 +16,7 @@ export const Recent = ({ training, models: seesModels }: Seen) => {
   const moments: Moment[] = [
     ...(rounds.data?.rounds ?? []).map((round) => ({
       key: round.id,
-      tone: toneOf(round.status),
+      tone: round.status === 'active' ? ('busy' as const) : toneOf(round.status),
       text: (
         <>
           <Link href={`/training/rounds/${round.id}`}>Round {round.round_number}</Link> {words(round.status)}

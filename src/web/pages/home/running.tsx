@@ -65,7 +65,7 @@ export const Running = ({ training, models }: Seen) => {
                   <span className={styles.line}>
                     <Badge state={rollout.status} tone="busy" />
                     <Link href={`/delivery/rollouts/${rollout.model_id}/${rollout.rollout_id}`}>
-                      Rollout of version {rollout.version}
+                      {`Rollout of ${rollout.model_name ?? 'a model'} ${rollout.version}`}
                     </Link>
                   </span>
                   <Meter

@@ -120,7 +120,7 @@ export const IntegrationPage = ({ integrationId }: { readonly integrationId: str
                 ['Pending events', count(integration.pending)],
                 ['Consecutive failures', count(integration.failures)],
                 ['Last error', integration.last_error ?? 'none'],
-                ['Settings', Object.keys(integration.config).join(', ') || 'none'],
+                ['Configured', Object.keys(integration.config).join(', ') || 'none'],
               ]}
             />
           </Panel>

@@ -23,9 +23,9 @@ const COLUMNS: readonly Column<Integration>[] = [
   { name: 'Name', cell: ({ id, name }) => <Link href={`/integrations/${id}`}>{name}</Link> },
   { name: 'Sends', cell: ({ kind, type }) => `${kind} via ${type}` },
   { name: 'Status', cell: IntegrationBadge },
-  { name: 'Pending', number: true, cell: ({ pending }) => count(pending) },
+  { name: 'Pending events', number: true, cell: ({ pending }) => count(pending) },
   { name: 'Dead letters', number: true, cell: ({ dead_letters }) => count(dead_letters) },
-  { name: 'Delivered', number: true, cell: ({ delivered_at }) => <Ago time={delivered_at} /> },
+  { name: 'Last delivery', number: true, cell: ({ delivered_at }) => <Ago time={delivered_at} /> },
   { name: 'Endpoint', cell: ({ endpoint }) => endpoint },
 ]
 

@@ -81,6 +81,12 @@ const Row = ({ model, row }: { readonly model: ModelDetail; readonly row: Lineag
             <Quiet>not deployed</Quiet>
           </li>
         )}
+        {uses.map((use) => (
+          <li key={use.key} className={styles.node}>
+            <Badge state={use.state} tone={use.state === 'active' ? 'busy' : toneOf(use.state)} />{' '}
+            <Link href={use.href}>{use.text}</Link>
+          </li>
+        ))}
         {devices.length > 0 && (
           <li className={styles.none}>
             <Quiet>
@@ -88,12 +94,6 @@ const Row = ({ model, row }: { readonly model: ModelDetail; readonly row: Lineag
             </Quiet>
           </li>
         )}
-        {uses.map((use) => (
-          <li key={use.key} className={styles.node}>
-            <Badge state={use.state} tone={use.state === 'active' ? 'busy' : toneOf(use.state)} />{' '}
-            <Link href={use.href}>{use.text}</Link>
-          </li>
-        ))}
       </ul>
     </li>
   )

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { Ago, Id } from '../../parts/cells.tsx'
+import { Actions, Ago, Id } from '../../parts/cells.tsx'
 import { Button, Panel, Quiet } from '../../parts/layout.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { bytes, plural } from '../../text/format.ts'
@@ -64,7 +64,7 @@ const columns = (
     name: 'Actions',
     number: true,
     cell: (version) => (
-      <span className={styles.actions}>
+      <Actions>
         <a href={downloadOf(model, version)} download aria-label={`Download ${version.version_label}`}>
           Download
         </a>
@@ -74,7 +74,7 @@ const columns = (
         <Button aria-label={`Deploy ${version.version_label}`} onClick={() => onDeploy(version.version_label)}>
           Deploy
         </Button>
-      </span>
+      </Actions>
     ),
   },
 ]

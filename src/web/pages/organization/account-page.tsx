@@ -1,12 +1,12 @@
 import { useState } from 'react'
 import { unwrap } from '../../../client/client.ts'
 import { api, writeWithoutAnswer } from '../../api/client.ts'
-import { askToConfirm } from '../../api/session.ts'
+import { askToConfirm, useSession } from '../../api/session.ts'
 import { type AnswerOf, useApi } from '../../api/use-api.ts'
 import { Ago } from '../../parts/cells.tsx'
 import { DialogButton, FormDialog } from '../../parts/dialog.tsx'
 import { CheckField, TextField } from '../../parts/form.tsx'
-import { Button, Facts, Loaded, Panel, Problem, Quiet } from '../../parts/layout.tsx'
+import { Button, Empty, Facts, Loaded, Panel, Problem, Quiet } from '../../parts/layout.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { useAction } from '../../parts/use-action.ts'
 import { RecoveryCodeList, TotpSetup } from '../../shell/totp-setup.tsx'
@@ -112,7 +112,20 @@ const Sessions = () => {
 
 /** What the person who is signed in signs in with. */
 export const AccountPage = () => {
-  const query = useApi('/api/v1/account', {})
+  const hasAccount = useSession().data?.person != null
+  const query = useApi('/api/v1/account', {}, { enabled: hasAccount })
+  if (!hasAccount) {
+    return (
+      <>
+        <OrganizationHeader />
+        <Panel title="My account">
+          <Empty title="Nobody is signed in" command="svc team add ada@example.org --role admin">
+            People have accounts, keys do not. Invite yourself to the team, open the link, and sign in:
+          </Empty>
+        </Panel>
+      </>
+    )
+  }
   return (
     <>
       <OrganizationHeader />

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { api, write } from '../../api/client.ts'
 import { useSession } from '../../api/session.ts'
 import { type AnswerOf, useApiPages } from '../../api/use-api.ts'
-import { Ago, Badge, type Tone } from '../../parts/cells.tsx'
+import { Actions, Ago, Badge, type Tone } from '../../parts/cells.tsx'
 import { Confirm, DialogButton } from '../../parts/dialog.tsx'
 import { Choice, TextField } from '../../parts/form.tsx'
 import { Empty, Filters, Loaded } from '../../parts/layout.tsx'
@@ -89,16 +89,16 @@ const COLUMNS: readonly Column<Approval>[] = [
     name: 'Actions',
     cell: (row) =>
       row.status === 'pending' && (
-        <>
-          <End approval={row} by="approve" />{' '}
+        <Actions>
+          <End approval={row} by="approve" />
           <DialogButton
             aria-label={`Reject: ${row.title}`}
             dialog={(close) => <Reject approval={row} onClose={close} />}
           >
             Reject
-          </DialogButton>{' '}
+          </DialogButton>
           <End approval={row} by="cancel" />
-        </>
+        </Actions>
       ),
   },
 ]

@@ -1,10 +1,11 @@
 import type { ReactNode } from 'react'
 import { AUDIT_RESULTS, type AuditResult } from '../../../domain/audit.ts'
+import { useSession } from '../../api/session.ts'
 import { type AnswerOf, useApiPages } from '../../api/use-api.ts'
 import { Ago, Badge, type Tone } from '../../parts/cells.tsx'
 import { Dialog, DialogButton } from '../../parts/dialog.tsx'
 import { Choice, choices, SearchField } from '../../parts/form.tsx'
-import { Aside, Button, Empty, Facts, Filters, Loaded } from '../../parts/layout.tsx'
+import { Aside, Button, Empty, Facts, Filters, Loaded, Quiet } from '../../parts/layout.tsx'
 import { TablePanel } from '../../parts/list-page.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { exact, shortId } from '../../text/format.ts'
@@ -24,7 +25,11 @@ const actorOf = ({ actor_kind, actor_name, actor_id }: Entry): string =>
 const objectOf = ({ object_kind, object_name, object_id }: Entry): string =>
   object_kind === null ? '' : `${object_kind} ${object_name ?? shortId(object_id ?? '')}`
 
-const COLUMNS: readonly Column<Entry>[] = [
+/** `everyones`: whoever is of no organization sees the entries of all, which are numbered apart. */
+const columnsOf = (everyones: boolean): readonly Column<Entry>[] => [
+  ...(everyones
+    ? [{ name: 'Organization', cell: ({ org_id }: Entry) => org_id ?? <Quiet>none</Quiet> } satisfies Column<Entry>]
+    : []),
   { name: 'Number', number: true, cell: ({ seq }) => seq },
   { name: 'When', number: true, cell: ({ at }) => <Ago time={at} /> },
   { name: 'Who', cell: actorOf },
@@ -75,6 +80,7 @@ const Details = ({ entry, onClose }: { readonly entry: Entry; readonly onClose: 
 /** Who did what, newest first. */
 export const AuditPage = () => {
   const [{ actor, action, object, result }, change] = usePageState(DEFAULTS)
+  const everyones = useSession().data?.org_id === null
   const isResult = (AUDIT_RESULTS as readonly string[]).includes(result)
   const filters = {
     ...(actor !== '' && { actor }),
@@ -93,10 +99,10 @@ export const AuditPage = () => {
       <OrganizationHeader>
         <Aside>
           <a href={exported('csv')} download>
-            CSV
+            Download CSV
           </a>
           <a href={exported('jsonl')} download>
-            JSON lines
+            Download JSON Lines
           </a>
           <VerifyAudit />
         </Aside>
@@ -116,7 +122,7 @@ export const AuditPage = () => {
         {({ pages }) => (
           <TablePanel
             title="Audit log"
-            columns={COLUMNS}
+            columns={columnsOf(everyones)}
             rows={pages.flatMap(({ entries }) => entries)}
             rowKey="id"
             onEnd={query.hasNextPage ? query.fetchNextPage : undefined}

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { useApi } from '../../api/use-api.ts'
-import { Ago, Badge, useNow } from '../../parts/cells.tsx'
+import { Actions, Ago, Badge, useNow } from '../../parts/cells.tsx'
 import { DialogButton } from '../../parts/dialog.tsx'
 import { Choice } from '../../parts/form.tsx'
 import { Aside, Empty, Filters, Loaded } from '../../parts/layout.tsx'
@@ -44,7 +44,7 @@ const columnsOf = (now: Date, onMade: (secret: string) => void): readonly Column
     name: 'Actions',
     cell: (key) =>
       ['active', 'replaced'].includes(stateOf(key, now)) && (
-        <>
+        <Actions>
           {key.kind !== 'device' && key.replaced_by === null && (
             <DialogButton
               aria-label={`Rotate ${key.name}`}
@@ -52,14 +52,14 @@ const columnsOf = (now: Date, onMade: (secret: string) => void): readonly Column
             >
               Rotate
             </DialogButton>
-          )}{' '}
+          )}
           <DialogButton
             aria-label={`Revoke ${key.name}`}
             dialog={(close) => <RevokeKey apiKey={key} onClose={close} />}
           >
             Revoke
           </DialogButton>
-        </>
+        </Actions>
       ),
   },
 ]

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { api, write, writeWithoutAnswer } from '../../api/client.ts'
 import { type AnswerOf, useApi } from '../../api/use-api.ts'
-import { Ago } from '../../parts/cells.tsx'
+import { Actions, Ago } from '../../parts/cells.tsx'
 import { Confirm, DialogButton } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/form.tsx'
 import { Loaded, Panel } from '../../parts/layout.tsx'
@@ -45,20 +45,20 @@ const COLUMNS: readonly Column<Passkey>[] = [
   {
     name: 'Actions',
     cell: (passkey) => (
-      <>
+      <Actions>
         <DialogButton
           aria-label={`Rename ${passkey.name}`}
           dialog={(close) => <Rename passkey={passkey} onClose={close} />}
         >
           Rename
-        </DialogButton>{' '}
+        </DialogButton>
         <DialogButton
           aria-label={`Remove ${passkey.name}`}
           dialog={(close) => <Remove passkey={passkey} onClose={close} />}
         >
           Remove
         </DialogButton>
-      </>
+      </Actions>
     ),
   },
 ]

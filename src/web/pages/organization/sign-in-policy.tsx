@@ -30,7 +30,7 @@ const ChangePolicy = ({ policy, onClose }: { readonly policy: Policy; readonly o
       <SelectField label="Must have a second factor" value={mfa} options={WHO} onChange={setMfa} />
       <NumberField label="Sessions end after" unit="hours" value={hours} min={1} max={8760} onChange={setHours} />
       <NumberField
-        label="Ask again after inactivity (0: never)"
+        label="Sign in again after inactivity (0: never)"
         unit="minutes"
         value={minutes}
         min={0}
@@ -47,20 +47,26 @@ export const SignInPolicy = () => {
   return (
     <Loaded query={query}>
       {(policy) => (
-        <Panel title="Sign-in policy">
+        <Panel
+          title="Sign-in policy"
+          aside={
+            <DialogButton dialog={(close) => <ChangePolicy policy={policy} onClose={close} />}>
+              Change sign-in policy
+            </DialogButton>
+          }
+        >
           <Facts
             entries={[
               ['Must have a second factor', WHO.find(([value]) => value === policy.require_mfa)?.[1]],
               ['Sessions end after', `${policy.session_hours} h`],
               [
-                'Ask again after',
-                policy.reauthenticate_minutes ? `${policy.reauthenticate_minutes} min of inactivity` : 'never',
+                'Sign in again',
+                policy.reauthenticate_minutes
+                  ? `after ${policy.reauthenticate_minutes} min of inactivity`
+                  : 'not before the session ends',
               ],
             ]}
           />
-          <DialogButton dialog={(close) => <ChangePolicy policy={policy} onClose={close} />}>
-            Change sign-in policy
-          </DialogButton>
         </Panel>
       )}
     </Loaded>

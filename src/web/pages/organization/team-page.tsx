@@ -2,7 +2,7 @@ import { useState } from 'react'
 import type { Role } from '../../../domain/roles.ts'
 import { api, write, writeWithoutAnswer } from '../../api/client.ts'
 import { type AnswerOf, useApi } from '../../api/use-api.ts'
-import { Ago, Badge } from '../../parts/cells.tsx'
+import { Actions, Ago, Badge } from '../../parts/cells.tsx'
 import { Confirm, DialogButton } from '../../parts/dialog.tsx'
 import { SelectField } from '../../parts/form.tsx'
 import { Aside, Empty, Loaded } from '../../parts/layout.tsx'
@@ -57,20 +57,20 @@ const COLUMNS: readonly Column<Member>[] = [
   {
     name: 'Actions',
     cell: (member) => (
-      <>
+      <Actions>
         <DialogButton
           aria-label={`Set role of ${member.email}`}
           dialog={(close) => <SetRole member={member} onClose={close} />}
         >
           Set role
-        </DialogButton>{' '}
+        </DialogButton>
         <DialogButton
           aria-label={`Remove ${member.email}`}
           dialog={(close) => <Remove member={member} onClose={close} />}
         >
           Remove
         </DialogButton>
-      </>
+      </Actions>
     ),
   },
 ]

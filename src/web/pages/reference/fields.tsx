@@ -13,6 +13,13 @@ const joined = (parts: readonly ReactNode[], separator: string): ReactNode =>
     </Fragment>
   ))
 
+/** What stands between backticks is code. */
+const withCode = (text: string): ReactNode =>
+  text.split('`').map((part, index) =>
+    // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text have no other name, and never move
+    index % 2 === 1 ? <code key={index}>{part}</code> : part,
+  )
+
 /** A type in short; what has a name leads to its page. */
 export const typeOf = (schema: Schema): ReactNode => {
   const name = nameOf(schema)
@@ -42,10 +49,10 @@ const COLUMNS: readonly Column<Field>[] = [
   {
     name: 'Name',
     cell: ({ name, required }) => (
-      <>
+      <span>
         <code className={styles.name}>{name}</code>
         {required && <small className={styles.required}> required</small>}
-      </>
+      </span>
     ),
   },
   { name: 'Type', cell: ({ schema }) => <code>{typeOf(schema)}</code> },
@@ -54,12 +61,12 @@ const COLUMNS: readonly Column<Field>[] = [
     cell: ({ description, schema }) => {
       const limits = limitsOf(schema).join(', ')
       return (
-        <>
-          {description}
+        <span>
+          {description && withCode(description)}
           {description && limits && <br />}
           {limits && <span className={styles.limits}>{limits}</span>}
           {!description && !limits && '–'}
-        </>
+        </span>
       )
     },
   },

@@ -91,8 +91,12 @@ export const JobCurves = ({ job, rounds }: { readonly job: JobDetail; readonly r
             {hasAny(series) ? (
               <Curve title={name} x="round" series={series} better={better} format={format} smoothing={smoothing} />
             ) : (
-              <Empty title="No round has reported a loss yet">
-                The curve begins with the first completed round whose devices report one.
+              <Empty
+                title={job.privacy === null ? 'No round has reported a loss yet' : 'Private rounds report no metrics'}
+              >
+                {job.privacy === null
+                  ? 'The curve begins with the first completed round whose devices report one.'
+                  : 'What devices measure in training would reveal something about their data.'}
               </Empty>
             )}
           </Panel>

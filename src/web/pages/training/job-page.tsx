@@ -6,12 +6,20 @@ import { Aside, Empty, Facts, Loaded, PageHeader, Panel } from '../../parts/layo
 import { TablePanel } from '../../parts/list-page.tsx'
 import { Meter } from '../../parts/meter.tsx'
 import { duration, elapsed, measure, plural, words } from '../../text/format.ts'
+import { modelHref } from '../../url/hrefs.ts'
 import { JobActions } from './job-actions.tsx'
 import { JobCurves } from './job-curves.tsx'
 import { ROUND_COLUMNS } from './round-columns.tsx'
 import type { JobDetail, Round } from './types.ts'
 
 const MAX_ROUNDS = 1000
+
+const StartModel = ({ modelId, version }: { readonly modelId: string; readonly version: number | null }) => {
+  const { data: model } = useApi('/api/v1/models/{model_id}', { path: { model_id: modelId } })
+  if (model?.name == null) return <Id id={modelId} />
+  const label = model.versions.find((one) => one.version === version)?.version_label ?? ''
+  return <Link href={modelHref(model.name)}>{`${model.name} ${label}`.trim()}</Link>
+}
 
 const Overview = ({ job }: { readonly job: JobDetail }) => {
   const now = useNow(1000)
@@ -41,7 +49,10 @@ const Overview = ({ job }: { readonly job: JobDetail }) => {
             'Privacy spent',
             `ε ${measure(spent.epsilon)} at δ ${spent.target_delta.toExponential(0)}`,
           ],
-          job.model_id !== null && ['Started from model', <Id key="model" id={job.model_id} />],
+          job.model_id !== null && [
+            'Started from',
+            <StartModel key="model" modelId={job.model_id} version={job.model_version} />,
+          ],
           job.latest_model_id !== null && ['Latest model', <Id key="latest" id={job.latest_model_id} />],
           ['Job id', <Id key="id" id={job.id} />],
         ]}

@@ -55,7 +55,8 @@ const Summary = ({ round }: { readonly round: Round }) => {
           ['Failed devices', count(round.failed_devices)],
           ['Training loss', measure(round.loss)],
           ['Training accuracy', percent(round.accuracy)],
-          ['Duration', duration(elapsed(round.started_at, round.completed_at, now))],
+          // When a round failed, no answer says.
+          ['Duration', round.status === 'failed' ? '–' : duration(elapsed(round.started_at, round.completed_at, now))],
         ]}
       />
       <Panel title="Round">
@@ -64,7 +65,7 @@ const Summary = ({ round }: { readonly round: Round }) => {
             ['Strategy', round.strategy ?? 'fedavg'],
             ['Minimum updates', count(round.min_devices)],
             ['Started', <Ago key="started" time={round.started_at} />],
-            [
+            round.status !== 'failed' && [
               round.completed_at === null ? 'Times out' : 'Ended',
               <Ago key="end" time={round.completed_at ?? round.timeout_at} />,
             ],
@@ -126,7 +127,12 @@ const Participants = ({ round }: { readonly round: Round }) => {
     const far = outliers(list.map(({ update }) => update?.norm ?? null))
     return list.map((row, index) => ({ ...row, isOutlier: far[index] ?? false }))
   }, [participants.data, updates.data])
-  const end = round.completed_at === null ? now : new Date(round.completed_at)
+  const reports = rows.flatMap(({ participant: { reported_at } }) =>
+    reported_at === null ? [] : [Date.parse(reported_at)],
+  )
+  // A failed round has no time of its end: the last report is the last that is known of it.
+  const known = round.status === 'failed' && reports.length > 0 ? new Date(Math.max(...reports)) : now
+  const end = round.completed_at === null ? known : new Date(round.completed_at)
   const columns = participantColumns(new Date(round.started_at ?? round.created_at), end)
   const total = participants.data?.total ?? 0
   return (
@@ -134,7 +140,7 @@ const Participants = ({ round }: { readonly round: Round }) => {
       {() => (
         <TablePanel
           title="Participants"
-          aside={total > MOST ? `the first ${MOST} of ${count(total)}` : plural(total, 'device')}
+          aside={`${total > MOST ? `the first ${MOST} of ${count(total)}` : plural(total, 'device')}; norm: of an update’s change, cosine: to the median change`}
           columns={columns}
           rows={rows}
           rowKey={({ participant }) => participant.device_id}

@@ -93,7 +93,7 @@ export const createSpeculator = (proposer: Proposer, costs: BatchCosts, mostDraf
     return known
   }
 
-  const requested = (choice: Choice, streams: number): number => {
+  const draftCount = (choice: Choice, streams: number): number => {
     const { seen, right } = experienceOf(choice)
     const most = Math.min(mostDrafts, choice.limit - choice.tokens.length - 1)
     const best = bestDrafts({ costs, streams, acceptance: right / seen, draftCost, most })
@@ -109,7 +109,7 @@ export const createSpeculator = (proposer: Proposer, costs: BatchCosts, mostDraf
       const began = performance.now()
       let drafted = 0
       for (const { slot, choice } of writing) {
-        const count = requested(choice, writing.length)
+        const count = draftCount(choice, writing.length)
         choice.drafts = count > 0 ? (await proposer.propose(slot, choice.tokens, count)).slice(0, count) : []
         drafted += choice.drafts.length
       }

@@ -1,0 +1,27 @@
+import { Agent, createServer, get, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { limitConnections } from './connection-limit.ts'
+
+test('many connections end with their answers, and a limited number that asks again stays', async () => {
+  const server = createServer((_request, response) => response.end('ok'))
+  limitConnections(server, 10)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const agents = Array.from({ length: 30 }, () => new Agent({ keepAlive: true }))
+  onTestFinished(async () => {
+    for (const agent of agents) agent.destroy()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  const connections: (string | undefined)[] = []
+  for (const agent of agents) {
+    const answer = await new Promise<IncomingMessage>((resolve, reject) =>
+      get({ port, host: '127.0.0.1', agent }, resolve).once('error', reject),
+    )
+    answer.resume()
+    await new Promise((resolve) => answer.once('end', resolve))
+    connections.push(answer.headers.connection)
+  }
+  expect(connections.slice(0, 8)).toEqual(Array(8).fill('keep-alive'))
+  expect(connections.slice(8)).toEqual(Array(22).fill('close'))
+})

@@ -2,7 +2,15 @@ import { describe, expect, it } from 'vitest'
 import { afterCompletedRound, afterFailedRound } from './job-endings.ts'
 import { asLosses, hasConverged } from './job-metric.ts'
 import { strategySettings } from './strategy-settings.ts'
-import { type JobEvent, type JobStatus, NEXT, nextJobStatus, roundSizes } from './training-job.ts'
+import {
+  continuedSettings,
+  type JobEvent,
+  type JobSettings,
+  type JobStatus,
+  NEXT,
+  nextJobStatus,
+  roundSizes,
+} from './training-job.ts'
 
 const EVENTS: readonly JobEvent[] = ['begin', 'finish', 'give_up', 'stop', 'resume', 'extend']
 
@@ -132,4 +140,13 @@ describe('a job after a round', () => {
       reason: '3 rounds failed one after another. The last: too few',
     })
   })
+})
+
+it('a job whose rounds are all completed needs more of them to go on', () => {
+  const settings = { rounds: 10 } as JobSettings
+  expect(() => continuedSettings(settings, 10, 'resume', undefined)).toThrow(
+    'All 10 requested rounds are completed. To train more, say how many: rounds.',
+  )
+  expect(continuedSettings(settings, 10, 'resume', 2)).toMatchObject({ rounds: 12 })
+  expect(continuedSettings(settings, 9, 'resume', undefined)).toMatchObject({ rounds: 10 })
 })

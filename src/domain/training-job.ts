@@ -161,6 +161,9 @@ export const continuedSettings = (
   more: number | undefined,
 ): JobSettings => {
   const rounds = more === undefined ? settings.rounds : roundsCompleted + more
+  if (rounds <= roundsCompleted) {
+    throw conflict(`All ${settings.rounds} requested rounds are completed. To train more, say how many: rounds.`)
+  }
   if (rounds > JOB_ROUNDS.max) {
     throw badRequest(
       `rounds: ${more} more than the ${roundsCompleted} completed ones would be ${rounds}; a job has at most ${JOB_ROUNDS.max}. ` +

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../../../config.ts'
 import type { Caller } from '../../../domain/access.ts'
 import { isNotFound } from '../../../domain/errors.ts'
+import { isUnavailable } from '../../../domain/outages.ts'
 import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { ControlEventBus } from '../../events.ts'
@@ -54,6 +55,8 @@ export const createScrubs = (parts: {
       return (await hash(sha256)) === sha256 ? null : 'Its bytes have changed.'
     } catch (error) {
       stopping.signal.throwIfAborted()
+      // A store that is away, or a full disk, says nothing about the file.
+      if (isUnavailable(error)) throw error
       return isNotFound(error) ? 'It is missing.' : `It cannot be read: ${(error as Error).message}.`
     }
   }
@@ -113,8 +116,10 @@ export const createScrubs = (parts: {
         const before = new Date(at.getTime() - config.scrubDays * DAY_MS)
         const file = await store.claim(database.sql, { before, now: at })
         if (file === null) return
-        await check(file).catch((error: unknown) => {
-          if (!stopping.signal.aborted) throw error
+        await check(file).catch(async (error: unknown) => {
+          if (stopping.signal.aborted) return
+          await store.release(database.sql, file.sha256, before)
+          throw error
         })
       }
     },

@@ -36,6 +36,11 @@ export const createScrubsStore = () => ({
     return rows[0] ?? null
   },
 
+  /** After a check that could not be made: it is due again at the next run. */
+  async release(db: Executor, sha256: string, before: Date): Promise<void> {
+    await sql`update blobs set checked_at = ${new Date(before.getTime() - 1)} where sha256 = ${sha256}`.execute(db)
+  },
+
   /** Returns whether that is news; false also where the file is no longer wanted. */
   async markDamaged(
     tx: Executor,

@@ -3,8 +3,10 @@ import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../../test/databases.ts'
+import { noSwift, startSwift } from '../../../../test/swift.ts'
 import { formOf, startWorld, type World } from '../../../../test/world.ts'
 import { runInProcess } from '../../../cli/in-process.fixture.ts'
+import { parseStorageUrl } from '../../../domain/storage-location.ts'
 import { openStream } from '../../operations/events/events.fixture.ts'
 
 const DAY = 24 * 3600
@@ -104,3 +106,25 @@ it('one changed byte and a missing file are found, reported, and brought back fr
       .sort(),
   )
 })
+
+it.skipIf(noSwift() !== null)(
+  'a file storage that is away says nothing about its files, which are checked when it is back',
+  async () => {
+    const swift = await startSwift()
+    const storage = parseStorageUrl(`s3://weights/fleet?endpoint=${swift.endpoint}&region=us-east-1`)
+    if (typeof storage === 'string') throw new Error(storage)
+    const world = await startWorld({ config: { storage, cacheBytes: 0 } })
+    const { key } = await world.register('d')
+    await upload(world, key, 'm', 1)
+    const state = async () => (await world.request('GET', '/api/v1/storage/damaged-files', { key })).body
+    await world.advance(31 * DAY)
+    await swift.kill()
+    await world.service.runRetention()
+    const away = await state()
+    expect(away).toMatchObject({ files: [] })
+    await swift.start()
+    await world.service.runRetention()
+    expect(await state()).toMatchObject({ files: [] })
+    expect(await state()).not.toEqual(away)
+  },
+)

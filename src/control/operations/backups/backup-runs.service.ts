@@ -48,6 +48,16 @@ export const createBackupRuns = (parts: {
     throw new Error(`${faults.slice(0, SHOWN_FAULTS).join(' ')}${more}`)
   }
 
+  /** The new backup is complete, whatever becomes of the old ones. */
+  const prune = async (target: BackupTarget): Promise<void> => {
+    try {
+      await pruneBackups(target, config.backupKeep)
+      await target.sweep()
+    } catch (error) {
+      log.warn({ err: error, target: target.url }, 'old backups could not be deleted')
+    }
+  }
+
   /** Makes the backup that the table has as running, and writes down that it is complete. */
   return async (backup: Backup, { url, isVerified, signal }: Work): Promise<void> => {
     const staging = await stagingFor(backup.id)
@@ -57,10 +67,6 @@ export const createBackupRuns = (parts: {
       const done = await writeBackup({ target, source, name: backup.name, staging, at: backup.createdAt, signal })
       await rm(staging, { recursive: true, force: true })
       if (isVerified) await verify(target, backup.name, staging, signal)
-      if (url === config.backupUrl) {
-        await pruneBackups(target, config.backupKeep)
-        await target.sweep()
-      }
       for (const { sha256, reason } of done.unreadable) log.warn({ sha256, reason }, 'a file is not in the backup')
       const verifiedAt = isVerified ? now() : null
       await store.complete(
@@ -70,6 +76,7 @@ export const createBackupRuns = (parts: {
         now(),
       )
       log.info({ backup: backup.name, target: backup.target, copiedBytes: done.copiedBytes }, 'a backup is complete')
+      if (url === config.backupUrl) await prune(target)
     } finally {
       await rm(staging, { recursive: true, force: true })
     }

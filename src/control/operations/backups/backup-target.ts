@@ -94,7 +94,11 @@ const MARKER = 'tributary-backups.json'
 
 /** Makes sure that the target holds backups, or nothing yet. @throws bad_request */
 export const prepareTarget = async (target: BackupTarget): Promise<void> => {
-  if ((await target.read(MARKER)) !== null) return
+  const marker = await target.read(MARKER)
+  if (marker !== null) {
+    marker.destroy()
+    return
+  }
   if (!(await target.isEmpty())) {
     throw badRequest(`${target.url} holds other files. Name an empty folder, or one that holds backups already.`)
   }

@@ -90,13 +90,17 @@ export const latestBackup = async (target: BackupTarget): Promise<string> => {
   return name
 }
 
-/** Deletes all but the `keep` newest backups, and files that no backup needs and that were not written lately. */
+/**
+ * Deletes all but the `keep` newest backups, and files that no backup needs and that were not written lately. No file is deleted while
+ * the manifest of a kept backup cannot be read, because it says which files that one needs.
+ */
 export const pruneBackups = async (target: BackupTarget, keep: number): Promise<void> => {
   const names = await listBackups(target)
-  const kept = names.slice(-keep)
   for (const name of names.slice(0, -keep)) await target.remove(manifestPath(name))
   const needed = new Set<string>()
-  for (const name of kept) for (const sha256 of hashesOf(await readManifest(target, name))) needed.add(filePath(sha256))
+  for (const name of names.slice(-keep)) {
+    for (const sha256 of hashesOf(await readManifest(target, name))) needed.add(filePath(sha256))
+  }
   // What is young may belong to a backup that another process is writing.
   const before = Date.now() - 24 * 60 * 60 * 1000
   for (const { path, modifiedAt } of await target.list('files')) {

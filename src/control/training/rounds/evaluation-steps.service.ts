@@ -4,6 +4,7 @@ import { type MetricReport, summarizeEvaluation } from '../../../domain/metrics.
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
 import type { ControlEventBus } from '../../events.ts'
+import { runEach } from '../../module.ts'
 import type { EvaluationsStore } from './evaluations.store.ts'
 import { factsOf } from './round-endings.service.ts'
 import type { RoundsReport } from './rounds.report.ts'
@@ -36,15 +37,17 @@ export const createEvaluationSteps = (parts: {
 
   /** Ends the evaluations that no longer wait for a device. Called by a timer and after each report. */
   const tick = async (): Promise<void> => {
-    for (const id of await roundsReport.evaluationsDue(database.sql, now())) {
-      await database.transaction(async (tx) => {
-        const round = await store.lock(tx, id)
-        if (round === null || round.evaluationUntil === null) return
-        if (!(await roundsReport.evaluationsDue(tx, now())).includes(id)) return
-        await close(tx, round)
-      })
-    }
+    const due = await roundsReport.evaluationsDue(database.sql, now())
+    await runEach(...due.map((id) => () => end(id)))
   }
+
+  const end = (id: string): Promise<void> =>
+    database.transaction(async (tx) => {
+      const round = await store.lock(tx, id)
+      if (round === null || round.evaluationUntil === null) return
+      if (!(await roundsReport.evaluationsDue(tx, now())).includes(id)) return
+      await close(tx, round)
+    })
 
   /** The round and the device that it waits for. @throws conflict saying why it does not. */
   const requireAsked = async (caller: Caller, id: string): Promise<{ round: StoredRound; deviceId: string }> => {
@@ -99,7 +102,8 @@ export const createEvaluationSteps = (parts: {
         return evaluations.answer(tx, { roundId: round.id, deviceId }, answer, now())
       })
       if (!isTaken) throw conflict('The evaluation is over.')
-      await tick()
+      // The report is taken; what fails here, perhaps about another round, is tried again by the clock.
+      await tick().catch(() => undefined)
     },
   }
 }

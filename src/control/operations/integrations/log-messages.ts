@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { IntegrationConfig, IntegrationType, LogFormat } from '../../../domain/integration.ts'
-import type { Message } from './send.ts'
+import { refusalInBulk } from './bulk-answers.ts'
+import { type Message, refusesBody } from './send.ts'
 
 /** An event as receivers get it. */
 export interface LogEvent {
@@ -117,6 +118,12 @@ const syslogMessages = (endpoint: string, events: readonly LogEvent[]): readonly
   return bodies.map((body) => ({ url: endpoint, headers: {}, body }))
 }
 
+/**
+ * What is delivered twice is stored once. Other installations write into the same index, and count their events as this one
+ * does; a restored backup counts again from where it was made.
+ */
+const documentId = ({ id }: Receiver, event: LogEvent): string => `${id}-${event.id}-${Date.parse(event.time)}`
+
 /** What brings these events to a receiver, in order. */
 export const logMessages = (receiver: Receiver, events: readonly LogEvent[], now: Date): readonly Message[] => {
   const { type, endpoint, config } = receiver
@@ -135,10 +142,15 @@ export const logMessages = (receiver: Receiver, events: readonly LogEvent[], now
   if (type === 'elasticsearch') {
     const key = textOf(config, 'api_key')
     const headers = key === undefined ? signIn(config) : { ...signIn(config), authorization: `ApiKey ${key}` }
-    // The event's id is the document's: what is delivered twice is stored once.
-    const lines = events.flatMap((event) => [JSON.stringify({ create: { _id: event.id } }), JSON.stringify(event)])
+    const lines = events.flatMap((event) => [
+      JSON.stringify({ create: { _id: documentId(receiver, event) } }),
+      JSON.stringify(event),
+    ])
     const url = withPath(endpoint, `/${encodeURIComponent(textOf(config, 'index') ?? 'tributary')}/_bulk`)
-    return post(url, headers, `${lines.join('\n')}\n`, 'application/x-ndjson')
+    return post(url, headers, `${lines.join('\n')}\n`, 'application/x-ndjson').map((message) => ({
+      ...message,
+      refusalIn: refusalInBulk(refusesBody),
+    }))
   }
   // The same events have the same id, however often they are sent.
   const id = `${receiver.id}-${events.at(-1)?.id ?? 'test'}`

@@ -2,6 +2,7 @@ import { createSocket } from 'node:dgram'
 import { type IncomingHttpHeaders, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { connect } from 'node:net'
+import type { Refusal } from './bulk-answers.ts'
 import { guardedLookup, RefusedAddress, requireAllowedHost } from './guarded-address.ts'
 
 const TIMEOUT_MS = 10_000
@@ -17,6 +18,8 @@ export interface Message {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
+  /** For a receiver that answers with success, and tells in its response what it has not taken. */
+  readonly refusalIn?: (response: string) => Refusal | null
 }
 
 /** What came of it. `isFinal`: sending the same again cannot help. */
@@ -71,6 +74,7 @@ const faultOf = (error: unknown): string => {
 
 /** The receiver will never accept this event: its address, its key, and the time are not the reason. */
 const REFUSES_BODY = new Set([400, 413, 415, 422])
+export const refusesBody = (status: number): boolean => REFUSES_BODY.has(status)
 
 /** RFC 9110, section 10.2.3: seconds, or a date, which is compared with the receiver's own clock if it sends its time. */
 const waitOf = (headers: IncomingHttpHeaders): number | null => {
@@ -108,18 +112,21 @@ const sendWeb = (message: Message, allowPrivate: boolean, signal: AbortSignal): 
       const chunks: Buffer[] = []
       let size = 0
       const finish = (): void => {
-        const status = answer.statusCode ?? 0
+        const answered = answer.statusCode ?? 0
         const body = Buffer.concat(chunks).toString('utf8')
+        const isSuccess = answered >= 200 && answered < 300
+        const refusal = isSuccess ? (message.refusalIn?.(body) ?? null) : null
+        const status = refusal?.status ?? answered
         resolve({
-          ok: status >= 200 && status < 300,
+          ok: isSuccess && refusal === null,
           status,
           // A redirect could lead anywhere.
           response:
-            status >= 300 && status < 400
+            answered >= 300 && answered < 400
               ? 'It sends a redirect, which is not followed: use its final address.'
-              : withoutSecrets(body, message.headers).slice(0, SHOWN_CHARACTERS),
+              : withoutSecrets(refusal?.response ?? body, message.headers).slice(0, SHOWN_CHARACTERS),
           body,
-          isFinal: REFUSES_BODY.has(status),
+          isFinal: refusesBody(status),
           retryAfterMs: waitOf(answer.headers),
         })
       }

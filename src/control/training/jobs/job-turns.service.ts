@@ -1,5 +1,6 @@
 import { ServiceError } from '../../../domain/errors.ts'
 import { noDevices } from '../../../domain/job-endings.ts'
+import { isUnavailable } from '../../../domain/outages.ts'
 import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import { nextJobStatus, roundSizes, waitingForDevices } from '../../../domain/training-job.ts'
 import type { Database } from '../../../platform/db/open.ts'
@@ -112,7 +113,9 @@ export const createJobTurns = (parts: {
     const requested = await toPrice(database.sql, job)
     const { minDevices } = roundSizes(job.settings)
     const isWaiting = (await starts.countActive(database.sql, requested, minDevices)) < minDevices
-    return isWaiting ? work(null) : prices.priced(requested, work)
+    if (isWaiting) return work(null)
+    const { targetEpsilon: epsilon } = job.settings.privacy
+    return prices.priced(requested, work, epsilon === undefined ? null : { jobId: job.id, epsilon })
   }
 
   /** Starts the job's next round if it is the job's turn. */
@@ -126,12 +129,14 @@ export const createJobTurns = (parts: {
         database.transaction(async (tx) => {
           const job = await store.lockFree(tx, id)
           if (job === null || job.latestModelId !== seen.latestModelId) return
+          // A round has failed since, and spent some of what this one was priced on top of.
+          if (job.roundsFailedInARow !== seen.roundsFailedInARow) return
           if (await rounds.isInProgress(tx, job.orgId)) return
           await openRound(tx, job, version!, secured, price)
         }),
       )
     } catch (error) {
-      if (!(error instanceof ServiceError) || error.code === 'internal_error') throw error
+      if (!(error instanceof ServiceError) || error.code === 'internal_error' || isUnavailable(error)) throw error
       // Another round was started at this moment, or many privacy requests are queued: the job waits its turn.
       if (error.code === 'rate_limited') return
       if (error.code === 'conflict' && !(error instanceof BudgetRefused)) return

@@ -123,3 +123,58 @@ it('a job without noise tells of no privacy spent', async () => {
   const { body } = await world.request('GET', `/api/v1/training/jobs/${id}`, { key })
   expect(body).not.toHaveProperty('privacy_spent')
 })
+
+it('a job with a target epsilon ends when its failed rounds have used it up, and before that a round costs what was planned', async () => {
+  const world = await startWorld()
+  const fleet = await startFleet(world, 3)
+  const { key } = fleet[0]!
+  await uploadModel(world, key)
+  const privacy = { target_epsilon: 4, clip_norm: 1 }
+  const job = { rounds: 3, min_devices: 3, timeout_seconds: 60, privacy }
+  const { id } = (await startJob(world, key, job)).body as JobBody
+  for (let round = 0; round < 2; round++) {
+    await world.advance(61)
+    for (const { device } of fleet) await device.heartbeat()
+    await world.service.runDueTasks()
+  }
+  const ended = await play(world, id, fleet)
+  expect(ended.history.map(({ status }) => status).toSorted()).toEqual(['completed', 'failed', 'failed'])
+  expect(ended).toMatchObject({ status: 'completed', ended_by: 'budget_spent', rounds_completed: 1 })
+  expect(ended.reason).toMatch(
+    /^The job's target_epsilon 4 does not allow another round: 3 rounds have spent epsilon (4|3\.99\d+), and another one at sample rate 1 would make it 4\.\d+ \(delta 0\.00001, by PLD accounting\)\. /,
+  )
+  expect((ended.privacy_spent as { epsilon: number }).epsilon).toBeLessThan(4.0005)
+})
+
+it('a job with a target epsilon ends early when devices leave, and those that stay are drawn more often', async () => {
+  const world = await startWorld()
+  const fleet = await startFleet(world, 12)
+  const { key } = fleet[0]!
+  await uploadModel(world, key)
+  const privacy = { target_epsilon: 2, clip_norm: 1 }
+  const job = { rounds: 3, min_devices: 1, target_devices: 6, timeout_seconds: 60, privacy }
+  const { id } = (await startJob(world, key, job)).body as JobBody
+  // Nobody is heard from for five minutes, and then half of them.
+  await world.advance(301)
+  const ended = await play(world, id, fleet.slice(0, 6))
+  expect(ended).toMatchObject({
+    ended_by: 'budget_spent',
+    reason: expect.stringContaining('another one at sample rate 1 would make it'),
+  })
+  expect((ended.privacy_spent as { epsilon: number }).epsilon).toBeLessThan(2)
+})
+
+it('a job with a target epsilon gets all the rounds that it was planned with', async () => {
+  const world = await startWorld()
+  const fleet = await startFleet(world, 3)
+  const { key } = fleet[0]!
+  await uploadModel(world, key)
+  for (const [rounds, target_epsilon] of [
+    [1, 0.5],
+    [4, 4],
+  ]) {
+    const privacy = { target_epsilon, clip_norm: 1 }
+    const { id } = (await startJob(world, key, { rounds, min_devices: 3, privacy })).body as JobBody
+    expect(await play(world, id, fleet)).toMatchObject({ ended_by: 'rounds_done', rounds_completed: rounds })
+  }
+})

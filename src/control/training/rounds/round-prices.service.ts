@@ -3,7 +3,7 @@ import type { PrivacyLoss } from '../../../domain/privacy/accountant.ts'
 import { DEFAULT_DELTA, type NoisySteps, stepsOf } from '../../../domain/privacy/mechanism.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { Asker } from '../../federations/accounting/accounting.ts'
-import type { Ledger, Quote } from '../../federations/ledger.service.ts'
+import { BudgetRefused, type Ledger, type Quote } from '../../federations/ledger.service.ts'
 import type { PrivateDraws } from '../../fleet/selection/selection.service.ts'
 import type { RoundRequest } from './opening-round.service.ts'
 import type { RoundsReport } from './rounds.report.ts'
@@ -30,6 +30,15 @@ export interface JobSpending extends Pick<PrivacyLoss, 'epsilon' | 'accountant'>
   readonly rounds: number
 }
 
+/** The noise was searched for on a coarser grid: what fits by that one may not fit by the finer one, by less than this. */
+const PRECISION = 1e-4
+
+/** What all rounds of a job may cost together. */
+export interface JobLimit {
+  readonly jobId: string
+  readonly epsilon: number
+}
+
 /** What private rounds cost: one that is about to start, and those of a job together. */
 export const createRoundPrices = (parts: {
   readonly database: Database
@@ -38,6 +47,28 @@ export const createRoundPrices = (parts: {
   readonly ledger: Pick<Ledger, 'withQuote' | 'lossOf' | 'roundsLeft'>
 }) => {
   const { database, roundsReport, draws, ledger } = parts
+
+  /** Throws BudgetRefused, with the numbers, where another such round would take the job above its limit. */
+  const requireWithin = async (
+    asker: Asker,
+    { jobId, epsilon: limit }: JobLimit,
+    round: NoisySteps,
+    delta: number,
+  ): Promise<void> => {
+    const spent = await roundsReport.noisySteps(database.sql, jobId)
+    const atMost = limit + PRECISION * Math.max(1, limit)
+    const after = await ledger.lossOf(asker, { spent, more: [round] }, delta, atMost)
+    if (after.epsilon <= atMost) return
+    const before = await ledger.lossOf(asker, { spent }, delta)
+    const rounds = stepsOf(spent)
+    throw new BudgetRefused(
+      'conflict',
+      `The job's target_epsilon ${limit} does not allow another round: ${rounds} ${rounds === 1 ? 'round has' : 'rounds have'} ` +
+        `spent epsilon ${shown(before.epsilon)}, and another one at sample rate ${shown(round.sampleRate)} would make it ` +
+        `${shown(after.epsilon)} (delta ${delta}, by ${after.accountant.toUpperCase()} accounting). Rounds that failed or were ` +
+        'stopped count too. To train more, start another job from the result, with a new budget.',
+    )
+  }
 
   return {
     /** What a job's rounds, up to one's number, cost together, however they ended: they are composed, and converted once. */
@@ -69,16 +100,21 @@ export const createRoundPrices = (parts: {
     /**
      * Fixes N and q of a private round, computes what its noise costs, and then runs `work`, the transaction that opens the round at that price; it is
      * run again at a new price where the federation booked something else in between. The price is null without noise.
-     * Throws bad_request where the draw would too often be smaller than min_devices, and BudgetRefused when the federation's
-     * privacy budget would be exceeded.
+     * Throws bad_request where the draw would too often be smaller than min_devices, and BudgetRefused when the job's limit or the
+     * federation's privacy budget would be exceeded.
      */
-    async priced<T>(requested: ToPrice, work: (price: Price | null) => Promise<T>): Promise<T> {
+    async priced<T>(
+      requested: ToPrice,
+      work: (price: Price | null) => Promise<T>,
+      limit: JobLimit | null = null,
+    ): Promise<T> {
       if (requested.privacy === null) return work(null)
       const population = await draws.countEligible(database.sql, requested.scope)
       requireLikelyDraw(requested, population)
       const { sampleRate } = samplingOf(requested.targetDevices, population)
       const { noiseMultiplier, delta = DEFAULT_DELTA } = requested.privacy
       const steps = { noiseMultiplier, sampleRate, steps: 1 }
+      if (limit !== null) await requireWithin(requested, limit, steps, delta)
       // The cost of this round alone: without a federation's ledger, a round shows only that.
       const { epsilon, accountant } = await ledger.lossOf(requested, { spent: [], more: [steps] }, delta)
       const sampling = { sampling: 'poisson', population, sampleRate, denominator: requested.targetDevices } as const
@@ -88,5 +124,7 @@ export const createRoundPrices = (parts: {
     },
   }
 }
+
+const shown = (number: number): string => String(Number(number.toPrecision(6)))
 
 export type RoundPrices = ReturnType<typeof createRoundPrices>

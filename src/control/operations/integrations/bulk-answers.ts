@@ -1,0 +1,62 @@
+/** Why a receiver that answered with success has not stored everything: as if this had been its status and its response. */
+export interface Refusal {
+  readonly status: number
+  readonly response: string
+}
+
+interface Item {
+  readonly status: number
+  readonly error: unknown
+}
+
+/** The document is there: it was stored the last time. */
+const ALREADY_STORED = 409
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+/** Null where it is no answer of a bulk API; of an answer without errors, nothing else is read. */
+const itemsOf = (text: string): readonly Item[] | null => {
+  const answer = parsed(text)
+  if (!isObject(answer)) return null
+  if (answer.errors === false) return []
+  if (!Array.isArray(answer.items)) return null
+  const items = answer.items.map((item: unknown) => (isObject(item) ? Object.values(item)[0] : null))
+  const isWhole = items.every((item) => isObject(item) && typeof item.status === 'number')
+  return isWhole ? (items as Item[]) : null
+}
+
+const textOf = (error: unknown): string => {
+  if (!isObject(error)) return typeof error === 'string' ? error : ''
+  const cause = isObject(error.caused_by) ? error.caused_by.reason : undefined
+  const reasons = [error.type, error.reason, cause].filter((text) => typeof text === 'string' && text !== '')
+  return reasons.join(': ')
+}
+
+/**
+ * What Elasticsearch's bulk API says inside an answer with status 200: each document has a status of its own. What may
+ * succeed later comes first, so that nothing is given up while the rest can be sent again, which is safe: documents have ids.
+ */
+export const refusalInBulk =
+  (isFinal: (status: number) => boolean) =>
+  (body: string): Refusal | null => {
+    if (body.trim() === '') return null
+    const items = itemsOf(body)
+    if (items === null) {
+      return {
+        status: 200,
+        response: `This is not an answer of Elasticsearch's bulk API. Check the endpoint; it answered: ${body}`,
+      }
+    }
+    const rejected = items.filter(({ status }) => status >= 300 && status !== ALREADY_STORED)
+    const first = rejected.find(({ status }) => !isFinal(status)) ?? rejected[0]
+    return first === undefined ? null : { status: first.status, response: textOf(first.error) }
+  }

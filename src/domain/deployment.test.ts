@@ -3,6 +3,7 @@ import {
   activatedAt,
   type DeploymentEvent,
   type DeploymentStatus,
+  deadlineOfNextPhase,
   dueEvent,
   NEXT,
   nextStatus,
@@ -73,13 +74,29 @@ describe('what a started deployment must do', () => {
   })
 })
 
+describe('the deadline of the next phase', () => {
+  it.each([
+    ['is as far away as that of the phase before was', at(10), at(4), at(18)],
+    ['is a minute away at least', at(10), at(11), new Date(at(12).getTime() + 60_000)],
+    ['is none where there was none', null, at(4), null],
+  ] as const)('%s', (_, deadlineAt, phaseStartedAt, expected) => {
+    expect(deadlineOfNextPhase(deadlineAt, phaseStartedAt, at(12))).toEqual(expected)
+  })
+})
+
 describe('who is activated', () => {
-  const ids = Array.from({ length: 7 }, (_, n) => `device-${n}`)
+  const targets = Array.from({ length: 7 }, (_, n) => ({ id: `id-${n}`, deviceId: `device-${n}` }))
 
   it('are ceil(percentage of the targets), and nobody leaves when it grows', () => {
-    const sizes = [0, 1, 14, 15, 50, 100].map((percentage) => activatedAt(percentage, ids, 'plan').size)
+    const sizes = [0, 1, 14, 15, 50, 100].map((percentage) => activatedAt(percentage, targets, 'plan').size)
     expect(sizes).toEqual([0, 1, 1, 2, 4, 7])
-    const half = activatedAt(50, ids, 'plan')
-    expect([...activatedAt(20, ids, 'plan')].every((id) => half.has(id))).toBe(true)
+    const half = activatedAt(50, targets, 'plan')
+    expect([...activatedAt(20, targets, 'plan')].every((id) => half.has(id))).toBe(true)
+  })
+
+  it('are as many as the percentage says when all have the same name, and the same ones in any order of the targets', () => {
+    const namesakes = targets.map(({ id }) => ({ id, deviceId: 'pi' }))
+    expect([...activatedAt(20, namesakes, 'plan')]).toEqual(['id-0', 'id-1'])
+    expect([...activatedAt(20, namesakes.reverse(), 'plan')]).toEqual(['id-0', 'id-1'])
   })
 })

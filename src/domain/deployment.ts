@@ -56,6 +56,18 @@ export const nextStatus = (status: DeploymentStatus, event: DeploymentEvent): De
   return next
 }
 
+/** In the history of a deployment, what begins a phase: devices that have only now been asked have its whole time. */
+export const PHASE_EVENTS = ['create', 'approve', 'promote', 'switch'] as const
+
+/** Devices that have less time cannot report. */
+const LEAST_PHASE_MS = 60_000
+
+/** The deadline of a phase that begins now, as far away as that of the phase before was when it began. */
+export const deadlineOfNextPhase = (deadlineAt: Date | null, phaseStartedAt: Date, now: Date): Date | null =>
+  deadlineAt === null
+    ? null
+    : new Date(now.getTime() + Math.max(LEAST_PHASE_MS, deadlineAt.getTime() - phaseStartedAt.getTime()))
+
 /** What its activated devices have reported, newest report of each. */
 export interface Reported {
   readonly activated: number
@@ -111,14 +123,24 @@ const leftOver = ({ activated, active, failed }: Reported): string | null => {
   return text === '' ? null : `${active} of ${activated} devices run it; ${text}.`
 }
 
+/** A target by its internal id, and the name by which it is known within its organization. */
+export interface DeploymentTarget {
+  readonly id: string
+  readonly deviceId: string
+}
+
 /**
- * Which targets a percentage activates: ceil(percentage of them), those with the lowest buckets; so a higher percentage
- * only adds devices.
+ * The internal ids of the targets that a percentage activates: ceil(percentage of them), those with the lowest buckets; so a
+ * higher percentage only adds devices. Devices of several organizations may share a name, and with it a bucket.
  */
-export const activatedAt = (percentage: number, deviceIds: readonly string[], deploymentId: string): Set<string> => {
-  const count = Math.ceil((deviceIds.length * percentage) / 100)
-  const byBucket = deviceIds
-    .map((deviceId) => ({ deviceId, bucket: bucketOf(deviceId, deploymentId) }))
-    .sort((a, b) => a.bucket - b.bucket || (a.deviceId < b.deviceId ? -1 : 1))
-  return new Set(byBucket.slice(0, count).map(({ deviceId }) => deviceId))
+export const activatedAt = (
+  percentage: number,
+  targets: readonly DeploymentTarget[],
+  deploymentId: string,
+): Set<string> => {
+  const count = Math.ceil((targets.length * percentage) / 100)
+  const byBucket = targets
+    .map(({ id, deviceId }) => ({ id, bucket: bucketOf(deviceId, deploymentId) }))
+    .sort((a, b) => a.bucket - b.bucket || (a.id < b.id ? -1 : 1))
+  return new Set(byBucket.slice(0, count).map(({ id }) => id))
 }

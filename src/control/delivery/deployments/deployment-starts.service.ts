@@ -38,7 +38,7 @@ interface Planned {
   /** The number of the version's upload. */
   readonly version: number | null
   readonly targets: readonly Candidate[]
-  /** Names of the targets that get it at once. */
+  /** Internal ids of the targets that get it at once. */
   readonly activated: ReadonlySet<string>
   readonly warnings: readonly string[]
 }
@@ -139,8 +139,7 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
     if (targets.length === 0) {
       throw badRequest(`There is no device to deploy to. ${warnings.join(' ')} Name registered devices or a group.`)
     }
-    const names = targets.map(({ deviceId }) => deviceId)
-    const activated = activatedAt(wanted.percentage, names, id)
+    const activated = activatedAt(wanted.percentage, targets, id)
     const orgs = new Set(targets.map(({ orgId }) => orgId))
     const deployment: StoredDeployment = {
       id,
@@ -152,7 +151,7 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
       strategy: wanted.strategy,
       percentage: wanted.percentage,
       targetCount: targets.length,
-      activatedCount: targets.filter(({ deviceId }) => activated.has(deviceId)).length,
+      activatedCount: activated.size,
       reason: null,
       switchedAt: null,
       deadlineAt: new Date(now().getTime() + wanted.deadlineSeconds * 1000),
@@ -168,7 +167,7 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
     const { id, status, percentage, createdAt: at } = deployment
     await store.insert(tx, deployment)
     if (actor !== null) auditNote({ kind: 'deployment', ...deployment, after: auditedOf(deployment) })
-    const rows = targets.map((target) => ({ id: target.id, activated: activated.has(target.deviceId) }))
+    const rows = targets.map((target) => ({ id: target.id, activated: activated.has(target.id) }))
     await store.insertTargets(tx, id, rows)
     const event = { at, event: 'create', status, percentage, reason: null, actor }
     await plans.record(tx, { kind: 'deployment', ...deployment }, event)

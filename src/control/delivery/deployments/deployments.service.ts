@@ -1,5 +1,12 @@
 import { type Caller, sees } from '../../../domain/access.ts'
-import { activatedAt, type DeploymentEvent, dueEvent, nextStatus, type Reported } from '../../../domain/deployment.ts'
+import {
+  activatedAt,
+  type DeploymentEvent,
+  deadlineOfNextPhase,
+  dueEvent,
+  nextStatus,
+  type Reported,
+} from '../../../domain/deployment.ts'
 import { conflict, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Executor } from '../../../platform/db/open.ts'
@@ -38,14 +45,17 @@ const createDeploymentMoves = ({ database, store, targetReport, plans, now }: De
     return deployment
   }
 
+  /** The deadline by which devices that are asked only now must have reported. */
+  const renewedDeadline = async (tx: Executor, locked: StoredDeployment) => ({
+    deadlineAt: deadlineOfNextPhase(locked.deadlineAt, await store.phaseStartedAt(tx, locked), now()),
+  })
+
   /** Activates so many of its targets. */
   const activate = async (tx: Executor, id: string, percentage: number) => {
     const targets = await targetReport.devices(tx, id)
-    const names = targets.map(({ deviceId }) => deviceId)
-    const chosen = activatedAt(percentage, names, id)
-    const activated = targets.filter(({ deviceId }) => chosen.has(deviceId)).map((target) => target.id)
-    await store.activate(tx, id, activated)
-    return { targetCount: targets.length, activatedCount: activated.length }
+    await store.activate(tx, id, [...activatedAt(percentage, targets, id)])
+    const { activated } = await store.reported(tx, id)
+    return { targetCount: targets.length, activatedCount: activated }
   }
 
   /** Does what is due of one deployment: switches, completes or withdraws it. */
@@ -57,7 +67,10 @@ const createDeploymentMoves = ({ database, store, targetReport, plans, now }: De
         const reported = await store.reported(tx, id)
         const due = dueEvent({ ...deployment, switched: deployment.switchedAt !== null }, reported, now())
         if (due === null) return
-        const change = due.event === 'switch' ? { switchedAt: now() } : { reason: due.reason }
+        const change =
+          due.event === 'switch'
+            ? { switchedAt: now(), ...(await renewedDeadline(tx, deployment)) }
+            : { reason: due.reason }
         await move(tx, bump, deployment, due.event, change, null)
       }),
     )
@@ -92,6 +105,7 @@ const createDeploymentMoves = ({ database, store, targetReport, plans, now }: De
     rollback,
     move,
     activate,
+    renewedDeadline,
 
     /** Ends those whose time is up. Called by a timer; reads do the same for what they read. */
     async tick(): Promise<void> {
@@ -119,7 +133,8 @@ const createDeploymentMoves = ({ database, store, targetReport, plans, now }: De
         if (percentage <= locked.percentage) {
           throw conflict(`The deployment is already at ${locked.percentage}%: promote it to a higher percentage.`)
         }
-        const change = { percentage, ...(await activate(tx, id, percentage)) }
+        const deadline = await renewedDeadline(tx, locked)
+        const change = { percentage, ...(await activate(tx, id, percentage)), ...deadline }
         return move(tx, bump, locked, 'promote', change, caller.keyId)
       })
     },
@@ -129,7 +144,11 @@ const createDeploymentMoves = ({ database, store, targetReport, plans, now }: De
 /** What becomes of deployments that wait for a second admin. Approved ones reach the devices that were found when they were requested. */
 const handleApprovals = (
   { database, store, plans, models, approvals, now }: DeploymentParts,
-  { move, activate }: Pick<ReturnType<typeof createDeploymentMoves>, 'move' | 'activate'>,
+  {
+    move,
+    activate,
+    renewedDeadline,
+  }: Pick<ReturnType<typeof createDeploymentMoves>, 'move' | 'activate' | 'renewedDeadline'>,
 ): void =>
   approvals.handle<Waiting>('deployment', {
     async carryOut(requester, { deploymentId: id, modelId, version }, settle) {
@@ -144,8 +163,7 @@ const handleApprovals = (
         if (locked === null) throw conflict('The deployment was deleted.')
         const activated = await activate(tx, id, locked.percentage)
         if (activated.targetCount === 0) throw conflict('None of its devices exists anymore.')
-        const seconds = (locked.deadlineAt ?? now()).getTime() - locked.createdAt.getTime()
-        const change = { ...activated, deadlineAt: new Date(now().getTime() + seconds) }
+        const change = { ...activated, ...(await renewedDeadline(tx, locked)) }
         await move(tx, bump, locked, 'approve', change, requester.keyId)
       })
     },
@@ -164,8 +182,8 @@ const handleApprovals = (
 /** A version of a model for named devices, a group, or the whole active fleet; every device's state is kept. */
 export const createDeploymentsService = (parts: DeploymentParts) => {
   const { database, store, targetReport, plans } = parts
-  const { move, activate, ...moves } = createDeploymentMoves(parts)
-  handleApprovals(parts, { move, activate })
+  const { move, activate, renewedDeadline, ...moves } = createDeploymentMoves(parts)
+  handleApprovals(parts, { move, activate, renewedDeadline })
   const { get } = moves
 
   return {

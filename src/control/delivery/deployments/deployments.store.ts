@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { DeploymentPlan } from '../../../domain/delivery-plan.ts'
-import type { DeploymentStatus, Reported, Strategy } from '../../../domain/deployment.ts'
+import { type DeploymentStatus, PHASE_EVENTS, type Reported, type Strategy } from '../../../domain/deployment.ts'
 import { conflict } from '../../../domain/errors.ts'
 import type { DeploymentRow } from '../../../platform/db/delivery-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
@@ -92,6 +92,20 @@ export const createDeploymentsStore = () => ({
       .limit(limit)
       .execute()
     return rows.map((row) => row.id)
+  },
+
+  /** When its last phase began that its deadline belongs to: earlier versions did not move the deadline with each. */
+  async phaseStartedAt(tx: Executor, { id, deadlineAt, createdAt }: StoredDeployment): Promise<Date> {
+    const row = await tx
+      .selectFrom('plan_events')
+      .select('at')
+      .where('plan_id', '=', id)
+      .where('event', 'in', PHASE_EVENTS)
+      .where('at', '<', deadlineAt)
+      .orderBy('ordinal', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+    return row?.at ?? createdAt
   },
 
   /** Newest first. A null organization: those of every one. */

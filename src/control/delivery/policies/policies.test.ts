@@ -1,82 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
-import { formOf, startWorld, type TestDevice, type World } from '../../../../test/world.ts'
-
-const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
-const at = '2026-01-01T00:00:00.000Z'
-const floats = (...values: number[]) => new Uint8Array(new Float32Array(values).buffer)
-
-interface Given {
-  plan_id: string
-  version: string
-}
-interface Decision {
-  status: string
-  reason: string | null
-  version: string
-  canary_rollout_id: string
-  promotion_rollout_id: string | null
-  [field: string]: unknown
-}
-
-/** A fleet that runs version 1 of a model, which has a policy. */
-const start = async (policy: object, database: 'embedded' | 'postgres' = 'embedded') => {
-  const world = await startWorld({ database })
-  // With so many, canary and current version both have enough of them, whatever the canary's id is.
-  const fleet = await Promise.all(Array.from({ length: 40 }, (_, n) => world.register(`d${n}`)))
-  const { key } = fleet[0]!
-  const post = (path: string, body: unknown) => world.request('POST', `/api/v1${path}`, { key, body })
-  const modelId = ((await post('/models', { name: 'm' })).body as { id: string }).id
-  await post('/models/m/versions/upload', formOf(floats(1, 2)))
-  await post('/models/m/rollouts', { version: '1', rollout_percentage: 100 })
-  const set = await world.request('PUT', '/api/v1/models/m/policy', { key, body: policy })
-  expect(set.status).toBe(200)
-  return { world, fleet, key, modelId }
-}
-
-/** One round from the model, in which one device takes part; returns the aggregate's model. */
-const trainOnce = async (world: World, device: TestDevice, model: string, value = 3): Promise<string> => {
-  const { key } = device
-  const body = { target_devices: 1, min_devices: 1, global_model_id: model }
-  const round = (await world.request('POST', '/api/v1/training/rounds/start', { key, body })).body as { id: string }
-  const path = `/api/v1/training/rounds/${round.id}`
-  const form = formOf(floats(value, 4), { num_samples: 1 })
-  expect((await world.request('POST', `${path}/updates`, { key, body: form })).status).toBe(201)
-  await world.advance(0)
-  const ended = (await world.request('GET', `${path}/status`, { key })).body as { aggregated_model_id: string }
-  return ended.aggregated_model_id
-}
-
-const given = async (world: World, device: TestDevice): Promise<Given> => {
-  const { body } = await world.request('GET', `/api/v1/devices/${device.deviceId}/assignments`, { key: device.key })
-  return (body as { assignments: Given[] }).assignments[0]!
-}
-
-/** Every device reports what it runs, with an accuracy that depends on the version and on how many came before with it. */
-const measure = async (
-  world: World,
-  fleet: readonly TestDevice[],
-  measuredBy: (version: string, n: number) => number,
-  metric = 'accuracy',
-) => {
-  const reported = new Map<string, number>()
-  for (const device of fleet) {
-    const { plan_id, version } = await given(world, device)
-    const n = reported.get(version) ?? 0
-    reported.set(version, n + 1)
-    const metrics = { [metric]: measuredBy(version, n) }
-    const body = { state: 'active', version, metrics }
-    const path = `/api/v1/devices/${device.deviceId}/assignments/${plan_id}/report`
-    expect((await world.request('POST', path, { key: device.key, body })).status).toBe(200)
-  }
-}
-
-const versionsOf = async (world: World, fleet: readonly TestDevice[]): Promise<string[]> =>
-  [...new Set(await Promise.all(fleet.map(async (device) => (await given(world, device)).version)))].sort()
-
-const decisions = async (world: World, key: string): Promise<Decision[]> =>
-  ((await world.request('GET', '/api/v1/models/m/policy/decisions', { key })).body as { decisions: Decision[] })
-    .decisions
+import { at, decisions, given, measure, start, trainOnce, uuid, versionsOf } from './policy-calls.fixture.ts'
 
 const databases = (['embedded', 'postgres'] as const).filter((kind) => kind === 'embedded' || hasPostgres())
 
@@ -223,6 +147,38 @@ describe('a policy', () => {
     const [decision] = await decisions(world, key)
     expect(decision).toMatchObject({ status: 'rolled_back' })
     expect(decision!.reason).toMatch(/failed .*Most often: cannot be loaded$/)
+    expect(await versionsOf(world, fleet)).toEqual(['1.0.0'])
+  })
+
+  it.each([
+    ['POST', '/advance', {}, 50],
+    ['PUT', '/percentage', { percentage: 60 }, 60],
+  ] as const)(
+    'promotes a good version whose canary an operator completes by %s %s',
+    async (method, action, body, percentage) => {
+      const { world, fleet, key } = await start(POLICY)
+      const first = await trainOnce(world, fleet[0]!, 'm')
+      const id = (await decisions(world, key))[0]!.canary_rollout_id
+      const path = `/api/v1/models/m/rollouts/${id}`
+      const completed = await world.request(method, `${path}${action}`, { key, body })
+      expect(completed).toMatchObject({ status: 200, body: { status: 'completed', percentage } })
+
+      await measure(world, fleet, (version, n) => (version === '1.1.0' ? 0.95 : 0.9) + 0.001 * (n % 3))
+      const [decision] = await decisions(world, key)
+      expect(decision).toMatchObject({ status: 'promoted', decided_at: at, promotion_rollout_id: uuid })
+      expect((await world.request('GET', path, { key })).body).toMatchObject({ status: 'completed', percentage })
+      await trainOnce(world, fleet[0]!, first, 5)
+      expect(await decisions(world, key)).toMatchObject([{ round_number: 2, status: 'observing' }, { round_number: 1 }])
+    },
+  )
+
+  it('withdraws a worse version although an operator has completed its canary', async () => {
+    const { world, fleet, key } = await start(POLICY)
+    await trainOnce(world, fleet[0]!, 'm')
+    const id = (await decisions(world, key))[0]!.canary_rollout_id
+    await world.request('POST', `/api/v1/models/m/rollouts/${id}/advance`, { key, body: {} })
+    await measure(world, fleet, (version, n) => (version === '1.1.0' ? 0.7 : 0.9) + 0.001 * (n % 3))
+    expect(await decisions(world, key)).toMatchObject([{ status: 'rolled_back', promotion_rollout_id: null }])
     expect(await versionsOf(world, fleet)).toEqual(['1.0.0'])
   })
 

@@ -70,7 +70,7 @@ export const createPolicyDecisions = (parts: PolicyParts) => {
           reason,
         )
         const model = await models.known(policy.modelId, tx)
-        // An operator was faster: the canary is over, and its version is not promoted.
+        // An operator or another process was faster: the next look finds the canary as they left it.
         if (status === 'promoted' && (ended === null || model === null)) return
         if (status === 'promoted' && model !== null) {
           const promotion = await rollouts.launch(tx, bump, model, {

@@ -64,9 +64,13 @@ export const createRolloutsService = (parts: {
     get,
     ...createRolloutLaunches({ ...parts, move }, waits),
 
-    /** The same for its end. Null when it is gone, or the event has no place in its status any more. */
+    /**
+     * The same for its end. A rollout that an operator has completed has reached its end already. Null when it is gone, or
+     * the event has no place in its status any more.
+     */
     async end(tx: Executor, bump: Bump, id: string, event: 'reach' | 'rollback', reason: string) {
       const locked = await store.lock(tx, id)
+      if (locked?.status === 'completed' && event === 'reach') return locked
       if (locked === null || NEXT[locked.status][event] === undefined) return null
       return move(tx, bump, locked, [event], { reason, actor: null })
     },

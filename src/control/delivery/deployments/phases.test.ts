@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest'
+import { createModel } from '../../../../test/fleet-of-models.ts'
+import { startWorld, type TestDevice, type World } from '../../../../test/world.ts'
+
+interface Deployment {
+  deployment_id: string
+  status: string
+  deadline_at: string
+  activated_count: number
+}
+
+const START = Date.UTC(2026, 0, 1)
+const atMinute = (minutes: number) => new Date(START + minutes * 60_000).toISOString()
+
+/** A fleet, and the calls of a deployment to all of it. */
+const startFleet = async (devices: readonly object[]) => {
+  const world = await startWorld()
+  const fleet: TestDevice[] = []
+  for (const [n, fields] of devices.entries()) fleet.push(await world.register(`d${n}`, fields))
+  const { key } = fleet[0]!
+  await createModel(world, key, 'm', ['1.0.0', '2.0.0'])
+  return { world, fleet, ...callsOf(world, key) }
+}
+
+const callsOf = (world: World, key: string) => {
+  const call = async (method: string, path: string, body?: object): Promise<Deployment> => {
+    const answer = await world.request(method, `/api/v1${path}`, { key, ...(body && { body }) })
+    expect(answer.status).toBe(200)
+    return answer.body as Deployment
+  }
+  return {
+    execute: (body: object) => call('POST', '/deploy/execute', { model_name: 'm', model_version: '2.0.0', ...body }),
+    promote: (id: string, percentage: number) =>
+      call('POST', `/deployments/${id}/promote`, { rollout_percentage: percentage }),
+    get: (id: string) => call('GET', `/deployments/${id}`),
+    /** Those that have been given it say so; returns how many they are. */
+    async report(fleet: readonly TestDevice[], id: string, state: string): Promise<number> {
+      let told = 0
+      for (const device of fleet) {
+        const path = `/api/v1/devices/${device.deviceId}/assignments`
+        const { body } = await world.request('GET', path, { key: device.key })
+        const [given] = (body as { assignments: { plan_id: string }[] }).assignments
+        if (given?.plan_id !== id) continue
+        const report = { state, version: '2.0.0' }
+        await world.request('POST', `${path}/${id}/report`, { key: device.key, body: report })
+        told++
+      }
+      return told
+    },
+  }
+}
+
+describe('the deadline of a deployment', () => {
+  it('begins anew with each promotion, so that one that fails on the devices it adds is withdrawn', async () => {
+    const { world, fleet, execute, promote, get, report } = await startFleet(Array(10).fill({}))
+    const { deployment_id: id } = await execute({ rollout_percentage: 10, deadline_minutes: 30 })
+    await world.advance(5 * 60)
+    expect(await report(fleet, id, 'active')).toBe(1)
+    expect(await get(id)).toMatchObject({ status: 'completed', deadline_at: atMinute(30) })
+
+    await world.advance(55 * 60)
+    expect(await promote(id, 20)).toMatchObject({ status: 'started', deadline_at: atMinute(90) })
+    await world.advance(10 * 60)
+    expect(await promote(id, 100)).toMatchObject({ status: 'started', deadline_at: atMinute(100) })
+    await world.advance(1)
+    expect(await get(id)).toMatchObject({ status: 'started' })
+    await report(fleet, id, 'failed')
+    expect(await get(id)).toMatchObject({ status: 'failed' })
+  })
+
+  it('begins anew with the switch of blue_green, so that the last device to be ready may be so a minute before', async () => {
+    const { world, fleet, execute, get, report } = await startFleet([{}, {}])
+    const { deployment_id: id } = await execute({ strategy: 'blue_green', deadline_minutes: 30 })
+    await world.advance(29 * 60)
+    await report(fleet, id, 'ready')
+    expect(await get(id)).toMatchObject({ status: 'started', deadline_at: atMinute(59), switched_at: atMinute(29) })
+    await world.advance(5 * 60)
+    expect(await get(id)).toMatchObject({ status: 'started' })
+    await report(fleet, id, 'active')
+    expect(await get(id)).toMatchObject({ status: 'completed' })
+  })
+})
+
+describe('a percentage of devices that have the same name in several organizations', () => {
+  it('activates no more of them than it says', async () => {
+    const { world, execute, promote } = await startFleet([{}])
+    for (let n = 0; n < 9; n++) await world.register('d0', { org_id: `org-${n}` })
+    const deployment = await execute({ rollout_percentage: 10 })
+    expect(deployment).toMatchObject({ target_count: 10, activated_count: 1 })
+    expect(await promote(deployment.deployment_id, 20)).toMatchObject({ activated_count: 2 })
+  })
+})

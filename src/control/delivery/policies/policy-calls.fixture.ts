@@ -1,0 +1,78 @@
+import { expect } from 'vitest'
+import { formOf, startWorld, type TestDevice, type World } from '../../../../test/world.ts'
+
+export const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
+export const at = '2026-01-01T00:00:00.000Z'
+const floats = (...values: number[]) => new Uint8Array(new Float32Array(values).buffer)
+
+interface Given {
+  plan_id: string
+  version: string
+}
+export interface Decision {
+  status: string
+  reason: string | null
+  version: string
+  canary_rollout_id: string
+  promotion_rollout_id: string | null
+  [field: string]: unknown
+}
+
+/** A fleet that runs version 1 of a model, which has a policy. */
+export const start = async (policy: object, database: 'embedded' | 'postgres' = 'embedded') => {
+  const world = await startWorld({ database })
+  // With so many, canary and current version both have enough of them, whatever the canary's id is.
+  const fleet = await Promise.all(Array.from({ length: 40 }, (_, n) => world.register(`d${n}`)))
+  const { key } = fleet[0]!
+  const post = (path: string, body: unknown) => world.request('POST', `/api/v1${path}`, { key, body })
+  const modelId = ((await post('/models', { name: 'm' })).body as { id: string }).id
+  await post('/models/m/versions/upload', formOf(floats(1, 2)))
+  await post('/models/m/rollouts', { version: '1', rollout_percentage: 100 })
+  const set = await world.request('PUT', '/api/v1/models/m/policy', { key, body: policy })
+  expect(set.status).toBe(200)
+  return { world, fleet, key, modelId }
+}
+
+/** One round from the model, in which one device takes part; returns the aggregate's model. */
+export const trainOnce = async (world: World, device: TestDevice, model: string, value = 3): Promise<string> => {
+  const { key } = device
+  const body = { target_devices: 1, min_devices: 1, global_model_id: model }
+  const round = (await world.request('POST', '/api/v1/training/rounds/start', { key, body })).body as { id: string }
+  const path = `/api/v1/training/rounds/${round.id}`
+  const form = formOf(floats(value, 4), { num_samples: 1 })
+  expect((await world.request('POST', `${path}/updates`, { key, body: form })).status).toBe(201)
+  await world.advance(0)
+  const ended = (await world.request('GET', `${path}/status`, { key })).body as { aggregated_model_id: string }
+  return ended.aggregated_model_id
+}
+
+export const given = async (world: World, device: TestDevice): Promise<Given> => {
+  const { body } = await world.request('GET', `/api/v1/devices/${device.deviceId}/assignments`, { key: device.key })
+  return (body as { assignments: Given[] }).assignments[0]!
+}
+
+/** Every device reports what it runs, with an accuracy that depends on the version and on how many came before with it. */
+export const measure = async (
+  world: World,
+  fleet: readonly TestDevice[],
+  measuredBy: (version: string, n: number) => number,
+  metric = 'accuracy',
+) => {
+  const reported = new Map<string, number>()
+  for (const device of fleet) {
+    const { plan_id, version } = await given(world, device)
+    const n = reported.get(version) ?? 0
+    reported.set(version, n + 1)
+    const metrics = { [metric]: measuredBy(version, n) }
+    const body = { state: 'active', version, metrics }
+    const path = `/api/v1/devices/${device.deviceId}/assignments/${plan_id}/report`
+    expect((await world.request('POST', path, { key: device.key, body })).status).toBe(200)
+  }
+}
+
+export const versionsOf = async (world: World, fleet: readonly TestDevice[]): Promise<string[]> =>
+  [...new Set(await Promise.all(fleet.map(async (device) => (await given(world, device)).version)))].sort()
+
+export const decisions = async (world: World, key: string): Promise<Decision[]> =>
+  ((await world.request('GET', '/api/v1/models/m/policy/decisions', { key })).body as { decisions: Decision[] })
+    .decisions

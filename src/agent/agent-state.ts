@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { badRequest } from '../domain/errors.ts'
@@ -17,8 +17,8 @@ export interface AgentState {
   /** Delivered versions. Not made yet. */
   readonly modelsFolder: string
   load(): Promise<Identity | null>
+  /** Replaces the earlier one, which stays when this fails. */
   save(identity: Identity): Promise<void>
-  forget(): Promise<void>
 }
 
 /** A name for this machine, different in every call. */
@@ -68,7 +68,5 @@ export const openAgentState = async (
       const fields = { base_url: baseUrl, device_id: identity.deviceId, api_key: identity.apiKey }
       await writeDurably(path, `${JSON.stringify(fields, null, 2)}\n`)
     },
-
-    forget: () => rm(path, { force: true }),
   }
 }

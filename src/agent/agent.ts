@@ -10,8 +10,8 @@ import type { Measure } from './delivery/activation.ts'
 import { type Deliveries, keepWithoutPlans, startDeliveries } from './delivery/deliveries.ts'
 import type { ModelHook } from './delivery/model-hook.ts'
 import { beatWhile } from './heartbeats.ts'
-import { signIn } from './registration.ts'
-import { type RoundContext, type RoundResult, workOnEvaluation, workOnRound } from './round-work.ts'
+import { createRenewal, isKeyRefused, isOutage, signIn } from './registration.ts'
+import { describeRound, type RoundContext, type RoundResult, workOnEvaluation, workOnRound } from './round-work.ts'
 import { systemMetrics } from './system-metrics.ts'
 
 export interface AgentOptions {
@@ -59,16 +59,6 @@ const RESTATE_SECONDS = 1800
 /** After news the next heartbeat comes soon, because more may follow; never at once, whatever the service answers. */
 const AFTER_NEWS_MS = 500
 
-const percent = (share: number): string => `${(share * 100).toFixed(1)}%`
-
-const describe = ({ plan, report, globalModel }: RoundResult): string => {
-  const took = report.trainingTimeSeconds === undefined ? '' : ` in ${report.trainingTimeSeconds.toFixed(1)} s`
-  const loss = report.localLoss === undefined ? '' : `, loss ${report.localLoss.toFixed(4)}`
-  const accuracy = report.localAccuracy === undefined ? '' : `, accuracy ${percent(report.localAccuracy)}`
-  const received = globalModel === null ? '' : ` The received model had ${percent(globalModel.accuracy)}.`
-  return `Round ${plan.roundNumber}: submitted an update from ${report.numSamples} samples${took}${loss}${accuracy}.${received}`
-}
-
 const metricsOf = (latest: RoundResult | null) => ({
   ...systemMetrics(),
   ...(latest?.globalModel && {
@@ -92,7 +82,7 @@ const measureWith = ({ evaluate }: AgentTrainer): Measure | null =>
  * Runs a device until it is told to stop: registers once, sends heartbeats, takes part in the rounds that await it, and
  * beside all that runs the model versions that it is given.
  * Outlives a service that is away: it keeps trying, and goes on with a round that it had not submitted. Resolves when
- * stopped by `signal` or after `rounds` rounds. Throws what no waiting can mend: a name that is taken, a key that is
+ * stopped by `signal` or after `rounds` rounds. Throws what no waiting can mend: a name that is taken, a given key that is
  * refused, and, where `rounds` are counted, RoundFailed.
  */
 export const runAgent = async (options: AgentOptions): Promise<void> => {
@@ -109,6 +99,8 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
       trains: options.trains ?? true,
       ...(apiKey !== undefined && { apiKey }),
     })
+  const registration = { ...options, state, connect }
+  const renew = createRenewal(registration)
 
   let latest: RoundResult | null = null
   let done = 0
@@ -139,7 +131,7 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
       log(`Round ${roundId}: ${summaryOf(error)}`)
       return false
     }
-    log(describe(latest))
+    log(describeRound(latest))
     options.onRound?.(latest)
     return true
   }
@@ -147,7 +139,8 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
   /** A device that stays away for a while: half an interval to a whole one, left to chance. */
   const pause = (): Promise<void> => sleep(intervalSeconds * 1000 * (0.5 + Math.random() / 2), signal)
 
-  const serve = async (parts: Parts): Promise<'done' | 'unknown'> => {
+  /** Null when done; else the device as it was registered anew, which goes on. */
+  const serve = async (parts: Parts): Promise<Device | null> => {
     const { device, deliveries } = parts
     log(`Device ${device.deviceId} waits for rounds at ${baseUrl}.`)
     while (rounds === undefined || done < rounds) {
@@ -165,16 +158,18 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
         else await pause()
       } catch (error) {
         signal.throwIfAborted()
-        if (error instanceof ApiError && error.status === 401 && options.apiKey === undefined) return 'unknown'
-        if (!isPassing(error)) throw error
-        log(messageOf(error))
+        if (isKeyRefused(error) && options.apiKey === undefined) {
+          const renewed = await renew(device.deviceId)
+          if (renewed !== null) return renewed
+        } else if (isOutage(error)) log(messageOf(error))
+        else throw error
         await pause()
       }
     }
-    return 'done'
+    return null
   }
 
-  const serveWithDeliveries = async (device: Device): Promise<'done' | 'unknown'> => {
+  const serveWithDeliveries = async (device: Device): Promise<Device | null> => {
     const trainer = options.trainer(device.deviceId)
     const over = new AbortController()
     const deliveries = await startDeliveries({
@@ -197,10 +192,10 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
   const signInWhenPossible = async (): Promise<Device> => {
     for (;;) {
       try {
-        return await signIn({ ...options, state, connect })
+        return await signIn(registration)
       } catch (error) {
         signal.throwIfAborted()
-        if (!isPassing(error)) throw error
+        if (!isOutage(error)) throw error
         log(messageOf(error))
         await pause()
       }
@@ -212,14 +207,10 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
     device?.heartbeat(undefined, { status: 'inactive', until: now() + GOODBYE_MS }).catch(() => undefined)
   try {
     device = await signInWhenPossible()
-    while ((await serveWithDeliveries(device)) === 'unknown') {
-      // A service that was set up anew knows neither key nor device and lets us register; else the name is taken there.
-      log(
-        `The service refuses the key of ${device.deviceId}: it was revoked, or the service was reinstalled. Registering again.`,
-      )
-      await state.forget()
+    for (let next = await serveWithDeliveries(device); next !== null; next = await serveWithDeliveries(device)) {
+      device = next
+      // A service that lets the name register again was set up anew, and knows none of the old plans.
       await keepWithoutPlans(modelsFolder)
-      device = await signInWhenPossible()
     }
   } catch (error) {
     if (error instanceof RoundFailed) await goodbye()

@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
 import type { TrainingTask } from './agent-trainer.ts'
 import { commandTrainer } from './command-trainer.ts'
 
@@ -151,6 +151,20 @@ test('what a command leaves running in the background does not keep the round wa
     done({ num_samples: 1 }); process.exit(0)`,
   )
   expect((await trainer.train(task())).report.numSamples).toBe(1)
+})
+
+test('what a command leaves running in another session does not keep the round waiting', async () => {
+  const lines: string[] = []
+  const trainer = await program(
+    `const { spawn } = await import('node:child_process')
+    const left = spawn(process.execPath, ['-e', 'setInterval(() => 0, 1e6)'], { stdio: 'inherit', detached: true })
+    console.log(left.pid)
+    done({ num_samples: 1 }); process.exit(0)`,
+    (line) => lines.push(line),
+  )
+  onTestFinished(() => lines.forEach((pid) => void process.kill(Number(pid), 'SIGKILL')))
+  expect((await trainer.train(task())).report.numSamples).toBe(1)
+  expect(lines.map(Number).map(isRunning)).toEqual([true])
 })
 
 test('only the last twenty lines of a talkative command are told', async () => {

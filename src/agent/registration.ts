@@ -1,6 +1,7 @@
 import { ApiError } from '../client/client.ts'
 import { badRequest, conflict } from '../domain/errors.ts'
 import type { Device } from '../sdk/device.ts'
+import { isPassing } from '../sdk/retry.ts'
 import { type AgentState, inventDeviceId } from './agent-state.ts'
 
 export interface RegistrationOptions {
@@ -15,12 +16,27 @@ export interface RegistrationOptions {
 
 const INVENTED_NAMES = 3
 
+/** True when the service itself does not accept the key. The 401 of a proxy says nothing about the key. */
+export const isKeyRefused = (error: unknown): boolean =>
+  error instanceof ApiError && error.status === 401 && error.code === 'unauthorized'
+
+/** True for errors that a later try may not meet again. */
+export const isOutage = (error: unknown): boolean =>
+  isPassing(error) || (error instanceof ApiError && error.status === 401 && !isKeyRefused(error))
+
+const registerAs = async (device: Device, { baseUrl, signal, log, state }: RegistrationOptions): Promise<Device> => {
+  const { apiKey } = await device.register({ signal })
+  await state.save({ deviceId: device.deviceId, apiKey })
+  log(`Registered with ${baseUrl} as ${device.deviceId}.`)
+  return device
+}
+
 /**
  * The device this agent is: by the key it was given, by the one it remembers, or newly registered and remembered. Throws
  * conflict when the name is taken and its key is not here, and whatever the service answers.
  */
 export const signIn = async (options: RegistrationOptions): Promise<Device> => {
-  const { baseUrl, deviceId, apiKey, signal, log, state, connect } = options
+  const { baseUrl, deviceId, apiKey, state, connect } = options
   if (apiKey !== undefined) {
     if (deviceId === undefined) throw badRequest('A device key belongs to one device: also give its device id.')
     return connect(deviceId, apiKey)
@@ -30,10 +46,7 @@ export const signIn = async (options: RegistrationOptions): Promise<Device> => {
   for (let names = 1; ; names++) {
     const device = connect(deviceId ?? inventDeviceId())
     try {
-      const { apiKey: key } = await device.register({ signal })
-      await state.save({ deviceId: device.deviceId, apiKey: key })
-      log(`Registered with ${baseUrl} as ${device.deviceId}.`)
-      return device
+      return await registerAs(device, options)
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 409) throw error
       // A name of our own making may be taken because the answer to an earlier try was lost; its key went with it.
@@ -42,6 +55,42 @@ export const signIn = async (options: RegistrationOptions): Promise<Device> => {
         `Device '${device.deviceId}' is already registered with ${baseUrl}, and its key is not on this machine. ` +
           'Choose another device id, or give the key that this device was registered with.',
       )
+    }
+  }
+}
+
+/**
+ * For a device whose key the service refuses: registers it again under its name, which a reinstalled service accepts. Null
+ * when that is not possible: then the old key remains, because the service may accept it again, such as when another
+ * database stood in for its own. A refusal is told once, however often it is met.
+ */
+export const createRenewal = (options: RegistrationOptions): ((deviceId: string) => Promise<Device | null>) => {
+  const { baseUrl, signal, log, connect } = options
+  let told: string | null = null
+  return async (deviceId) => {
+    if (told === null) {
+      log(
+        `The service refuses the key of ${deviceId}: it was revoked, or the service was reinstalled. Registering again.`,
+      )
+      told = ''
+    }
+    try {
+      const device = await registerAs(connect(deviceId), options)
+      told = null
+      return device
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!isOutage(error) && !(error instanceof ApiError)) throw error
+      const { message } = error as Error
+      if (isOutage(error)) log(message)
+      else if (message !== told) {
+        told = message
+        log(
+          `${baseUrl} does not let ${deviceId} register again: ${message} The agent keeps its key and tries it again. ` +
+            'If the key was revoked, choose another device id, or give a key of this device that is valid.',
+        )
+      }
+      return null
     }
   }
 }

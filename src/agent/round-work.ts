@@ -148,6 +148,17 @@ const offering = ({ evaluateFinal }: AgentTrainer, report: TrainingReport): Trai
     ? report
     : { ...report, evaluation: { ...report.evaluation, finalModel: true } }
 
+const percent = (share: number): string => `${(share * 100).toFixed(1)}%`
+
+/** For the log. */
+export const describeRound = ({ plan, report, globalModel }: RoundResult): string => {
+  const took = report.trainingTimeSeconds === undefined ? '' : ` in ${report.trainingTimeSeconds.toFixed(1)} s`
+  const loss = report.localLoss === undefined ? '' : `, loss ${report.localLoss.toFixed(4)}`
+  const accuracy = report.localAccuracy === undefined ? '' : `, accuracy ${percent(report.localAccuracy)}`
+  const received = globalModel === null ? '' : ` The received model had ${percent(globalModel.accuracy)}.`
+  return `Round ${plan.roundNumber}: submitted an update from ${report.numSamples} samples${took}${loss}${accuracy}.${received}`
+}
+
 /** Evaluates the last model of a job, and tells the service what was found, or why nothing. Throws as `workOnRound` does. */
 export const workOnEvaluation = async (
   roundId: string,

@@ -26,6 +26,8 @@ export interface CommandOptions {
 const KEPT_LINES = 20
 /** Between asking the command to stop and ending it. */
 const GRACE_MS = 5000
+/** Between the end of the command and the end of its output. */
+const OUTPUT_GRACE_MS = 2000
 const MAX_OUTPUT_LENGTH = 64 * 1024
 const MAX_LINE_LENGTH = 500
 /** Node fires timers longer than this at once. */
@@ -53,8 +55,9 @@ const signalGroup = (child: ChildProcess, signal: NodeJS.Signals): void => {
 }
 
 /**
- * Runs a command line in the user's shell until it and its output have ended. After `timeoutMs`, or when aborted, it is asked
- * to stop (SIGTERM to its process group) and ended after the grace; whatever it leaves running in its group is ended too.
+ * Runs a command line in the user's shell until it and its output have ended; output of a process that it left in another
+ * session is not waited for. After `timeoutMs`, or when aborted, it is asked to stop (SIGTERM to its process group) and ended
+ * after the grace; whatever it leaves running in its group is ended too.
  * Rejects only when the shell cannot be started.
  */
 export const runCommand = (command: string, options: CommandOptions): Promise<CommandRun> =>
@@ -76,6 +79,7 @@ export const runCommand = (command: string, options: CommandOptions): Promise<Co
     const errors = collect(child.stderr, options.onLine)
     let stopped: CommandRun['stopped'] = null
     let killTimer: NodeJS.Timeout | undefined
+    let outputTimer: NodeJS.Timeout | undefined
     const stop = (reason: 'timeout' | 'aborted'): void => {
       if (stopped !== null) return
       stopped = reason
@@ -89,14 +93,23 @@ export const runCommand = (command: string, options: CommandOptions): Promise<Co
     const finish = (): void => {
       clearTimeout(timer)
       clearTimeout(killTimer)
+      clearTimeout(outputTimer)
       options.signal.removeEventListener('abort', onAbort)
     }
     child.once('error', (error) => {
       finish()
       reject(error)
     })
-    // Something left in the background would hold the pipes open, and `close` would never come.
-    child.once('exit', () => signalGroup(child, 'SIGKILL'))
+    // Something left in the background would hold the pipes open, and `close` would never come. What moved to another
+    // session is not killed with the group: `close` comes once we let go of the pipes.
+    child.once('exit', () => {
+      finish()
+      signalGroup(child, 'SIGKILL')
+      outputTimer = setTimeout(() => {
+        child.stdout.destroy()
+        child.stderr.destroy()
+      }, OUTPUT_GRACE_MS)
+    })
     child.once('close', (exitCode, signal) => {
       finish()
       resolve({ exitCode, signal, stopped, lastLines: errors.length > 0 ? errors : output, lastOutput })

@@ -10,6 +10,7 @@ const KINDS = {
   model_not_found: { status: 404, type: 'invalid_request_error' },
   not_found: { status: 404, type: 'invalid_request_error' },
   method_not_allowed: { status: 405, type: 'invalid_request_error' },
+  request_timeout: { status: 408, type: 'invalid_request_error' },
   request_too_large: { status: 413, type: 'invalid_request_error' },
   queue_full: { status: 503, type: 'server_error' },
   engine_missing: { status: 503, type: 'server_error' },

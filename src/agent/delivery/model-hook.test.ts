@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { emptyFolder } from './delivery.fixture.ts'
 import { commandHook, type HookTask, metricsOf } from './model-hook.ts'
 
@@ -42,6 +42,22 @@ test('a hook that hangs is stopped', async () => {
     name: 'HookFailed',
     message: 'The --on-model command was stopped after 0.5 s.',
   })
+})
+
+/** A program that leaves another running in a session of its own, with the same output. */
+const leaving = `const { pid } = require("child_process").spawn(process.execPath, ["-e", "setInterval(() => 0, 1e6)"], {
+  stdio: "inherit", detached: true })
+  require("fs").writeFileSync("pid", String(pid)); console.log(JSON.stringify({ accuracy: 0.5 }));`
+
+test.each([
+  ['that succeeds', 'process.exit(0)', { accuracy: 0.5 }],
+  ['that fails', 'console.error("no such layer"); process.exit(2)', 'no such layer'],
+  ['that hangs', 'setInterval(() => 0, 1e6)', 'The --on-model command was stopped after 1.5 s.'],
+])('a hook %s is not waited for longer when it leaves a server running in another session', async (_, end, outcome) => {
+  const cwd = await emptyFolder()
+  onTestFinished(async () => void process.kill(Number(await readFile(join(cwd, 'pid'), 'utf8')), 'SIGKILL'))
+  const run = hookOf(`${leaving} ${end}`, cwd, 1.5).run(task)
+  expect(await run.catch((error: Error) => error.message)).toEqual(outcome)
 })
 
 test('hooks are told apart by their command lines', () => {

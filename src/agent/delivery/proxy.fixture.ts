@@ -20,6 +20,8 @@ export interface Proxy {
   onBody: ((chunk: Buffer, at: number) => Buffer | null | Promise<Buffer | null>) | null
   /** While true, nobody is there. */
   isAway: boolean
+  /** While true, it asks for credentials of its own, as a hotspot does. */
+  isLocked: boolean
 }
 
 const isDownload = (path: string): boolean => path.endsWith('/download')
@@ -34,6 +36,7 @@ export const startProxy = async (target: string): Promise<Proxy> => {
     target,
     onBody: null,
     isAway: false,
+    isLocked: false,
   }
   const server: Server = createServer((incoming, outgoing) => {
     if (proxy.isAway) {
@@ -43,6 +46,11 @@ export const startProxy = async (target: string): Promise<Proxy> => {
     const path = incoming.url ?? ''
     const from = Number(/^bytes=(\d+)-/.exec(incoming.headers.range ?? '')?.[1] ?? 0)
     seen.push({ method: incoming.method ?? '', path, from })
+    if (proxy.isLocked) {
+      outgoing.writeHead(401, { 'content-type': 'application/json' })
+      outgoing.end('{"error": "invalid_token", "message": "Sign in to this network."}')
+      return
+    }
     const { hostname, port } = new URL(proxy.target)
     const passOn = async (answer: IncomingMessage): Promise<void> => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers)

@@ -20,6 +20,7 @@ import { chatRoutes } from './chat.routes.ts'
 import { createChatMetrics, engineFigures, measureQueues, measureSchemas } from './chat-metrics.ts'
 import { embeddingRoutes } from './embeddings.routes.ts'
 import { answerErrors, sendUnroutable } from './error-answers.ts'
+import type { FormDeadline } from './form-deadline.ts'
 import { messagesRoutes } from './messages.routes.ts'
 import { modelRoutes } from './models.routes.ts'
 import { createBodyParser, invalid } from './request-body.ts'
@@ -53,6 +54,7 @@ export interface InferenceServerOptions {
   readonly version: string
   readonly log: LogOptions
   readonly stallLimits?: StallLimits
+  readonly formDeadline?: FormDeadline
   readonly shutdownDeadlineMs?: number
 }
 
@@ -148,7 +150,7 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
   messagesRoutes(app, chats)
   modelRoutes(app, models, route !== null)
   embeddingRoutes(app, { models, admissions })
-  await transcriptionRoutes(app, { models, admissions })
+  await transcriptionRoutes(app, { models, admissions }, options.formDeadline)
 
   // Agents ask for it to see whether anybody is there.
   app.head('/', async (_request, reply) => reply.send())

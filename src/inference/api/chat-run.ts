@@ -35,16 +35,15 @@ async function* runInSlot(
 /**
  * Runs the choices of one request side by side, each as soon as its slot is free, and gives their events as they come.
  * The engine may run ahead of the reader; its events then wait in a queue, which the context's length limits. When one
- * choice fails or reading ends early, all are ended and their slots given back.
+ * choice fails or reading ends early, all are ended and their slots given back: `ending` aborts `end`, by which the slots
+ * were asked for, so that a choice still in the queue does not wait for the slot of another request.
  */
 export async function* runChoices(
   engine: Engine,
   requests: readonly ChatRequest[],
   slots: readonly Promise<Slot>[],
-  signal: AbortSignal,
+  { ending, end }: { readonly ending: AbortController; readonly end: AbortSignal },
 ): AsyncGenerator<ChoiceEvent> {
-  const ending = new AbortController()
-  const end = AbortSignal.any([signal, ending.signal])
   const runs = requests.map((request, index) => runInSlot(engine, request, slots[index]!, end))
   const step = async (index: number): Promise<Step> => ({ index, result: await runs[index]!.next() })
   const steps = new Map(runs.map((_, index) => [index, step(index)]))
@@ -212,8 +211,10 @@ export const runChat = async <T>(
     const constraint = await compileSchemas(deps, order, engine)
     const { messages, removedTokens } = await compressed(deps.compress, order, lease)
     const requests = requestsOf(order, constraint, messages, engine)
-    const slots = deps.admissions.of(engine).enter(requests.length, signal)
-    const events = runChoices(engine, requests, slots, signal)
+    const ending = new AbortController()
+    const end = AbortSignal.any([signal, ending.signal])
+    const slots = deps.admissions.of(engine).enter(requests.length, end)
+    const events = runChoices(engine, requests, slots, { ending, end })
     return await use({ model: engine.model.name, routed, removedTokens, events })
   } finally {
     lease.release()

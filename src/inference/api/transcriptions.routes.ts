@@ -4,6 +4,7 @@ import { whilePresent } from '../../platform/http/client-disconnect.ts'
 import { decodeAudio } from '../audio/decode.ts'
 import { SAMPLE_RATE } from '../audio/sound.ts'
 import { createAdmission } from '../runtime/queue/admission.ts'
+import { FORM_DEADLINE, type FormDeadline, withinDeadline } from './form-deadline.ts'
 import { TRANSCRIPT_FORMATS } from './transcript-formats.ts'
 import { FORM_LIMITS, readTranscriptionForm } from './transcription-form.ts'
 import { type ModelDeps, withModel } from './with-model.ts'
@@ -14,7 +15,11 @@ const MAX_WAITING = 64
 const TIMEOUT_MS = 120_000
 
 /** POST /v1/audio/transcriptions */
-export const transcriptionRoutes = async (app: App, deps: ModelDeps): Promise<void> => {
+export const transcriptionRoutes = async (
+  app: App,
+  deps: ModelDeps,
+  deadline: FormDeadline = FORM_DEADLINE,
+): Promise<void> => {
   const memory = createAdmission({
     slots: MAX_RECORDINGS,
     maxQueue: MAX_WAITING,
@@ -27,7 +32,8 @@ export const transcriptionRoutes = async (app: App, deps: ModelDeps): Promise<vo
       whilePresent(request, reply, async (signal) => {
         const [slot] = await Promise.all(memory.enter(1, signal))
         try {
-          const { model: name, audio, language, format } = await readTranscriptionForm(request)
+          const form = await withinDeadline(request, deadline, () => readTranscriptionForm(request))
+          const { model: name, audio, language, format } = form
           const { type, body } = await withModel(deps, { name, ability: 'transcribe', signal }, async (engine) => {
             const samples = await decodeAudio(audio, { signal })
             const transcript = await engine.transcribe(samples, language, signal)

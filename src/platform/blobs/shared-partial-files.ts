@@ -17,6 +17,8 @@ export interface UploadParts {
   size(name: string): Promise<number>
   /** False while another writes. */
   lock(name: string, writer: string): Promise<boolean>
+  /** Also false if it has changed since `before`: after it was listed, an upload may have continued. */
+  lockUntouched(name: string, writer: string, before: Date): Promise<boolean>
   /** False when another has taken over. */
   renew(name: string, writer: string): Promise<boolean>
   unlock(name: string, writer: string): Promise<void>
@@ -108,7 +110,7 @@ export const createSharedPartialFiles = (objects: ObjectStore, parts: UploadPart
     async expire(olderThan) {
       let removed = 0
       for (const name of await parts.untouchedSince(olderThan)) {
-        if (!(await parts.lock(name, randomUUID()))) continue
+        if (!(await parts.lockUntouched(name, randomUUID(), olderThan))) continue
         await remove(name)
         removed++
       }

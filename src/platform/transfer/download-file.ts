@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { digestOf, type FileSink, openFileSink } from './file-sink.ts'
 import { follow, plainEtag } from './follow.ts'
+import { lockDownload } from './lock-download.ts'
 import type { RemoteFile } from './remote-file.ts'
 import { resumeDownload } from './resume-download.ts'
 import { Interruption, TransferError } from './transfer-error.ts'
@@ -59,22 +60,14 @@ const tryOnce = async (remote: RemoteFile, sink: FileSink, options: DownloadOpti
   })
 }
 
-/**
- * Downloads a remote file to `target`, complete and verified or not at all. Resumes what an earlier attempt or run left
- * of the same bytes.
- * @throws TransferError when it cannot be had; the file system's own errors; the signal's reason
- */
-export const downloadFile = async (
+/** Under the lock: nobody else writes to the part, which becomes the target. */
+const download = async (
   remote: RemoteFile,
+  part: string,
   target: string,
   options: DownloadOptions,
 ): Promise<{ readonly bytes: number }> => {
-  const { signal, tries = TRIES, maxBytes = MAX_BYTES, wait = (ms) => sleep(ms, undefined, { signal }) } = options
-  if (remote.size !== null && remote.size > maxBytes) {
-    throw new TransferError(`${remote.label} has ${remote.size} bytes; the limit is ${maxBytes}.`)
-  }
-  await mkdir(dirname(target), { recursive: true })
-  const part = partPath(target, remote)
+  const { signal, tries = TRIES, wait = (ms) => sleep(ms, undefined, { signal }) } = options
   const sink = await openFileSink(part)
   try {
     for (let failed = 0, mismatches = 0; ; ) {
@@ -111,5 +104,29 @@ export const downloadFile = async (
     await sink.close().catch(() => undefined)
     if (sink.received() === 0) await rm(part, { force: true })
     throw error
+  }
+}
+
+/**
+ * Downloads a remote file to `target`, complete and verified or not at all. Resumes what an earlier attempt or run left
+ * of the same bytes.
+ * @throws TransferError when it cannot be had, or another run is downloading it; the file system's own errors; the signal's reason
+ */
+export const downloadFile = async (
+  remote: RemoteFile,
+  target: string,
+  options: DownloadOptions,
+): Promise<{ readonly bytes: number }> => {
+  const { maxBytes = MAX_BYTES } = options
+  if (remote.size !== null && remote.size > maxBytes) {
+    throw new TransferError(`${remote.label} has ${remote.size} bytes; the limit is ${maxBytes}.`)
+  }
+  await mkdir(dirname(target), { recursive: true })
+  const part = partPath(target, remote)
+  const lock = await lockDownload(part, remote.label)
+  try {
+    return await download(remote, part, target, options)
+  } finally {
+    await lock.release()
   }
 }

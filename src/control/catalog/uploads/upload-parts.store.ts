@@ -25,6 +25,17 @@ export const createUploadParts = ({ database, now }: { database: Database; now: 
     return rows.length === 1
   },
 
+  async lockUntouched(name, writer, before) {
+    const { numUpdatedRows } = await database.sql
+      .updateTable('partial_uploads')
+      .set({ writer, writer_until: UNTIL })
+      .where('name', '=', name)
+      .where('touched_at', '<', before)
+      .where((row) => row.or([row('writer', 'is', null), row('writer_until', '<', sql<Date>`clock_timestamp()`)]))
+      .executeTakeFirst()
+    return numUpdatedRows === 1n
+  },
+
   async renew(name, writer) {
     const { numUpdatedRows } = await database.sql
       .updateTable('partial_uploads')

@@ -121,7 +121,7 @@ const create = (context: Context, { access, catalog, fleet }: Earlier) => {
     await rollouts.reported(planIds)
     await deployments.reported(planIds)
   })
-  const pairings = createPairingsService({ database, store: createPairingsStore(), devices, deployments, now, newId })
+  const pairings = createPairingsService({ ...context, store: createPairingsStore(), devices, deployments })
   const policies = createPoliciesService({
     database,
     store: createPoliciesStore(),

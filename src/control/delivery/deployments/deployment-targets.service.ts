@@ -11,6 +11,8 @@ export interface Aim {
   readonly modelVersion: string
   /** Names of devices; absent and empty are the same. */
   readonly devices: readonly string[] | undefined
+  /** Of the devices with these names only the one with this internal id; absent: as their names say. */
+  readonly onlyDevice?: string | undefined
   /** Name or id of a group. */
   readonly group: string | undefined
   /** Only devices of this platform. */
@@ -48,7 +50,8 @@ export const createDeploymentTargets = (parts: {
     const found = new Map<string, Candidate>()
     if (names.length > 0) {
       const named = await report.named(database.sql, names, caller.orgId, since)
-      for (const device of meant(named, near)) found.set(device.id, device)
+      const wanted = named.filter(({ id }) => aim.onlyDevice === undefined || id === aim.onlyDevice)
+      for (const device of meant(wanted, near)) found.set(device.id, device)
       const known = new Set([...found.values()].map(({ deviceId }) => deviceId))
       const unknown = names.filter((name) => !known.has(name))
       if (unknown.length > 0) warnings.push(`Unknown devices: ${enumerate(unknown)}.`)

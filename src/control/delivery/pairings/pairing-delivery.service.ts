@@ -1,7 +1,8 @@
 import type { Caller } from '../../../domain/access.ts'
-import { ServiceError } from '../../../domain/errors.ts'
+import { isNotFound, ServiceError } from '../../../domain/errors.ts'
 import { type PairedDelivery, type PairingStatus, pairingAt } from '../../../domain/pairing.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { DeploymentsService } from '../deployments/deployments.service.ts'
 import type { PairingsStore, StoredPairing } from './pairings.store.ts'
 
@@ -23,17 +24,32 @@ export const onBehalfOf = ({ id, orgId }: Pick<StoredPairing, 'id' | 'orgId'>): 
   grants: ['devices:write', 'models:write'],
 })
 
+/** Longer than a claim takes: one that is still under way then has been interrupted. */
+const CLAIM_MS = 60 * 1000
+
+const INTERRUPTED = 'The service stopped while the device was being paired. Create a new code.'
+
+/** A device that is being admitted is shown as paired. */
+export const standing = (pairing: StoredPairing, delivery: PairedDelivery | null, now: Date) => {
+  const { status, reason, expiresAt } = pairing
+  return pairingAt({ status: status === 'claiming' ? 'paired' : status, reason, expiresAt }, delivery, now)
+}
+
 /** What a paired device gets: the deployment under the pairing's own id. */
 export const createPairingDelivery = (parts: {
   readonly database: Database
-  readonly store: Pick<PairingsStore, 'fail' | 'find'>
+  readonly store: Pick<PairingsStore, 'settle'>
+  readonly devices: Pick<DevicesService, 'get'>
   readonly deployments: Pick<DeploymentsService, 'execute' | 'get' | 'targets'>
+  readonly log: { error(fields: object, message: string): void }
   readonly now: () => Date
 }) => {
-  const { database, store, deployments, now } = parts
+  const { database, store, devices, deployments, log, now } = parts
+  /** Internal ids of the devices that this process has admitted and not finished with, by pairing. */
+  const unfinished = new Map<string, string>()
 
   const deliveryOf = async (pairing: StoredPairing): Promise<PairedDelivery | null> => {
-    if (pairing.status !== 'paired' || pairing.modelName === null) return null
+    if (!isTaken(pairing) || pairing.modelName === null) return null
     const caller = onBehalfOf(pairing)
     try {
       const deployment = await deployments.get(caller, pairing.id)
@@ -46,44 +62,102 @@ export const createPairingDelivery = (parts: {
         deviceReason: report?.reason ?? null,
       }
     } catch (error) {
-      if (error instanceof ServiceError && error.code === 'not_found') return null
+      if (isNotFound(error)) return null
       throw error
     }
   }
 
-  const deploy = async (pairing: StoredPairing): Promise<void> => {
+  /** Starts the deployment to exactly this device. Gives the reason why it cannot. */
+  const deploy = async (pairing: StoredPairing, onlyDevice: string): Promise<string | null> => {
     const { id, modelName, modelVersion, deviceId } = pairing
-    if (modelName === null || deviceId === null) return
-    const aim = { modelName, modelVersion: modelVersion ?? 'latest', devices: [deviceId], group: undefined }
+    if (modelName === null || deviceId === null) return null
+    const aim = { modelName, modelVersion: modelVersion ?? 'latest', devices: [deviceId], onlyDevice, group: undefined }
     const how = { percentage: 100, strategy: 'canary', deadlineSeconds: DELIVERY_SECONDS } as const
     try {
       await deployments.execute(onBehalfOf(pairing), { ...aim, ...how }, { id, actor: null })
+      return null
     } catch (error) {
-      // A request that read the pairing at the same time has started it.
-      if (error instanceof ServiceError && error.code === 'conflict') return
       if (!(error instanceof ServiceError)) throw error
-      await store.fail(database.sql, id, error.message)
+      // A request that read the pairing at the same time may have started it.
+      if (error.code === 'conflict' && (await deliveryOf(pairing)) !== null) return null
+      return error.message
     }
   }
 
-  /** The session as it stands, with what became of its deployment; one that a crash has kept from starting starts now. */
-  const withState = async (pairing: StoredPairing): Promise<Pairing> => {
-    let kept = pairing
-    let delivery = await deliveryOf(kept)
-    if (kept.status === 'paired' && kept.modelName !== null && delivery === null) {
-      // The service ended between the claim and the deployment.
-      await deploy(kept)
-      kept = (await store.find(database.sql, kept.id)) ?? kept
-      delivery = await deliveryOf(kept)
+  /** All that remains once the device is admitted. May be done again, and at the same time. */
+  const finish = async (pairing: StoredPairing, device: string): Promise<StoredPairing> => {
+    const settled = await store.settle(database.sql, pairing, await deploy(pairing, device))
+    unfinished.delete(pairing.id)
+    return settled ?? pairing
+  }
+
+  /** Internal id of the device that took the code, as far as the pairing tells; or why there is none to deploy to. */
+  const findDevice = async (pairing: StoredPairing): Promise<{ id: string } | { reason: string }> => {
+    const name = pairing.deviceId ?? ''
+    try {
+      return await devices.get(onBehalfOf(pairing), name, { near: pairing.orgId })
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error
+      return {
+        reason: isNotFound(error)
+          ? `Device '${name}' does not exist anymore. Create a new code, and pair it again.`
+          : `Several organizations have a device '${name}'. Create a new code for the organization of the intended device.`,
+      }
     }
-    const { codeHash: _, ...rest } = kept
+  }
+
+  /** Makes good what an outage or a crash has kept from happening, but not what another request is about to do. */
+  const recover = async (pairing: StoredPairing): Promise<StoredPairing> => {
+    const admitted = unfinished.get(pairing.id)
+    if (admitted !== undefined) return finish({ ...pairing, status: 'paired' }, admitted)
+    if (pairing.status === 'claiming') {
+      if (now().getTime() < pairing.expiresAt.getTime() + CLAIM_MS) return pairing
+      return (await store.settle(database.sql, pairing, INTERRUPTED)) ?? pairing
+    }
+    const found = await findDevice(pairing)
+    if ('id' in found) return finish(pairing, found.id)
+    return (await store.settle(database.sql, pairing, found.reason)) ?? pairing
+  }
+
+  const present = (pairing: StoredPairing, delivery: PairedDelivery | null): Pairing => {
+    const { codeHash: _, ...rest } = pairing
     return {
       ...rest,
-      ...pairingAt(kept, delivery, now()),
+      ...standing(pairing, delivery, now()),
       deviceState: delivery?.device ?? null,
-      deploymentId: delivery === null ? null : kept.id,
+      deploymentId: delivery === null ? null : pairing.id,
     }
   }
 
-  return { deploy, withState }
+  return {
+    /** The session as it stands, with what became of its deployment; one that did not start yet starts now. */
+    async withState(pairing: StoredPairing): Promise<Pairing> {
+      const delivery = await deliveryOf(pairing)
+      const isComplete =
+        !isTaken(pairing) || delivery !== null || (pairing.status === 'paired' && pairing.modelName === null)
+      if (isComplete && !unfinished.has(pairing.id)) return present(pairing, delivery)
+      const recovered = await recover(pairing)
+      return present(recovered, await deliveryOf(recovered))
+    },
+
+    /** Goes on with a device that is admitted. Never throws: its key must reach it, and the next read makes good the rest. */
+    async carryOn(pairing: StoredPairing, device: string): Promise<Pairing> {
+      unfinished.set(pairing.id, device)
+      let kept: StoredPairing = { ...pairing, status: 'paired' }
+      try {
+        kept = await finish(pairing, device)
+        return present(kept, await deliveryOf(kept))
+      } catch (error) {
+        log.error(
+          { pairing_id: pairing.id, err: error },
+          'a paired device did not get its model yet; it will be retried',
+        )
+        // So that other processes can go on with it too.
+        if (unfinished.has(pairing.id)) await store.settle(database.sql, pairing, null).catch(() => undefined)
+        return present(kept, null)
+      }
+    },
+  }
 }
+
+const isTaken = ({ status }: StoredPairing): boolean => status === 'claiming' || status === 'paired'

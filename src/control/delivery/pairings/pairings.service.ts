@@ -3,12 +3,12 @@ import { type Caller, holds, homeOf, sees } from '../../../domain/access.ts'
 import type { Platform } from '../../../domain/device.ts'
 import { badRequest, conflict, forbidden, notFound, ServiceError } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
-import { CODE_LIFETIME_MS, composeCode, pairingAt, shownCode, typedCode } from '../../../domain/pairing.ts'
+import { CODE_LIFETIME_MS, composeCode, shownCode, typedCode } from '../../../domain/pairing.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { DevicesService, StoredDevice } from '../../fleet/devices/devices.service.ts'
 import type { DeploymentsService } from '../deployments/deployments.service.ts'
-import { createPairingDelivery, onBehalfOf, type Pairing } from './pairing-delivery.service.ts'
+import { createPairingDelivery, onBehalfOf, type Pairing, standing } from './pairing-delivery.service.ts'
 import type { PairingsStore, StoredPairing } from './pairings.store.ts'
 
 export type { Pairing } from './pairing-delivery.service.ts'
@@ -34,8 +34,9 @@ interface Claim {
 interface Parts {
   readonly database: Database
   readonly store: PairingsStore
-  readonly devices: Pick<DevicesService, 'register' | 'owner'>
+  readonly devices: Pick<DevicesService, 'register' | 'owner' | 'get'>
   readonly deployments: Pick<DeploymentsService, 'execute' | 'resolve' | 'get' | 'targets'>
+  readonly log: { error(fields: object, message: string): void }
   readonly now: () => Date
   readonly newId: () => string
 }
@@ -45,7 +46,7 @@ const createClaims = ({ devices, now }: Parts) => {
   /** The device that takes the code: the one whose key was sent, else one that is registered now. */
   const admit = async (caller: Caller | null, pairing: StoredPairing, claim: Claim) => {
     const known = await ownDevice(caller, pairing, claim)
-    if (known !== null) return { deviceId: known.deviceId, apiKey: null }
+    if (known !== null) return { device: known, apiKey: null }
     const { device, token } = await devices.register(onBehalfOf(pairing), {
       // What pairs is there to run models; a program that trains says so in its heartbeats.
       trains: false,
@@ -54,7 +55,7 @@ const createClaims = ({ devices, now }: Parts) => {
       capabilities: claim.deviceName === undefined ? {} : { device_name: claim.deviceName },
       orgId: pairing.orgId ?? undefined,
     })
-    return { deviceId: device.deviceId, apiKey: token }
+    return { device, apiKey: token }
   }
 
   const ownDevice = async (
@@ -78,7 +79,7 @@ const createClaims = ({ devices, now }: Parts) => {
     if (pairing === null) {
       throw new ServiceError('not_found', 'This pairing code is unknown. Check it, or create a new one.')
     }
-    const { status } = pairingAt(pairing, null, now())
+    const { status } = standing(pairing, null, now())
     if (status === 'waiting') return pairing
     throw conflict(
       status === 'expired'
@@ -107,7 +108,7 @@ const createClaims = ({ devices, now }: Parts) => {
 export const createPairingsService = (parts: Parts) => {
   const { database, store, deployments, now, newId } = parts
 
-  const { deploy, withState } = createPairingDelivery(parts)
+  const { carryOn, withState } = createPairingDelivery(parts)
   const { admit, ownDevice, requireOpen, refusalOf } = createClaims(parts)
 
   return {
@@ -158,7 +159,7 @@ export const createPairingsService = (parts: Parts) => {
     async isOpen(text: string): Promise<boolean> {
       const code = typedCode(text)
       const pairing = code === null ? null : await store.findByCode(database.sql, hashOf(code))
-      return pairing !== null && pairingAt(pairing, null, now()).status === 'waiting'
+      return pairing !== null && standing(pairing, null, now()).status === 'waiting'
     },
 
     /**
@@ -182,8 +183,7 @@ export const createPairingsService = (parts: Parts) => {
         await store.release(database.sql, before)
         throw error
       }
-      await deploy(claimed)
-      return { pairing: await withState(claimed), apiKey: admitted.apiKey }
+      return { pairing: await carryOn(claimed, admitted.device.id), apiKey: admitted.apiKey }
     },
   }
 }

@@ -8,8 +8,11 @@ export interface StoredPairing {
   /** The code itself is nowhere. */
   readonly codeHash: string
   readonly orgId: string | null
-  /** What follows from the deployment, and the end of a code, are not kept but worked out. */
-  readonly status: 'waiting' | 'paired' | 'failed'
+  /**
+   * What follows from the deployment, and the end of a code, are not kept but worked out. `claiming`: a device has the code,
+   * and is being admitted; only the request that admits it goes on with it.
+   */
+  readonly status: 'waiting' | 'claiming' | 'paired' | 'failed'
   readonly modelName: string | null
   readonly modelVersion: string | null
   readonly deviceId: string | null
@@ -59,7 +62,7 @@ export const createPairingsStore = () => ({
   ): Promise<StoredPairing | null> {
     const row = await db
       .updateTable('pairings')
-      .set({ status: 'paired', device_id: device.deviceId, platform: device.platform })
+      .set({ status: 'claiming', device_id: device.deviceId, platform: device.platform })
       .where('id', '=', id)
       .where('status', '=', 'waiting')
       .where('expires_at', '>', now)
@@ -68,23 +71,31 @@ export const createPairingsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** Puts a claimed code back as it was. */
+  /** Puts a code back as it was, whose device was not admitted. */
   async release(db: Executor, before: StoredPairing): Promise<void> {
     await db
       .updateTable('pairings')
-      .set({ status: 'waiting', device_id: null, platform: before.platform })
+      .set({ status: 'waiting', device_id: null, platform: before.platform, reason: null })
       .where('id', '=', before.id)
-      .where('status', '=', 'paired')
+      .where('status', 'in', ['claiming', 'failed'])
       .execute()
   },
 
-  async fail(db: Executor, id: string, reason: string): Promise<void> {
-    await db
+  /** What became of the claim: a reason why it failed; null: the device is paired, whatever another process took it for. */
+  async settle(
+    db: Executor,
+    { id, deviceId }: Pick<StoredPairing, 'id' | 'deviceId'>,
+    reason: string | null,
+  ): Promise<StoredPairing | null> {
+    const row = await db
       .updateTable('pairings')
-      .set({ status: 'failed', reason })
+      .set({ status: reason === null ? 'paired' : 'failed', reason })
       .where('id', '=', id)
-      .where('status', '=', 'paired')
-      .execute()
+      .where('device_id', '=', deviceId)
+      .where('status', 'in', reason === null ? ['claiming', 'paired', 'failed'] : ['claiming', 'paired'])
+      .returningAll()
+      .executeTakeFirst()
+    return row === undefined ? null : fromRow(row)
   },
 
   async deleteOlder(db: Executor, than: Date): Promise<void> {

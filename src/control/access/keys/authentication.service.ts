@@ -25,6 +25,10 @@ export const isValid = (key: StoredKey, at: Date): boolean =>
   (key.expiresAt === null || key.expiresAt > at) &&
   (key.personId === null || key.role !== null)
 
+/** What the key may do now: a person's own no more than their role. */
+export const effectiveGrants = (key: StoredKey): readonly Grant[] =>
+  key.role === null ? key.grants : ROLE_SCOPES[key.role].filter((scope) => key.grants.includes(scope))
+
 /** Finds the caller of a key. Keys are looked up many at a time and cached for seconds; their uses are written at intervals. */
 export const createAuthentication = (parts: {
   readonly database: Database
@@ -58,8 +62,7 @@ export const createAuthentication = (parts: {
 
   /** A device's key may do what the enrollment mode says today, whatever the mode was when it was made. */
   const grantsOf = (key: StoredKey): readonly Grant[] => {
-    if (key.role !== null) return ROLE_SCOPES[key.role].filter((scope) => key.grants.includes(scope))
-    if (key.deviceId === null) return key.grants
+    if (key.deviceId === null) return effectiveGrants(key)
     return enrollment === 'open' ? [...SCOPES, 'self'] : DEVICE_GRANTS
   }
 

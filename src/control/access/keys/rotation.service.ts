@@ -1,7 +1,7 @@
 import type { Caller } from '../../../domain/access.ts'
 import { conflict, forbidden } from '../../../domain/errors.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
-import { isValid } from './authentication.service.ts'
+import { effectiveGrants, isValid } from './authentication.service.ts'
 import type { KeysStore, StoredKey } from './keys.store.ts'
 import { earliest, type LatestEnd, type Mint, makerOf, noteMade } from './minting.service.ts'
 
@@ -14,8 +14,8 @@ const requireRotatable = (caller: Caller, key: StoredKey): void => {
   if (key.personId !== null && key.personId !== caller.personId) {
     throw forbidden("This key is a person's own: only they can rotate it. You can revoke it.")
   }
-  const lacking = key.grants.find((grant) => !caller.grants.includes(grant))
-  if (lacking !== undefined && key.id !== caller.keyId && key.personId === null) {
+  const lacking = effectiveGrants(key).find((grant) => !caller.grants.includes(grant))
+  if (lacking !== undefined && key.id !== caller.keyId) {
     throw forbidden(`This key does not hold ${lacking}, so it cannot rotate one that does.`)
   }
 }

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { startWorld, type World } from '../../../../test/world.ts'
-import { approveLogin, joinWithKey } from '../login/logins.fixture.ts'
+import { approveLogin, joinWithKey, keyOfPerson } from '../login/logins.fixture.ts'
+import { openBrowser } from '../sign-in/people.fixture.ts'
 
 const DAY = 24 * 60 * 60
 
@@ -106,6 +107,36 @@ it('a login keeps its approver: it ends with it, rotated or not, and with its ov
     false,
     false,
   ])
+})
+
+it('a person’s key rotates no other of theirs that can do more now; itself and their session always do', async () => {
+  const { world, admin, rotate, works } = await start()
+  const { id: bob, key: narrow } = await joinWithKey(world, admin, 'bob@example.org', 'viewer')
+  const setRole = async (role: string) =>
+    expect((await world.request('PATCH', `/api/v1/team/${bob}`, { key: admin, body: { role } })).status).toBe(200)
+  const idOf = async (key: string) =>
+    ((await world.request('GET', '/api/v1/keys/self', { key })).body as { id: string }).id
+  await setRole('admin')
+  const strong = await keyOfPerson(world, bob, 'admin')
+  const strongId = await idOf(strong)
+  const refused = await rotate(narrow, strongId)
+  expect([refused.status, refused.body.message]).toEqual([
+    403,
+    expect.stringMatching(/^This key does not hold \S+, so/),
+  ])
+  expect(await works(strong)).toBe(true)
+
+  // What it can do counts, not what it could: a demoted person's key is no more than another of theirs.
+  await joinWithKey(world, admin, 'root@example.org', 'admin')
+  await setRole('viewer')
+  const itself = await rotate(strong, strongId)
+  expect(itself.status).toBe(201)
+  const browser = openBrowser(world)
+  await browser.signIn('bob@example.org')
+  const bySession = await browser.call('POST', `/keys/${itself.body.id}/rotate`)
+  expect(bySession.status).toBe(201)
+  expect((await rotate(narrow, bySession.body.id as string)).status).toBe(201)
+  expect((await rotate(narrow, await idOf(narrow))).status).toBe(201)
 })
 
 it('keys are those of services, of people or of devices, each listed apart, with who made them', async () => {

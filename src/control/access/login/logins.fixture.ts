@@ -36,6 +36,11 @@ export const joinWithKey = async (
     body: { token, password: 'four unrelated words here' },
   })
   const { id } = accepted.body as { id: string }
+  return { id, key: await keyOfPerson(world, id, role) }
+}
+
+/** The personal key of a login that a session of this person, who has this role now, approved. */
+export const keyOfPerson = async (world: World, id: string, role: Role): Promise<string> => {
   const code = randomBytes(32).toString('base64url')
   await world
     .database!.sql.insertInto('login_codes')
@@ -50,5 +55,5 @@ export const joinWithKey = async (
       person_id: id,
     })
     .execute()
-  return { id, key: await exchange(world, code) }
+  return exchange(world, code)
 }

@@ -1,3 +1,4 @@
+import { generateSync } from 'otplib'
 import { expect, it } from 'vitest'
 import { openBrowser, PASSWORD, startPeople } from './people.fixture.ts'
 import { type ProviderUser, startProvider } from './provider.fixture.ts'
@@ -150,6 +151,47 @@ it('a second factor is still asked for, but where the provider says that it had 
   expect((await signIn(idle, ADA)).body).toMatchObject({ person: { mfa: true, restriction: null } })
   expect(idle.token()).not.toBe(before)
 })
+
+it.each(['embedded', 'postgres'] as const)(
+  'codes after the identity provider are slowed down for the person, in however many sign-ins they are tried, on %s',
+  async (database) => {
+    const { world, join, signIn } = await start({ database })
+    await join(ADA.email)
+    const owner = openBrowser(world)
+    await owner.signIn(ADA.email)
+    const secret = (await owner.call('POST', '/account/totp')).body.secret as string
+    const codeNow = () => generateSync({ secret, epoch: Math.floor(world.now().getTime() / 1000) })
+    await owner.call('POST', '/account/totp/confirm', { code: codeNow() })
+    await world.advance(90)
+
+    const show = (browser: ReturnType<typeof openBrowser>, code: string) =>
+      browser.call('POST', '/session/second-factor', { code })
+    const guess = async () => {
+      const browser = openBrowser(world)
+      expect((await signIn(browser, ADA)).status).toBe(200)
+      return [(await show(browser, '000000')).status, (await show(browser, '111111')).status]
+    }
+    expect([await guess(), await guess(), await guess(), await guess()].flat()).toEqual([
+      401, 401, 401, 401, 401, 429, 429, 429,
+    ])
+    const late = openBrowser(world)
+    await signIn(late, ADA)
+    const refused = await show(late, codeNow())
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1'])
+    // A browser that has signed in before counts only its own.
+    await owner.call('DELETE', '/session')
+    expect((await signIn(owner, ADA)).status).toBe(200)
+    expect((await show(owner, codeNow())).status).toBe(201)
+    await world.advance(30)
+    expect((await show(late, codeNow())).status).toBe(201)
+    // That it succeeded is the end of what was counted.
+    expect([await guess(), await guess(), await guess()].flat()).toEqual([401, 401, 401, 401, 401, 429])
+    // A password has counted its own attempt: its codes are not counted once more.
+    const byPassword = openBrowser(world)
+    await byPassword.signIn(ADA.email)
+    expect((await show(byPassword, '000000')).status).toBe(401)
+  },
+)
 
 it('an admin’s reset unlinks the identity provider', async () => {
   const { world, join, byKey, signIn } = await start()

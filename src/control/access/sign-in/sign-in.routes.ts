@@ -88,7 +88,7 @@ export const signInRoutes = (
         body: SecondFactor,
         response: { 201: Session },
       },
-      config: { access: 'public', errors: ['unauthorized', 'forbidden'] } satisfies RouteConfig,
+      config: { access: 'public', errors: ['unauthorized', 'forbidden', 'rate_limited'] } satisfies RouteConfig,
     },
     async (request, reply) => {
       requireOwnPage(request)

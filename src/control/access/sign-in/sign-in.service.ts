@@ -8,6 +8,7 @@ import type { Account, AccountsStore } from './accounts.store.ts'
 import { isPassword } from './passwords.service.ts'
 import { recoveryHashOf, totpStepOf } from './second-factors.ts'
 import type { Steps } from './steps.service.ts'
+import type { SignInStep } from './steps.store.ts'
 import type { Origin, Throttle } from './throttle.service.ts'
 
 export type { Account } from './accounts.store.ts'
@@ -67,6 +68,7 @@ export const createSignIn = (parts: {
   ): Promise<Outcome & { readonly kind: 'session' }> => {
     await accounts.setSignedIn(tx, id, now())
     await throttle.forget(tx, counted)
+    await throttle.forgetSecondFactor(tx, { id, email }, browser)
     const opened = await sessions.openFor({ id }, { browser: browser.name, mfa, authenticatedAt }, browser.former, tx)
     return { kind: 'session', opened, known: await throttle.knownBrowser(email) }
   }
@@ -79,6 +81,13 @@ export const createSignIn = (parts: {
     const token = await steps.begin(tx, 'second-factor', account.id, { counted })
     auditNote({ kind: 'person', id: account.id, orgId: account.orgId, name: account.email, after: { factors } })
     return { kind: 'step', token, factors }
+  }
+
+  /** A first factor that counts its attempts, as a password does, has counted this one. @throws rate_limited */
+  const countAttempt = async ({ personId, data }: SignInStep, browser: Browser): Promise<void> => {
+    if ((data.counted as readonly string[]).length > 0 || personId === null) return
+    const account = await accounts.find(database.sql, personId)
+    if (account !== null) await throttle.attemptSecondFactor(account, browser)
   }
 
   /** Takes the code, which then works no second time. */
@@ -113,7 +122,7 @@ export const createSignIn = (parts: {
       })
     },
 
-    /** @throws unauthorized when the code is wrong, or nothing waits for one */
+    /** @throws unauthorized when the code is wrong, or nothing waits for one; rate_limited */
     async bySecondFactor(
       token: string | null,
       shown: { readonly code?: string; readonly recoveryCode?: string },
@@ -122,11 +131,13 @@ export const createSignIn = (parts: {
       if ((shown.code === undefined) === (shown.recoveryCode === undefined)) {
         throw badRequest('Send either code (from the authenticator app) or recovery_code.')
       }
-      if ((await steps.attempt(token, 'second-factor')) === null) {
+      const waiting = await steps.attempt(token, 'second-factor')
+      if (waiting === null) {
         throw unauthorized(
           'No sign-in is waiting for a code: it has expired or had too many attempts. Sign in from the start.',
         )
       }
+      await countAttempt(waiting, browser)
       return database.transaction(async (tx) => {
         const step = await steps.take(tx, token, 'second-factor')
         const account = step?.personId == null ? null : await accounts.find(tx, step.personId)

@@ -17,6 +17,12 @@ export interface Origin {
   readonly known: string | null
 }
 
+/** Whose second factor it is. */
+interface Owner {
+  readonly id: string
+  readonly email: string
+}
+
 const hashOf = (...parts: readonly string[]): string => createHash('sha256').update(parts.join('\n')).digest('hex')
 
 /**
@@ -52,23 +58,51 @@ export const createThrottle = ({
     })
   }
 
+  /** What attempts at `subject` count for; `email` is what the browser is known for. */
+  const countersOf = async (
+    subject: string,
+    email: string,
+    { address, known }: Origin,
+  ): Promise<readonly (readonly [hash: string, pace: Pace])[]> => {
+    if (known !== null && (await isKnown(email.toLowerCase(), known))) {
+      return [[hashOf('browser', subject, known), OF_ONE]]
+    }
+    return [
+      [hashOf('address', subject, address), OF_ONE],
+      [hashOf('all', subject), OF_ALL],
+    ]
+  }
+
+  const count = async (counters: Awaited<ReturnType<typeof countersOf>>): Promise<readonly string[]> => {
+    for (const [hash, pace] of counters) await admit(hash, pace)
+    return counters.map(([hash]) => hash)
+  }
+
+  const ofSecondFactor = ({ id, email }: Owner, origin: Origin) => countersOf(`second-factor\n${id}`, email, origin)
+
   return {
     /**
      * Counts an attempt for this address of mail, whether or not an account has it, until `forget` takes it back.
      * @throws rate_limited while it must wait
      */
-    async attempt(email: string, { address, known }: Origin): Promise<readonly string[]> {
-      const account = email.toLowerCase()
-      if (known !== null && (await isKnown(account, known))) {
-        const ofBrowser = hashOf('browser', account, known)
-        await admit(ofBrowser, OF_ONE)
-        return [ofBrowser]
-      }
-      const ofAddress = hashOf('address', account, address)
-      const ofAll = hashOf('all', account)
-      await admit(ofAddress, OF_ONE)
-      await admit(ofAll, OF_ALL)
-      return [ofAddress, ofAll]
+    attempt: async (email: string, origin: Origin): Promise<readonly string[]> =>
+      count(await countersOf(email.toLowerCase(), email, origin)),
+
+    /**
+     * Counts an attempt at a person's second factor, in whichever of their sign-ins it is made.
+     * @throws rate_limited while it must wait
+     */
+    async attemptSecondFactor(owner: Owner, origin: Origin): Promise<void> {
+      await count(await ofSecondFactor(owner, origin))
+    },
+
+    /** The person has signed in from there. */
+    async forgetSecondFactor(tx: Executor, owner: Owner, origin: Origin): Promise<void> {
+      const counters = await ofSecondFactor(owner, origin)
+      await store.forget(
+        tx,
+        counters.map(([hash]) => hash),
+      )
     },
 
     /** Counts an attempt of a person who is signed in. @throws rate_limited while it must wait */

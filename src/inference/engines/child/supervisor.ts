@@ -48,6 +48,14 @@ const start = <Settings extends { readonly path: string }, Facts>(
     stderrTail = (stderrTail + chunk.toString()).slice(-STDERR_TAIL_LENGTH)
   })
   const ready = new Promise<Running<Facts>>((resolve, reject) => {
+    const fail = (error: Error): void =>
+      reject(
+        new InferenceError(
+          'engine_failed',
+          `The engine's process could not be started: ${error.message}. If the system has run out of files, processes or memory, free some or raise its limits, then try again.`,
+          { cause: error },
+        ),
+      )
     child.on('message', (message: Message<Facts>) => {
       if (message.type === 'ready') resolve({ child, facts: message.facts })
       else if (message.type === 'refused') {
@@ -55,7 +63,8 @@ const start = <Settings extends { readonly path: string }, Facts>(
         reject(errorOf(message.failure))
       } else listen(message)
     })
-    child.once('error', reject)
+    // For as long as the process lives: an error that nobody hears ends this one.
+    child.on('error', fail)
     child.once('exit', (code, signal) => {
       const how = signal === null ? `with code ${code}` : `by ${signal}`
       reject(
@@ -65,8 +74,14 @@ const start = <Settings extends { readonly path: string }, Facts>(
         ),
       )
     })
+    // Without files left there is no channel, and 'error' follows with the reason.
+    if (child.connected) {
+      child.send({ type: 'open', settings } satisfies Command<Settings>, (error) => {
+        if (error !== null) fail(error)
+      })
+    }
   })
-  child.send({ type: 'open', settings } satisfies Command<Settings>)
+  ready.catch(() => undefined)
   return { ready, child }
 }
 
@@ -167,7 +182,7 @@ export const superviseProcess = async <Settings extends { readonly path: string 
     close: async () => {
       closing = true
       rejectPending(new InferenceError('engine_failed', 'The engine was closed.'))
-      if (child.exitCode !== null || child.signalCode !== null) return
+      if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
       const ended = new Promise((resolve) => child.once('exit', resolve))
       child.disconnect()
       const timer = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS)

@@ -67,7 +67,7 @@ export const PolicyForm = ({
       <FieldRow>
         <NumberField label="Canary" unit="% of devices" min={1} max={100} {...number('canary_percentage')} />
         <NumberField label="Observe for" unit="min" min={0.01} step="any" {...number('observe_minutes')} />
-        <NumberField label="Reports needed" min={2} {...number('min_reports')} />
+        <NumberField label="Devices on each side" min={2} {...number('min_reports')} />
       </FieldRow>
       <FieldRow>
         <NumberField label="Max accuracy drop" {...share('max_accuracy_drop')} unit="percentage points" />

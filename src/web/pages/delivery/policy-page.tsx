@@ -25,7 +25,7 @@ const Settings = ({ policy }: { readonly policy: Policy }) => (
     <br />
     <Facts
       entries={[
-        ['Reports needed on each side', policy.min_reports],
+        ['Early decision', `after reports of ${policy.min_reports} devices on each side`],
         ['Promotion', `${policy.increment_step}% every ${duration(policy.step_interval_minutes * 60_000)}`],
         ['Set', <Ago key="set" time={policy.created_at} />],
         ['Changed', <Ago key="changed" time={policy.updated_at} />],

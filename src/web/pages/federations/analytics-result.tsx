@@ -48,14 +48,11 @@ const Descriptive = ({ result, nameOf }: { readonly result: Of<'descriptive'>; r
   const histograms = quartileRows(result.groups, nameOf)
   return (
     <>
-      <Panel
-        title="Box plots"
-        aside={`${result.variable} from minimum to maximum; the box is the middle half, ○ the mean`}
-      >
+      <Panel title="Box plots" aside="from minimum to maximum; the box is the middle half, ○ the mean">
         <RangePlot label="Box plots" axis={result.variable} rows={boxRows(result.groups, nameOf)} />
       </Panel>
       {histograms.length > 0 && (
-        <Panel title="Histograms" aside={`${result.variable} in quartiles: each bar holds a quarter of the devices`}>
+        <Panel title="Histograms" aside="of quartiles: each bar holds a quarter of the devices">
           <RangePlot label="Histograms" axis={result.variable} rows={histograms} />
         </Panel>
       )}
@@ -67,7 +64,7 @@ const Descriptive = ({ result, nameOf }: { readonly result: Of<'descriptive'>; r
 }
 
 const Means = ({ result, level, nameOf }: { result: Of<'t-test' | 'anova'>; level: number; nameOf: NameOf }) => (
-  <Panel title="Means" aside={`○ the mean of ${result.variable}, with its ${percent(level, 0)} interval`}>
+  <Panel title="Means" aside={`○ the mean, with its ${percent(level, 0)} interval`}>
     <RangePlot label="Means" axis={result.variable} rows={meanRows(result.groups, level, nameOf)} />
   </Panel>
 )

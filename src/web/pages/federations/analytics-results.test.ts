@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { meanRows, quartileRows, sortWarnings } from './analytics-results.ts'
+import { meanRows, quartileRows, resultOf, sortWarnings } from './analytics-results.ts'
+import type { Query } from './types.ts'
 
 const nameOf = (id: string): string => id.toUpperCase()
 
@@ -9,6 +10,17 @@ it('warnings name groups instead of their ids, and those of withheld groups are 
     withheld: ["Group 'phones' is withheld: fewer than 5 devices report 'loss'."],
     others: ['No test was made.'],
   })
+})
+
+it('a result knows its variable, which axes are named after', () => {
+  const query = { query_type: 'descriptive', variable: 'battery', result: { groups: [], warnings: [] } }
+  expect(resultOf(query as unknown as Query)).toEqual({
+    kind: 'descriptive',
+    variable: 'battery',
+    groups: [],
+    warnings: [],
+  })
+  expect(resultOf({ ...query, result: null } as unknown as Query)).toBeNull()
 })
 
 const described = { count: 8, mean: 1, std_dev: 1, median: 2 }

@@ -16,8 +16,8 @@ export type Result =
   | ({ readonly kind: 'chi-square' } & Schemas['ChiSquare'])
 
 /** Null where the query failed. */
-export const resultOf = ({ query_type, result }: Query): Result | null =>
-  result === null ? null : ({ kind: query_type, ...result } as unknown as Result)
+export const resultOf = ({ query_type, variable, result }: Query): Result | null =>
+  result === null ? null : ({ kind: query_type, ...result, variable } as unknown as Result)
 
 export type NameOf = (groupId: string) => string
 

@@ -75,6 +75,8 @@ export const JobActions = ({ job }: { readonly job: JobDetail }) => {
     job.status === 'completed' ? 'extend' : job.status === 'failed' || job.status === 'stopped' ? 'resume' : 'stop'
   return (
     <DialogButton
+      // A dialog ends when the job is no longer in the state that it was opened for, and does not turn into another one.
+      key={action}
       tone={action === 'stop' ? 'danger' : 'primary'}
       dialog={(close) =>
         action === 'stop' ? <Stop job={job} onClose={close} /> : <GoOn job={job} verb={action} onClose={close} />

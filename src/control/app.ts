@@ -136,6 +136,7 @@ export const createControlPlane = async (config: Config, dependencies: Dependenc
   let closing: Promise<void> | null = null
   const drained = new AbortController()
   const app = await buildApp(context, parts, () => closing !== null)
+  void schedule.wake('due-rounds')
   void schedule.wake('aggregation')
 
   const drain = () => setTimeout(config.drainSeconds * 1000, null, { signal: drained.signal }).catch(() => undefined)
@@ -161,6 +162,7 @@ export const createControlPlane = async (config: Config, dependencies: Dependenc
     async runDueTasks() {
       for (const name of [
         'approvals',
+        'due-rounds',
         'aggregation',
         'jobs',
         'delivery',

@@ -203,16 +203,15 @@ export const training: Module<Training, Earlier> = {
   ) => [
     { name: 'announcements', everyMs: 60_000, run: participation.withdrawAnnouncements },
     {
-      name: 'aggregation',
+      name: 'due-rounds',
       everyMs: 1000,
-      wakeOn: {
-        'round.collected': true,
-        // A step of secure aggregation may be over with them.
-        'updates.accepted': (event) => event.rounds.some(({ isSecure }) => isSecure),
-      },
+      // A step of secure aggregation may be over with them.
+      wakeOn: { 'updates.accepted': (event) => event.rounds.some(({ isSecure }) => isSecure) },
       // Secure rounds before rounds time out: they know better which of their devices did not do their part.
-      run: () => runEach(secureRounds.tick, due.tick, aggregationQueue.run),
+      run: () => runEach(secureRounds.tick, due.tick),
     },
+    // On its own, because it takes minutes for a large model: no round's deadline waits for it.
+    { name: 'aggregation', everyMs: 1000, wakeOn: { 'round.collected': true }, run: aggregationQueue.run },
     {
       name: 'jobs',
       everyMs: 1000,

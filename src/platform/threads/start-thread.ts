@@ -5,12 +5,15 @@ import { fileURLToPath } from 'node:url'
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 
 const CACHE = new URL('../../../node_modules/.cache/tributary-threads/', import.meta.url)
+const compiled = new Map<string, URL>()
 
 /**
  * The program of a thread or process, compiled from its .ts source into one JavaScript file: Node 20 does not pass the
- * main thread's loader on, and loading a loader in each thread would take longer than its work.
+ * main thread's loader on, and loading a loader in each thread would take longer than its work. Compiled once per process.
  */
 const compiledEntry = (source: URL): URL => {
+  const earlier = compiled.get(source.href)
+  if (earlier) return earlier
   const { buildSync } = createRequire(import.meta.url)('esbuild') as typeof import('esbuild')
   const { outputFiles } = buildSync({
     entryPoints: [fileURLToPath(source)],
@@ -23,6 +26,7 @@ const compiledEntry = (source: URL): URL => {
   })
   const code = outputFiles[0]?.contents ?? new Uint8Array()
   const file = new URL(`${createHash('sha256').update(code).digest('hex').slice(0, 16)}.mjs`, CACHE)
+  compiled.set(source.href, file)
   if (existsSync(file)) return file
   // Other processes may be about to start the same program: they must not find half a file.
   const unfinished = new URL(`${process.pid}.mjs`, CACHE)

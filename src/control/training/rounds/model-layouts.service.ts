@@ -27,19 +27,26 @@ export const createModelLayouts = (parts: {
   readonly workers: Pick<AggregationWorkers, 'inspect'>
 }) => {
   const { blobs, workers } = parts
+  // All of a round's devices come at once, and its aggregation asks again.
+  const known = singleFlight<{ readonly layout: Layout | null }>(16)
+
+  const inspect = async (sha256: string, rawVector: boolean): Promise<Layout | null> => {
+    try {
+      const rawVectors = rawVector ? 'declared' : 'none'
+      return await blobs.withPaths(
+        async (pathOf) => (await workers.inspect(await pathOf(sha256), { expected: null, rawVectors })).layout,
+      )
+    } catch (error) {
+      if (isRefusal(error)) return null
+      throw error
+    }
+  }
 
   const layouts = {
     /** The tensors of a stored file; null where they cannot be read. */
     async layoutOf(sha256: string, rawVector: boolean): Promise<Layout | null> {
-      try {
-        const rawVectors = rawVector ? 'declared' : 'none'
-        return await blobs.withPaths(
-          async (pathOf) => (await workers.inspect(await pathOf(sha256), { expected: null, rawVectors })).layout,
-        )
-      } catch (error) {
-        if (isRefusal(error)) return null
-        throw error
-      }
+      const found = await known(`${sha256} ${rawVector}`, async () => ({ layout: await inspect(sha256, rawVector) }))
+      return found?.layout ?? null
     },
 
     /**
@@ -111,18 +118,9 @@ export const createTensorChecks = ({
   readonly workers: Pick<AggregationWorkers, 'inspect'>
   readonly layouts: Pick<ModelLayouts, 'layoutOf'>
 }) => {
-  // All of a round's devices come at once.
-  const known = singleFlight<{ readonly layout: Layout | null }>(16)
-
   /** The tensors an update must have: those of the distributed model, where we can read it; null takes any bytes. */
-  const expectedLayout = async ({ globalSha256: sha256, plan }: StoredRound): Promise<Layout | null> => {
-    if (sha256 === null) return null
-    const rawVector = plan.rawVector === true
-    const found = await known(`${sha256} ${rawVector}`, async () => ({
-      layout: await layouts.layoutOf(sha256, rawVector),
-    }))
-    return found?.layout ?? null
-  }
+  const expectedLayout = async ({ globalSha256: sha256, plan }: StoredRound): Promise<Layout | null> =>
+    sha256 === null ? null : layouts.layoutOf(sha256, plan.rawVector === true)
 
   const inspectControl = async ({ plan }: StoredRound, control: StagedBlob, expected: Layout | null): Promise<void> => {
     const rawVectors = plan.rawVector ? 'declared' : 'none'

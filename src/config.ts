@@ -1,9 +1,23 @@
-import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import {
+  backupUrlOf,
+  ConfigError,
+  certificateOf,
+  databaseUrlOf,
+  inferenceUrlOf,
+  isLoopback,
+  oidcOf,
+  originsOf,
+  proxiesOf,
+  publicUrlOf,
+  smtpOf,
+  storageOf,
+} from './config-addresses.ts'
 import type { EnrollmentMode } from './domain/access.ts'
-import { parseOrigins, parsePublicUrl } from './domain/own-hosts.ts'
-import { parseStorageUrl, type StorageLocation } from './domain/storage-location.ts'
+import type { StorageLocation } from './domain/storage-location.ts'
+
+export { ConfigError, isLoopback }
 
 /** Everything an operator may set, read once. `svc` and the service share SERVICE_HOME. */
 export interface Config {
@@ -42,15 +56,15 @@ export interface Config {
   readonly scrubBytesPerSecond: number
   readonly corsOrigins: readonly string[]
   /** PEM files for https; null for http. */
-  readonly certificate: { readonly cert: string; readonly key: string } | null
+  readonly certificate: ReturnType<typeof certificateOf>
   /** The address by which others reach the service, where it is behind another name; without a slash at its end. */
   readonly publicUrl: string | null
   /** Where this installation keeps its data: organizations of other regions are refused; null: not said. */
   readonly region: 'us' | 'eu' | 'ap' | null
   /** The mail server, and who its mail is from; null for no mail. */
-  readonly smtp: { readonly url: string; readonly from: string } | null
+  readonly smtp: ReturnType<typeof smtpOf>
   /** The identity provider that people may sign in by (OpenID Connect); null for none. */
-  readonly oidc: { readonly issuer: string; readonly clientId: string; readonly clientSecret: string } | null
+  readonly oidc: ReturnType<typeof oidcOf>
   /** An OpenAI-style inference server (`svc serve`) for the playground, without /v1 at its end; null for none. */
   readonly inferenceUrl: string | null
   /** The key that the inference server wants; null for none. */
@@ -64,18 +78,10 @@ export interface Config {
   readonly logLevel: (typeof LOG_LEVELS)[number]
 }
 
-/** A setting that cannot be used. The start stops with this message. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError'
-}
-
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 /** Who sends files: the service; the object store, to clients that ask for it; or nginx, from the same folder. */
 const DOWNLOADS = ['proxy', 'redirect', 'x-accel'] as const
 const REGIONS = ['us', 'eu', 'ap'] as const
-const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
-/** Whether only this machine reaches a service that listens there. */
-export const isLoopback = (host: string): boolean => LOOPBACK.has(host)
 const GIB = 1024 ** 3
 
 /** Variables of the command line and of later parts of the house, which share the prefix. */
@@ -132,7 +138,7 @@ export const readConfig = (environment: Environment): Config => {
       'SERVICE_DOWNLOADS=x-accel needs files in a folder that nginx reads too: use redirect for S3.',
     )
   }
-  const enrollment = oneOf('SERVICE_ENROLLMENT', ['open', 'token'], LOOPBACK.has(host) ? 'open' : 'token')
+  const enrollment = oneOf('SERVICE_ENROLLMENT', ['open', 'token'], isLoopback(host) ? 'open' : 'token')
   const grace = text('SERVICE_STRAGGLER_GRACE_SECONDS')
   const config: Config = {
     host,
@@ -182,113 +188,4 @@ export const readConfig = (environment: Environment): Config => {
     throw new ConfigError(`${unknown} is not a setting of this service. Known: ${known.join(', ')}.`)
   }
   return Object.freeze(config)
-}
-
-const databaseUrlOf = (value: string | undefined): string | null => {
-  if (value === undefined) return null
-  const url = URL.canParse(value) ? new URL(value) : null
-  if (url === null || !['postgres:', 'postgresql:'].includes(url.protocol)) {
-    throw new ConfigError('SERVICE_DATABASE_URL must look like postgres://user:password@host:5432/name.')
-  }
-  return value
-}
-
-const certificateOf = (cert: string | undefined, key: string | undefined): Config['certificate'] => {
-  if (cert !== undefined && key !== undefined) return { cert: resolve(cert), key: resolve(key) }
-  if (cert === undefined && key === undefined) return null
-  const [given, missing] = cert === undefined ? ['KEY', 'CERT'] : ['CERT', 'KEY']
-  throw new ConfigError(
-    `SERVICE_TLS_${given} needs SERVICE_TLS_${missing} beside it: https takes the certificate and its key.`,
-  )
-}
-
-const backupUrlOf = (value: string | undefined): string | null => {
-  if (value === undefined) return null
-  const location = parseStorageUrl(value)
-  if (typeof location === 'string') throw new ConfigError(`SERVICE_BACKUP_URL: ${location}.`)
-  return value
-}
-
-const storageOf = (value: string | undefined): StorageLocation => {
-  const location = parseStorageUrl(value)
-  if (typeof location !== 'string') return location
-  throw new ConfigError(`SERVICE_STORAGE_URL: ${location}.`)
-}
-
-const originsOf = (value = ''): readonly string[] => {
-  const { origins, wrong } = parseOrigins(value)
-  if (wrong === null) return origins
-  throw new ConfigError(`SERVICE_CORS_ORIGINS must list origins such as https://app.example.org, got '${wrong}'.`)
-}
-
-const publicUrlOf = (value: string | undefined): string | null => {
-  if (value === undefined) return null
-  const url = parsePublicUrl(value)
-  if (url !== null) return url
-  throw new ConfigError('SERVICE_PUBLIC_URL must be the address of this service, such as https://fleet.example.org.')
-}
-
-const smtpOf = (url: string | undefined, from: string | undefined): Config['smtp'] => {
-  if (from !== undefined && !/^[^\s@<>,;]+@[^\s@<>,;]+$/.test(from)) {
-    throw new ConfigError(`SERVICE_SMTP_FROM must be an email address, got '${from}'.`)
-  }
-  if (url === undefined) return null
-  const parsed = URL.canParse(url) ? new URL(url) : null
-  if (parsed === null || !['smtp:', 'smtps:'].includes(parsed.protocol) || parsed.hostname === '') {
-    throw new ConfigError(
-      'SERVICE_SMTP_URL must look like smtp://user:password@host:587 or smtps://user:password@host:465.',
-    )
-  }
-  return { url, from: from ?? `tributary@${parsed.hostname}` }
-}
-
-const oidcOf = (
-  issuer: string | undefined,
-  clientId: string | undefined,
-  clientSecret: string | undefined,
-): Config['oidc'] => {
-  if (issuer === undefined && clientId === undefined && clientSecret === undefined) return null
-  if (issuer === undefined || clientId === undefined || clientSecret === undefined) {
-    const missing = issuer === undefined ? 'ISSUER' : clientId === undefined ? 'CLIENT_ID' : 'CLIENT_SECRET'
-    throw new ConfigError(
-      `SERVICE_OIDC_${missing} is missing: SERVICE_OIDC_ISSUER goes with SERVICE_OIDC_CLIENT_ID and SERVICE_OIDC_CLIENT_SECRET.`,
-    )
-  }
-  const url = parsePublicUrl(issuer) === null ? null : new URL(issuer)
-  if (url === null || (url.protocol === 'http:' && !LOOPBACK.has(url.hostname.replace(/^\[|\]$/g, '')))) {
-    throw new ConfigError(
-      `SERVICE_OIDC_ISSUER must be the https address of the issuer, such as https://login.example.org, got '${issuer}'.`,
-    )
-  }
-  return { issuer, clientId, clientSecret }
-}
-
-const inferenceUrlOf = (value: string | undefined): string | null => {
-  if (value === undefined) return null
-  const url = parsePublicUrl(value)
-  if (url !== null) return url.replace(/\/v1$/, '')
-  throw new ConfigError(
-    'SERVICE_INFERENCE_URL must be the address of an inference server, such as http://127.0.0.1:8080.',
-  )
-}
-
-const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal']
-
-const isNetwork = (text: string): boolean => {
-  if (NAMED_NETWORKS.includes(text)) return true
-  const [address = '', bits, ...rest] = text.split('/')
-  const version = isIP(address)
-  if (version === 0 || rest.length > 0) return false
-  return bits === undefined || (/^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
-}
-
-// No number of hops: whoever reaches the service past its proxies could forge as many.
-const proxiesOf = (value: string | undefined): readonly string[] => {
-  if (value === undefined || value === 'off') return []
-  const networks = value.split(',').map((part) => part.trim())
-  if (networks.every(isNetwork)) return networks
-  throw new ConfigError(
-    'SERVICE_TRUST_PROXY must be off, or list the addresses and networks of your proxies, such as 10.0.0.0/8,::1 ' +
-      `(also by name: ${NAMED_NETWORKS.join(', ')}), got '${value}'.`,
-  )
 }

@@ -40,3 +40,51 @@ export const checkedOption = (field: string, given: unknown, rule: OptionRule): 
 }
 
 const shown = (given: unknown): string => (typeof given === 'string' ? `'${given}'` : String(given))
+
+/** A learning rate; its default may depend on other options. */
+export const rate = (description: string, defaultValue: OptionRule['default']): OptionRule => ({
+  kind: 'number',
+  min: 0,
+  exclusiveMinimum: true,
+  max: 1000,
+  default: defaultValue,
+  description,
+})
+
+export const byzantine: OptionRule = {
+  kind: 'integer',
+  min: 0,
+  max: 10_000,
+  default: 1,
+  description:
+    'f, the number of Byzantine (arbitrarily wrong) updates to withstand; a round needs at least 2f + 3 updates.',
+}
+
+/** Reddi et al. 2021, "Adaptive Federated Optimization", algorithm 2 and appendix: beta1 0.9, beta2 0.99, tau 1e-3. */
+export const moments = {
+  beta1: {
+    kind: 'number',
+    min: 0,
+    max: 1,
+    exclusiveMaximum: true,
+    // The paper's Adagrad goes without momentum.
+    default: (given: StrategyOptions) => (given.variant === 'adagrad' ? 0 : 0.9),
+    description: 'Decay rate of the first moment (momentum).',
+  },
+  beta2: {
+    kind: 'number',
+    min: 0,
+    max: 1,
+    exclusiveMaximum: true,
+    default: 0.99,
+    description: 'Decay rate of the second moment; unused by momentum and adagrad.',
+  },
+  tau: {
+    kind: 'number',
+    min: 0,
+    exclusiveMinimum: true,
+    max: 1,
+    default: 1e-3,
+    description: 'Degree of adaptivity: smaller is more adaptive. v starts at tau squared.',
+  },
+} as const satisfies Readonly<Record<string, OptionRule>>

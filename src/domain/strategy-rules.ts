@@ -1,4 +1,4 @@
-import type { OptionRule, StrategyOptions } from './strategy-options.ts'
+import { byzantine, moments, type OptionRule, rate } from './strategy-options.ts'
 
 /** Names that the literature has for variants of fedopt (Reddi et al. 2021; Hsu et al. 2019). */
 export const FEDOPT_VARIANTS = { fedyogi: 'yogi', fedadagrad: 'adagrad', fedavgm: 'momentum' } as const
@@ -26,53 +26,6 @@ export interface StrategyRules {
   /** Options that the devices apply while they train; they travel in the plan's hyperparameters. */
   readonly onDevice?: readonly string[]
 }
-
-const rate = (description: string, defaultValue: OptionRule['default']): OptionRule => ({
-  kind: 'number',
-  min: 0,
-  exclusiveMinimum: true,
-  max: 1000,
-  default: defaultValue,
-  description,
-})
-
-const byzantine: OptionRule = {
-  kind: 'integer',
-  min: 0,
-  max: 10_000,
-  default: 1,
-  description:
-    'f, the number of Byzantine (arbitrarily wrong) updates to withstand; a round needs at least 2f + 3 updates.',
-}
-
-/** Reddi et al. 2021, "Adaptive Federated Optimization", algorithm 2 and appendix: beta1 0.9, beta2 0.99, tau 1e-3. */
-const moments = {
-  beta1: {
-    kind: 'number',
-    min: 0,
-    max: 1,
-    exclusiveMaximum: true,
-    // The paper's Adagrad goes without momentum.
-    default: (given: StrategyOptions) => (given.variant === 'adagrad' ? 0 : 0.9),
-    description: 'Decay rate of the first moment (momentum).',
-  },
-  beta2: {
-    kind: 'number',
-    min: 0,
-    max: 1,
-    exclusiveMaximum: true,
-    default: 0.99,
-    description: 'Decay rate of the second moment; unused by momentum and adagrad.',
-  },
-  tau: {
-    kind: 'number',
-    min: 0,
-    exclusiveMinimum: true,
-    max: 1,
-    default: 1e-3,
-    description: 'Degree of adaptivity: smaller is more adaptive. v starts at tau squared.',
-  },
-} as const satisfies Readonly<Record<string, OptionRule>>
 
 const EVERY_UPDATE = 'it compares the updates with each other, which a server that sees only their sum cannot do'
 const TREES = 'trees are added to the model as they are, and show the data that they were trained on'

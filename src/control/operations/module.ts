@@ -14,6 +14,7 @@ import { createEvents } from './events/events.service.ts'
 import { createOutbox } from './events/outbox.service.ts'
 import { createOutboxStore } from './events/outbox.store.ts'
 import { createDeliveries } from './integrations/deliveries.service.ts'
+import { createDeliveriesStore } from './integrations/deliveries.store.ts'
 import { createIntegrationWork } from './integrations/integration-work.report.ts'
 import { integrationActionsRoutes, integrationsRoutes } from './integrations/integrations.routes.ts'
 import { createIntegrations } from './integrations/integrations.service.ts'
@@ -41,6 +42,7 @@ const create = (context: Context, { access, catalog, fleet, training }: Earlier)
   const receivers = {
     database,
     store: createIntegrationsStore(),
+    deliveryStore: createDeliveriesStore(),
     secrets,
     allowPrivate: config.integrationsPrivate === 'allow',
     now,

@@ -8,17 +8,9 @@ import { findTorchPickle, readTorchZip } from '../../tensors/torch-zip.ts'
 import { BYTES_OF, type ByteSource, type Tensor } from '../../tensors/weight-file.ts'
 import { readZip, startsLikeZip, type ZipEntry } from '../../tensors/zip.ts'
 import type { OnnxTensor } from '../onnx/model.ts'
-import {
-  asObject,
-  asText,
-  damagedProgram,
-  type Json,
-  type JsonObject,
-  metaOf,
-  parseJson,
-  programOf,
-  type TorchProgram,
-} from './exported-program.ts'
+import type { TorchProgram } from './exported-program.ts'
+import { asObject, asText, damagedProgram, type Json, type JsonObject, parseJson } from './python-json.ts'
+import { metaOf, programOf } from './read-program.ts'
 
 /** An opened `.pt2` file. Weights are read when they are asked for, by the name that they have in the state dict. */
 export interface TorchArchive {

@@ -12,14 +12,8 @@ import {
   type OnnxTensor,
   type OnnxValue,
 } from './model.ts'
-import {
-  type AttributeProto,
-  type GraphProto,
-  modelProto,
-  type NodeProto,
-  type TensorProto,
-  type ValueInfoProto,
-} from './schema.ts'
+import { type AttributeProto, type GraphProto, modelProto, type NodeProto } from './schema.ts'
+import type { TensorProto, ValueInfoProto } from './value-schema.ts'
 
 const utf8 = new TextDecoder()
 

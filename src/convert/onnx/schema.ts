@@ -1,25 +1,13 @@
-// The messages of onnx.proto (onnx 1.23, IR version 13) that models without training information use.
+// Models, graphs, and nodes of onnx.proto (onnx 1.23, IR version 13), as models without training information use them.
 import { type MessageType, many, of, one } from '../protobuf/message.ts'
-
-export interface StringEntry {
-  key?: string
-  value?: string
-}
-
-export interface TensorProto {
-  dims: number[]
-  dataType?: number
-  floatData: number[]
-  int32Data: number[]
-  stringData: Uint8Array[]
-  int64Data: number[]
-  name?: string
-  rawData?: Uint8Array
-  doubleData: number[]
-  uint64Data: number[]
-  externalData: StringEntry[]
-  dataLocation?: number
-}
+import {
+  type StringEntry,
+  stringEntry,
+  type TensorProto,
+  tensorProto,
+  type ValueInfoProto,
+  valueInfo,
+} from './value-schema.ts'
 
 export interface AttributeProto {
   name?: string
@@ -41,22 +29,6 @@ export interface NodeProto {
   opType?: string
   attribute: AttributeProto[]
   domain?: string
-}
-
-export interface DimensionProto {
-  dimValue?: number
-  dimParam?: string
-}
-
-export interface TypeProto {
-  tensorType?: { elemType?: number; shape?: { dim: DimensionProto[] } }
-  sequenceType?: { elemType?: TypeProto }
-  mapType?: { keyType?: number; valueType?: TypeProto }
-}
-
-export interface ValueInfoProto {
-  name?: string
-  type?: TypeProto
 }
 
 export interface GraphProto {
@@ -93,32 +65,6 @@ export interface ModelProto {
   functions: FunctionProto[]
 }
 
-const stringEntry: MessageType<StringEntry> = {
-  name: 'StringStringEntryProto',
-  fields: { key: one(1, 'string'), value: one(2, 'string') },
-}
-
-const tensorProto: MessageType<TensorProto> = {
-  name: 'TensorProto',
-  fields: {
-    dims: many(1, 'int64'),
-    dataType: one(2, 'int32'),
-    floatData: many(4, 'float'),
-    int32Data: many(5, 'int32'),
-    stringData: many(6, 'bytes'),
-    int64Data: many(7, 'int64'),
-    name: one(8, 'string'),
-    rawData: one(9, 'bytes'),
-    doubleData: many(10, 'double'),
-    uint64Data: many(11, 'uint64'),
-    externalData: many(
-      13,
-      of(() => stringEntry),
-    ),
-    dataLocation: one(14, 'int32'),
-  },
-}
-
 const attributeProto: MessageType<AttributeProto> = {
   name: 'AttributeProto',
   fields: {
@@ -153,82 +99,6 @@ const nodeProto: MessageType<NodeProto> = {
       of(() => attributeProto),
     ),
     domain: one(7, 'string'),
-  },
-}
-
-const dimension: MessageType<DimensionProto> = {
-  name: 'TensorShapeProto.Dimension',
-  fields: { dimValue: one(1, 'int64'), dimParam: one(2, 'string') },
-}
-
-const shape: MessageType<{ dim: DimensionProto[] }> = {
-  name: 'TensorShapeProto',
-  fields: {
-    dim: many(
-      1,
-      of(() => dimension),
-    ),
-  },
-}
-
-const tensorType: MessageType<NonNullable<TypeProto['tensorType']>> = {
-  name: 'TypeProto.Tensor',
-  fields: {
-    elemType: one(1, 'int32'),
-    shape: one(
-      2,
-      of(() => shape),
-    ),
-  },
-}
-
-const sequenceType: MessageType<NonNullable<TypeProto['sequenceType']>> = {
-  name: 'TypeProto.Sequence',
-  fields: {
-    elemType: one(
-      1,
-      of(() => typeProto),
-    ),
-  },
-}
-
-const mapType: MessageType<NonNullable<TypeProto['mapType']>> = {
-  name: 'TypeProto.Map',
-  fields: {
-    keyType: one(1, 'int32'),
-    valueType: one(
-      2,
-      of(() => typeProto),
-    ),
-  },
-}
-
-const typeProto: MessageType<TypeProto> = {
-  name: 'TypeProto',
-  fields: {
-    tensorType: one(
-      1,
-      of(() => tensorType),
-    ),
-    sequenceType: one(
-      4,
-      of(() => sequenceType),
-    ),
-    mapType: one(
-      5,
-      of(() => mapType),
-    ),
-  },
-}
-
-const valueInfo: MessageType<ValueInfoProto> = {
-  name: 'ValueInfoProto',
-  fields: {
-    name: one(1, 'string'),
-    type: one(
-      2,
-      of(() => typeProto),
-    ),
   },
 }
 

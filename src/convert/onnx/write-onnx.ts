@@ -8,15 +8,8 @@ import {
   type OnnxTensor,
   type OnnxValue,
 } from './model.ts'
-import {
-  type AttributeProto,
-  type GraphProto,
-  modelProto,
-  type NodeProto,
-  type TensorProto,
-  type TypeProto,
-  type ValueInfoProto,
-} from './schema.ts'
+import { type AttributeProto, type GraphProto, modelProto, type NodeProto } from './schema.ts'
+import type { TensorProto, TypeProto, ValueInfoProto } from './value-schema.ts'
 
 const utf8 = new TextEncoder()
 

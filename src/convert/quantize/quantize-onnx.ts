@@ -1,21 +1,10 @@
 import { badRequest } from '../../domain/errors.ts'
 import { int, nodeLabel, type OnnxModel, type OnnxNode } from '../onnx/model.ts'
+import { byteRows, integerBias, throughBytes, withByteWeights } from './byte-weights.ts'
 import { toFloat16 } from './float16.ts'
 import { editedModel, editGraph, type GraphEdit } from './graph-edit.ts'
-import {
-  byteRows,
-  CHANNEL_OPSET,
-  dynamicConv,
-  dynamicProduct,
-  type IntegerEdit,
-  type IntegerMethod,
-  integerBias,
-  matrixOf,
-  nibbleProduct,
-  throughBytes,
-  type ValueRange,
-  withByteWeights,
-} from './integer-graph.ts'
+import { CHANNEL_OPSET, type IntegerEdit, type IntegerMethod, matrixOf, type ValueRange } from './integer-graph.ts'
+import { dynamicConv, dynamicProduct, nibbleProduct } from './integer-products.ts'
 import { valueTypes } from './value-types.ts'
 
 export const ONNX_METHODS = ['int8', 'int4', 'dynamic', 'float16'] as const

@@ -15,18 +15,6 @@ export interface ProviderUser {
   readonly amr?: readonly string[]
 }
 
-interface Interactions {
-  interactionDetails(request: unknown, response: unknown): Promise<InteractionDetails>
-  interactionFinished(request: unknown, response: unknown, result: object): Promise<void>
-  callback(): (request: unknown, response: unknown) => void
-  readonly Grant: new (about: object) => { addOIDCScope(scope: string): void; save(): Promise<string> }
-}
-interface InteractionDetails {
-  readonly prompt: { readonly name: string }
-  readonly params: { readonly client_id: string }
-  readonly session?: { readonly accountId: string }
-}
-
 /** An identity provider (the package oidc-provider) on a port of its own. The named person is signed in there at once. */
 export const startProvider = async () => {
   let handle: (request: { url?: string | undefined }, response: { end(): void }) => void = (_, response) =>
@@ -43,7 +31,6 @@ export const startProvider = async () => {
 
   /** Makes it answer: it must know the service's own address. */
   const open = async (serviceUrl: string): Promise<void> => {
-    // @ts-expect-error It has no types of its own.
     const { default: Provider } = await import('oidc-provider')
     const { privateKey } = await generateKeyPair('RS256', { extractable: true })
     const provider = new Provider(issuer, {
@@ -55,7 +42,7 @@ export const startProvider = async () => {
       interactions: { url: (_: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
       jwks: { keys: [{ ...(await exportJWK(privateKey)), use: 'sig', alg: 'RS256' }] },
       ttl: { Session: 600, Grant: 600, Interaction: 600, AccessToken: 600, IdToken: 600 },
-    }) as Interactions
+    })
     const interact = async (request: unknown, response: unknown): Promise<void> => {
       const { prompt, params, session } = await provider.interactionDetails(request, response)
       if (user === null) {

@@ -3,8 +3,9 @@ import type { Database } from '../../../platform/db/open.ts'
 import type { Secrets } from '../../../platform/secrets.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { StateMetrics } from '../metrics/state-metrics.service.ts'
+import type { DeliveriesStore, LeasedIntegration, PlacedEvent } from './deliveries.store.ts'
 import type { IntegrationWork } from './integration-work.report.ts'
-import type { IntegrationsStore, LeasedIntegration, PlacedEvent, StoredIntegration } from './integrations.store.ts'
+import type { StoredIntegration } from './integrations.store.ts'
 import type { LogEvents } from './log-events.service.ts'
 import { type LogEvent, logMessages, type Receiver } from './log-messages.ts'
 import { metricMessages } from './metric-messages.ts'
@@ -20,7 +21,7 @@ const METRICS_EVERY_MS = 60_000
 /** Brings events, figures and training to the receivers of integrations: what happened at least once, figures every minute. */
 export const createDeliveries = (parts: {
   readonly database: Database
-  readonly store: IntegrationsStore
+  readonly deliveryStore: DeliveriesStore
   readonly work: IntegrationWork
   readonly events: LogEvents
   readonly secrets: Secrets
@@ -30,7 +31,7 @@ export const createDeliveries = (parts: {
   readonly log: { error(fields: object, message: string): void }
   readonly now: () => Date
 }) => {
-  const { database, store, work, events, secrets, metrics, runs, allowPrivate, log, now } = parts
+  const { database, deliveryStore, work, events, secrets, metrics, runs, allowPrivate, log, now } = parts
   const stop = new AbortController()
 
   const openConfig = ({ config, id }: StoredIntegration): Promise<string> =>
@@ -64,7 +65,7 @@ export const createDeliveries = (parts: {
   const after = (ms: number): Date => new Date(now().getTime() + ms)
 
   const fail = (integration: LeasedIntegration, outcome: Outcome): Promise<void> =>
-    store.failed(database.sql, integration, {
+    deliveryStore.failed(database.sql, integration, {
       error: reasonOf(outcome),
       now: now(),
       nextAt: after(Math.max(outcome.retryAfterMs ?? 0, retryAfterMs(integration.failures + 1))),
@@ -74,7 +75,7 @@ export const createDeliveries = (parts: {
     const samples = await metrics.samples(integration.orgId)
     const outcome = await sendAll(metricMessages(await receiverOf(integration), samples, now()))
     if (!outcome.ok) return fail(integration, outcome)
-    await store.delivered(database.sql, integration, [], now(), after(METRICS_EVERY_MS))
+    await deliveryStore.delivered(database.sql, integration, [], now(), after(METRICS_EVERY_MS))
   }
 
   const deliverLogs = async (integration: LeasedIntegration): Promise<void> => {
@@ -82,7 +83,7 @@ export const createDeliveries = (parts: {
     const found = await events.pending(integration)
     const moveOn = (placed: readonly PlacedEvent[]): Promise<void> => {
       const places = placed.map(({ place }) => place)
-      return store.delivered(database.sql, integration, places, now(), now())
+      return deliveryStore.delivered(database.sql, integration, places, now(), now())
     }
     const sendEvents = (placed: readonly PlacedEvent[]): Promise<Outcome> => {
       const sent = placed.map(({ event }) => event)
@@ -98,13 +99,13 @@ export const createDeliveries = (parts: {
     if (alone.ok) return moveOn([first])
     if (!alone.isFinal) return fail(integration, alone)
     const letter = { ...first, reason: reasonOf(alone), now: now() }
-    await database.transaction((tx) => store.setAside(tx, integration, letter))
+    await database.transaction((tx) => deliveryStore.setAside(tx, integration, letter))
   }
 
   const deliverTraining = async (integration: LeasedIntegration): Promise<void> => {
     const outcome = await runs.deliverDue(integration, await receiverOf(integration), sender())
     if (!outcome.ok) return fail(integration, outcome)
-    await store.delivered(database.sql, integration, [], now(), now())
+    await deliveryStore.delivered(database.sql, integration, [], now(), now())
   }
 
   const deliverBy = { metrics: deliverMetrics, logs: deliverLogs, training: deliverTraining }
@@ -126,7 +127,7 @@ export const createDeliveries = (parts: {
     async tick(): Promise<void> {
       if (stop.signal.aborted) return
       const withWork = await work.withWork(database.sql)
-      const due = await store.claim(database.sql, { now: now(), limit: AT_ONCE, withWork })
+      const due = await deliveryStore.claim(database.sql, { now: now(), limit: AT_ONCE, withWork })
       await Promise.all(due.map(deliver))
     },
 
@@ -152,13 +153,13 @@ export const createDeliveries = (parts: {
       const receiver = await receiverOf(integration).catch(outcomeOf)
       if ('ok' in receiver) return { delivered: 0, outcome: receiver }
       let delivered = 0
-      for (const letter of await store.deadLetters(database.sql, integration.id, LETTERS_AT_ONCE)) {
+      for (const letter of await deliveryStore.deadLetters(database.sql, integration.id, LETTERS_AT_ONCE)) {
         const outcome = await (integration.kind === 'training'
           ? runs.deliver(receiver, letter.event.subject.id!, sender())
           : sendAll(logMessages(receiver, [letter.event], now())))
         if (!outcome.ok) return { delivered, outcome }
         await database.transaction(async (tx) => {
-          await store.deleteDeadLetter(tx, letter.id)
+          await deliveryStore.deleteDeadLetter(tx, letter.id)
           // The first that is delivered is written down with the request; that there may be more is its meaning.
           const { id, name, orgId } = integration
           auditNote({ kind: 'integration', id, name, orgId, before: { deadLetter: letter.id } })

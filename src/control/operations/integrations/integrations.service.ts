@@ -18,12 +18,13 @@ import type { Secrets } from '../../../platform/secrets.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Position } from '../events/outbox.service.ts'
 import type { Deliveries } from './deliveries.service.ts'
+import type { Backlog, DeliveriesStore } from './deliveries.store.ts'
 import { RefusedAddress, requireAllowedHost } from './guarded-address.ts'
 import type { IntegrationWork } from './integration-work.report.ts'
-import type { Backlog, IntegrationsStore, StoredIntegration } from './integrations.store.ts'
+import type { IntegrationsStore, StoredIntegration } from './integrations.store.ts'
 import { reasonOf } from './send.ts'
 
-export type { DeadLetter } from './integrations.store.ts'
+export type { DeadLetter } from './deliveries.store.ts'
 
 const MAX_INTEGRATIONS = 50
 const MAX_SHOWN_LETTERS = 1000
@@ -49,6 +50,7 @@ export interface IntegrationView extends StoredIntegration {
 export const createIntegrations = (parts: {
   readonly database: Database
   readonly store: IntegrationsStore
+  readonly deliveryStore: Pick<DeliveriesStore, 'backlog' | 'deadLetters'>
   readonly work: Pick<IntegrationWork, 'backlog'>
   /** Where the audit log's chains end now. */
   readonly auditEnds: (orgId: string | null) => Promise<Readonly<Record<string, number>>>
@@ -60,7 +62,8 @@ export const createIntegrations = (parts: {
   readonly now: () => Date
   readonly newId: () => string
 }) => {
-  const { database, store, work, auditEnds, lastEvent, deliveries, secrets, allowPrivate, now, newId } = parts
+  const { database, store, deliveryStore, work, auditEnds, lastEvent, deliveries, secrets, allowPrivate, now, newId } =
+    parts
 
   const get = async (caller: Caller, id: string, kind?: IntegrationKind): Promise<StoredIntegration> => {
     const found = isUuid(id) ? await store.find(database.sql, id) : null
@@ -76,7 +79,7 @@ export const createIntegrations = (parts: {
       (text) => withoutSecrets(stored.type, JSON.parse(text)),
       (error: Error) => ({ error: error.message }),
     )
-    const events = await store.backlog(database.sql, stored.id)
+    const events = await deliveryStore.backlog(database.sql, stored.id)
     const others = await work.backlog(database.sql, stored.id)
     const oldest = [events.oldest, others.oldest].filter((at) => at !== null).sort((a, b) => a.getTime() - b.getTime())
     const backlog = { ...events, pending: events.pending + others.pending, oldest: oldest[0] ?? null }
@@ -182,12 +185,12 @@ export const createIntegrations = (parts: {
     },
 
     async deadLetters(caller: Caller, id: string) {
-      return store.deadLetters(database.sql, (await get(caller, id)).id, MAX_SHOWN_LETTERS)
+      return deliveryStore.deadLetters(database.sql, (await get(caller, id)).id, MAX_SHOWN_LETTERS)
     },
 
     async replay(caller: Caller, id: string) {
       const { delivered, outcome } = await deliveries.replay(await get(caller, id))
-      const { deadLetters } = await store.backlog(database.sql, id)
+      const { deadLetters } = await deliveryStore.backlog(database.sql, id)
       return { delivered, remaining: deadLetters, error: outcome === null ? null : reasonOf(outcome) }
     },
   }

@@ -1,6 +1,7 @@
 import type { Database } from '../../../platform/db/open.ts'
 import type { Audit, StoredEntry } from '../../access/audit/audit.service.ts'
-import type { IntegrationsStore, Place, PlacedEvent, StoredIntegration } from './integrations.store.ts'
+import type { DeliveriesStore, Place, PlacedEvent } from './deliveries.store.ts'
+import type { StoredIntegration } from './integrations.store.ts'
 import type { LogEvent } from './log-messages.ts'
 
 const AT_ONCE = 100
@@ -8,12 +9,12 @@ const AT_ONCE = 100
 /** What integrations of logs have not got yet: the event stream, and entries of the audit log where they ask for them. */
 export const createLogEvents = (parts: {
   readonly database: Database
-  readonly store: Pick<IntegrationsStore, 'pendingEvents'>
+  readonly deliveryStore: Pick<DeliveriesStore, 'pendingEvents'>
   readonly audit: Pick<Audit, 'ends' | 'after'>
   /** An entry as `GET /api/v1/audit` shows it. */
   readonly presentEntry: (entry: StoredEntry) => Readonly<Record<string, unknown>>
 }) => {
-  const { database, store, audit, presentEntry } = parts
+  const { database, deliveryStore, audit, presentEntry } = parts
 
   /** The id distinguishes it from events of the stream. */
   const auditEvent = (entry: StoredEntry): LogEvent => ({
@@ -28,7 +29,7 @@ export const createLogEvents = (parts: {
   return {
     /** The next ones: events, then entries of each chain in its order. */
     async pending({ id, orgId, auditCursor }: StoredIntegration): Promise<readonly PlacedEvent[]> {
-      const found = await store.pendingEvents(database.sql, id, AT_ONCE)
+      const found = await deliveryStore.pendingEvents(database.sql, id, AT_ONCE)
       if (auditCursor === null) return found
       for (const [org, end] of Object.entries(await audit.ends(orgId))) {
         const reached = auditCursor[org] ?? 0

@@ -1,7 +1,8 @@
 import type { Database } from '../../../platform/db/open.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
+import type { DeliveriesStore, LeasedIntegration } from './deliveries.store.ts'
 import type { IntegrationWork } from './integration-work.report.ts'
-import type { IntegrationsStore, LeasedIntegration, StoredIntegration } from './integrations.store.ts'
+import type { StoredIntegration } from './integrations.store.ts'
 import type { LogEvent, Receiver } from './log-messages.ts'
 import { createMlflow, type DueSubject, type MeasuredRound } from './mlflow.ts'
 import { failed, type Message, type Outcome, outcomeOf, reasonOf, Unsuccessful } from './send.ts'
@@ -18,21 +19,21 @@ type Send = (message: Message) => Promise<Outcome>
 /** Training jobs, and rounds without one, as runs of a tracking server: what it has is continued, wherever a process was killed. */
 export const createTrainingRuns = (parts: {
   readonly database: Database
-  readonly store: Pick<IntegrationsStore, 'run' | 'setRun' | 'setAside'>
+  readonly deliveryStore: Pick<DeliveriesStore, 'run' | 'setRun' | 'setAside'>
   readonly work: Pick<IntegrationWork, 'due' | 'dueOf' | 'subject' | 'rounds'>
   readonly models: Pick<ModelsService, 'publishedBy'>
   readonly now: () => Date
 }) => {
-  const { database, store, work, models, now } = parts
+  const { database, deliveryStore, work, models, now } = parts
 
   const bring = async (receiver: Receiver, due: DueSubject, send: Send): Promise<void> => {
     const subject = await work.subject(database.sql, due)
     if (subject === null) return
     const mlflow = createMlflow(receiver, send)
-    const stored = await store.run(database.sql, receiver.id, due.id)
+    const stored = await deliveryStore.run(database.sql, receiver.id, due.id)
     const known = stored.runId === null ? null : await mlflow.find(stored.runId)
     const runId = known === null ? await mlflow.runOf(due, subject) : known.info.run_id
-    if (runId !== stored.runId) await store.setRun(database.sql, receiver.id, due.id, { runId })
+    if (runId !== stored.runId) await deliveryStore.setRun(database.sql, receiver.id, due.id, { runId })
     const run = known ?? (await mlflow.find(runId))
     if (run === null) throw new Unsuccessful(failed(`The run ${runId} was deleted in the meantime.`))
     // A person who deletes a run does not want it back.
@@ -50,7 +51,7 @@ export const createTrainingRuns = (parts: {
       const published = versions.map(({ modelId, version }) => `${modelId}@${version}`).join(' ')
       await mlflow.describe(run, subject, { due, last, published })
     }
-    await store.setRun(database.sql, receiver.id, due.id, { sent: due.progress })
+    await deliveryStore.setRun(database.sql, receiver.id, due.id, { sent: due.progress })
   }
 
   const deliver = (receiver: Receiver, due: DueSubject, send: Send): Promise<Outcome> =>
@@ -69,7 +70,8 @@ export const createTrainingRuns = (parts: {
         if (!outcome.isFinal) return outcome
         const letter = { event: runEvent(integration, due, now()), place: null, reason: reasonOf(outcome), now: now() }
         await database.transaction(async (tx) => {
-          if (await store.setAside(tx, integration, letter)) await store.setRun(tx, id, due.id, { sent: due.progress })
+          if (await deliveryStore.setAside(tx, integration, letter))
+            await deliveryStore.setRun(tx, id, due.id, { sent: due.progress })
         })
         // That gave the lease back.
         return TAKEN

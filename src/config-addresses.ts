@@ -1,0 +1,129 @@
+// Settings that are addresses of something: a database, a mail server, an identity provider, proxies.
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+import { parseOrigins, parsePublicUrl } from './domain/own-hosts.ts'
+import { parseStorageUrl, type StorageLocation } from './domain/storage-location.ts'
+
+/** A setting that cannot be used. The start stops with this message. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
+/** Whether only this machine reaches a service that listens there. */
+export const isLoopback = (host: string): boolean => LOOPBACK.has(host)
+
+export const databaseUrlOf = (value: string | undefined): string | null => {
+  if (value === undefined) return null
+  const url = URL.canParse(value) ? new URL(value) : null
+  if (url === null || !['postgres:', 'postgresql:'].includes(url.protocol)) {
+    throw new ConfigError('SERVICE_DATABASE_URL must look like postgres://user:password@host:5432/name.')
+  }
+  return value
+}
+
+export const certificateOf = (
+  cert: string | undefined,
+  key: string | undefined,
+): { readonly cert: string; readonly key: string } | null => {
+  if (cert !== undefined && key !== undefined) return { cert: resolve(cert), key: resolve(key) }
+  if (cert === undefined && key === undefined) return null
+  const [given, missing] = cert === undefined ? ['KEY', 'CERT'] : ['CERT', 'KEY']
+  throw new ConfigError(
+    `SERVICE_TLS_${given} needs SERVICE_TLS_${missing} beside it: https takes the certificate and its key.`,
+  )
+}
+
+export const backupUrlOf = (value: string | undefined): string | null => {
+  if (value === undefined) return null
+  const location = parseStorageUrl(value)
+  if (typeof location === 'string') throw new ConfigError(`SERVICE_BACKUP_URL: ${location}.`)
+  return value
+}
+
+export const storageOf = (value: string | undefined): StorageLocation => {
+  const location = parseStorageUrl(value)
+  if (typeof location !== 'string') return location
+  throw new ConfigError(`SERVICE_STORAGE_URL: ${location}.`)
+}
+
+export const originsOf = (value = ''): readonly string[] => {
+  const { origins, wrong } = parseOrigins(value)
+  if (wrong === null) return origins
+  throw new ConfigError(`SERVICE_CORS_ORIGINS must list origins such as https://app.example.org, got '${wrong}'.`)
+}
+
+export const publicUrlOf = (value: string | undefined): string | null => {
+  if (value === undefined) return null
+  const url = parsePublicUrl(value)
+  if (url !== null) return url
+  throw new ConfigError('SERVICE_PUBLIC_URL must be the address of this service, such as https://fleet.example.org.')
+}
+
+export const smtpOf = (
+  url: string | undefined,
+  from: string | undefined,
+): { readonly url: string; readonly from: string } | null => {
+  if (from !== undefined && !/^[^\s@<>,;]+@[^\s@<>,;]+$/.test(from)) {
+    throw new ConfigError(`SERVICE_SMTP_FROM must be an email address, got '${from}'.`)
+  }
+  if (url === undefined) return null
+  const parsed = URL.canParse(url) ? new URL(url) : null
+  if (parsed === null || !['smtp:', 'smtps:'].includes(parsed.protocol) || parsed.hostname === '') {
+    throw new ConfigError(
+      'SERVICE_SMTP_URL must look like smtp://user:password@host:587 or smtps://user:password@host:465.',
+    )
+  }
+  return { url, from: from ?? `tributary@${parsed.hostname}` }
+}
+
+export const oidcOf = (
+  issuer: string | undefined,
+  clientId: string | undefined,
+  clientSecret: string | undefined,
+): { readonly issuer: string; readonly clientId: string; readonly clientSecret: string } | null => {
+  if (issuer === undefined && clientId === undefined && clientSecret === undefined) return null
+  if (issuer === undefined || clientId === undefined || clientSecret === undefined) {
+    const missing = issuer === undefined ? 'ISSUER' : clientId === undefined ? 'CLIENT_ID' : 'CLIENT_SECRET'
+    throw new ConfigError(
+      `SERVICE_OIDC_${missing} is missing: SERVICE_OIDC_ISSUER goes with SERVICE_OIDC_CLIENT_ID and SERVICE_OIDC_CLIENT_SECRET.`,
+    )
+  }
+  const url = parsePublicUrl(issuer) === null ? null : new URL(issuer)
+  if (url === null || (url.protocol === 'http:' && !LOOPBACK.has(url.hostname.replace(/^\[|\]$/g, '')))) {
+    throw new ConfigError(
+      `SERVICE_OIDC_ISSUER must be the https address of the issuer, such as https://login.example.org, got '${issuer}'.`,
+    )
+  }
+  return { issuer, clientId, clientSecret }
+}
+
+export const inferenceUrlOf = (value: string | undefined): string | null => {
+  if (value === undefined) return null
+  const url = parsePublicUrl(value)
+  if (url !== null) return url.replace(/\/v1$/, '')
+  throw new ConfigError(
+    'SERVICE_INFERENCE_URL must be the address of an inference server, such as http://127.0.0.1:8080.',
+  )
+}
+
+const NAMED_NETWORKS = ['loopback', 'linklocal', 'uniquelocal']
+
+const isNetwork = (text: string): boolean => {
+  if (NAMED_NETWORKS.includes(text)) return true
+  const [address = '', bits, ...rest] = text.split('/')
+  const version = isIP(address)
+  if (version === 0 || rest.length > 0) return false
+  return bits === undefined || (/^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128))
+}
+
+// No number of hops: whoever reaches the service past its proxies could forge as many.
+export const proxiesOf = (value: string | undefined): readonly string[] => {
+  if (value === undefined || value === 'off') return []
+  const networks = value.split(',').map((part) => part.trim())
+  if (networks.every(isNetwork)) return networks
+  throw new ConfigError(
+    'SERVICE_TRUST_PROXY must be off, or list the addresses and networks of your proxies, such as 10.0.0.0/8,::1 ' +
+      `(also by name: ${NAMED_NETWORKS.join(', ')}), got '${value}'.`,
+  )
+}

@@ -1,0 +1,109 @@
+// Weights, biases, and values in 8 bits, between QuantizeLinear and DequantizeLinear.
+import { attributeOf, int, type OnnxNode } from '../onnx/model.ts'
+import { numbersOf, tensorOf } from '../onnx/tensors.ts'
+import { weightNamed } from './graph-edit.ts'
+import { CHANNEL_OPSET, type IntegerEdit, once, type ValueRange } from './integer-graph.ts'
+import { MAX_INTEGER_WEIGHT, roundToEven, toBytes } from './round-weights.ts'
+
+/** The inputs of an operator that are weights, with the dimension of their channels. */
+const channelsOf = (node: OnnxNode, rank: number): Readonly<Record<number, number>> => {
+  if (node.domain !== '') return {}
+  if (node.type === 'Conv') return { 1: 0 }
+  if (node.type === 'ConvTranspose') return { 1: attributeOf(node, 'group', 'int', 1) === 1 ? 1 : 0 }
+  if (node.type === 'MatMul') return { 1: rank - 1 }
+  if (node.type === 'Gemm') return { 1: attributeOf(node, 'transB', 'int', 0) === 0 ? 1 : 0 }
+  if (['LSTM', 'GRU', 'RNN'].includes(node.type)) return { 1: 1, 2: 1 }
+  return {}
+}
+
+/** The node with `DequantizeLinear` of 8-bit weights in place of its weights; the same node where it has none. */
+export const withByteWeights = (work: IntegerEdit, node: OnnxNode): OnnxNode => {
+  const { edit, opset } = work
+  if (opset < CHANNEL_OPSET) return node
+  const inputs = node.inputs.map((name, index) => {
+    const rank = edit.initializers.get(name)?.shape.length ?? 0
+    const axis = channelsOf(node, rank)[index]
+    const weight = axis === undefined || rank < 2 ? null : weightNamed(edit, name)
+    if (weight === null) return name
+    return once(work, `dequantized ${name} ${axis}`, () => {
+      // Between known ranges the product is one of integers; elsewhere the weights are floating-point numbers again.
+      const limit = work.ranges.size > 0 ? MAX_INTEGER_WEIGHT : undefined
+      const { values, scales } = toBytes(weight.values, weight.shape, axis!, limit)
+      const bytes = { type: 'i8', shape: weight.shape, data: new Uint8Array(values.buffer) } as const
+      const scale = edit.constant(`${name}_scale`, tensorOf('f32', [scales.length], scales))
+      const zero = { type: 'i8', shape: [scales.length], data: new Uint8Array(scales.length) } as const
+      const constants = [edit.constant(`${name}_i8`, bytes), scale, edit.constant(`${name}_zero`, zero)]
+      return edit.add('DequantizeLinear', constants, { axis: int(axis!) }, { output: edit.name(`${name}_f32`) })
+    })
+  })
+  return inputs.every((name, index) => name === node.inputs[index]) ? node : { ...node, inputs }
+}
+
+/** An embedding: rows of 8-bit weights, and their scales, are gathered and multiplied. */
+export const byteRows = (work: IntegerEdit, node: OnnxNode): boolean => {
+  const { edit } = work
+  const rows = node.type === 'Gather' && node.domain === '' ? weightNamed(edit, node.inputs[0]) : null
+  if (rows === null || rows.shape.length !== 2 || attributeOf(node, 'axis', 'int', 0) !== 0) return false
+  const [name, indices] = node.inputs as [string, string]
+  const scales = once(work, `rows ${name}`, () => {
+    const { values, scales } = toBytes(rows.values, rows.shape, 0)
+    const bytes = { type: 'i8', shape: rows.shape, data: new Uint8Array(values.buffer) } as const
+    work.made.set(`row bytes ${name}`, edit.constant(`${name}_i8`, bytes))
+    return edit.constant(`${name}_scale`, tensorOf('f32', [rows.shape[0]!, 1], scales))
+  })
+  const gathered = edit.add('Gather', [work.made.get(`row bytes ${name}`)!, indices])
+  const cast = edit.add('Cast', [gathered], { to: int(1) })
+  edit.add('Mul', [cast, edit.add('Gather', [scales, indices])], {}, { output: node.outputs[0]! })
+  return true
+}
+
+/** Scale and zero point of unsigned bytes that hold the range, and 0 exactly. */
+const affineOf = ({ min, max }: ValueRange): { readonly scale: number; readonly zero: number } => {
+  const [low, high] = [Math.min(0, min), Math.max(0, max)]
+  const scale = Math.fround((high - low) / 255) || 1
+  return { scale, zero: Math.max(0, Math.min(255, roundToEven(-low / scale))) }
+}
+
+/** The value through 8 bits and back; the value itself where its range is not known. */
+export const throughBytes = (work: IntegerEdit, value: string): string => {
+  const range = work.ranges.get(value)
+  if (range === undefined) return value
+  const { edit } = work
+  return once(work, `bytes of ${value}`, () => {
+    const { scale, zero } = affineOf(range)
+    const constants = [
+      edit.constant(`${value}_scale`, tensorOf('f32', [], [scale])),
+      edit.constant(`${value}_zero`, tensorOf('u8', [], [zero])),
+    ]
+    const bytes = edit.add('QuantizeLinear', [value, ...constants], {}, { output: edit.name(`${value}_u8`) })
+    return edit.add('DequantizeLinear', [bytes, ...constants], {}, { output: edit.name(`${value}_f32`) })
+  })
+}
+
+/** The bias as 32-bit integers with the scale of input times weights, without which onnxruntime keeps the float32 operator. */
+export const integerBias = (
+  work: IntegerEdit,
+  node: OnnxNode,
+  input: string,
+  weightScale: string,
+): string | undefined => {
+  const { edit } = work
+  const bias = edit.initializers.get(node.inputs[2] ?? '')
+  const scales = edit.initializers.get(weightScale)
+  const range = work.ranges.get(input)
+  if (bias?.type !== 'f32' || scales === undefined || range === undefined) return undefined
+  if (['alpha', 'beta'].some((name) => attributeOf(node, name, 'float', 1) !== 1)) return undefined
+  const perChannel = numbersOf(scales)
+  const numbers = numbersOf(bias)
+  if (numbers.length !== perChannel.length) return undefined
+  const products = perChannel.map((scale) => scale * affineOf(range).scale)
+  const whole = numbers.map((value, channel) => roundToEven(value / products[channel]!))
+  if (whole.some((value) => !(Math.abs(value) < 2 ** 31))) return undefined
+  const name = node.inputs[2]!
+  const constants = [
+    edit.constant(`${name}_i32`, tensorOf('i32', [numbers.length], whole)),
+    edit.constant(`${name}_scale`, tensorOf('f32', [numbers.length], products)),
+    edit.constant(`${name}_zero`, tensorOf('i32', [numbers.length], new Float32Array(numbers.length))),
+  ]
+  return edit.add('DequantizeLinear', constants, { axis: int(0) }, { output: edit.name(`${name}_f32`) })
+}

@@ -53,6 +53,8 @@ export interface WorldOptions {
   readonly durable?: boolean
   /** What the coins of private rounds come from; the operating system's chance when absent. */
   readonly drawSeed?: () => Uint8Array
+  /** Threads of its own; those of all worlds of the process when absent. */
+  readonly workers?: AggregationWorkers
   /** The built dashboard; none when absent. */
   readonly webFolder?: string
 }
@@ -78,7 +80,7 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
   const start = () =>
     createControlPlane(config, {
       now,
-      workers,
+      workers: options.workers ?? workers,
       accounting,
       webFolder: options.webFolder ?? null,
       ...(database && { database }),

@@ -101,7 +101,12 @@ export const openTestDatabase = async (kind: Kind = 'embedded'): Promise<Databas
 
 const NEW: Record<Kind, () => Promise<Reusable>> = {
   embedded: async () => open(null, copyTemplate(await lastingFolder())),
-  postgres: async () => open((await createPostgres(inject('postgresTemplate'))).url, ''),
+  postgres: async () => open(bySocket((await createPostgres(inject('postgresTemplate'))).url), ''),
+}
+
+const bySocket = (url: string): string => {
+  const socket = inject('postgresSocket')
+  return socket === null ? url : `${url}?${new URLSearchParams({ host: socket })}`
 }
 
 const open = async (url: string | null, dataDir: string): Promise<Reusable> => {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { Type } from '@fastify/type-provider-typebox'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { watchHeldMemory } from '../../../test/held-memory.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { openFolderStore } from '../blobs/folder-store.ts'
 import { attachment, sendBlob } from './download.ts'
@@ -239,14 +240,13 @@ test('64 MiB are sent without being held in memory', async () => {
   const size = 64 << 20
   const bytes = randomBytes(size)
   const sha256 = await keep(bytes)
-  const base = process.memoryUsage().arrayBuffers
-  let peak = 0
+  const memory = watchHeldMemory()
   const hash = createHash('sha256')
   const answer = await fetch(`${url}/files/${sha256}/${size}`)
   for await (const chunk of answer.body!) {
     hash.update(chunk)
-    peak = Math.max(peak, process.memoryUsage().arrayBuffers - base)
+    memory.passed(chunk.length)
   }
   expect(hash.digest('hex')).toBe(sha256)
-  expect(peak).toBeLessThan(40 << 20)
+  expect(memory.peak()).toBeLessThan(24 << 20)
 })

@@ -16,11 +16,25 @@ const DELAYS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'].map(
   (part) => `nodejs_eventloop_lag_${part}_seconds`,
 )
 
-/** @param monitors false where waking up 100 times a second costs too much: event loop lag then has no percentiles */
-export const createMetrics = ({ monitors = true }: { readonly monitors?: boolean } = {}): Metrics => {
+// Of the process, however many servers it runs: prom-client's monitors have no end.
+const ofProcess = new Map<boolean, readonly Metric[]>()
+
+const processMetrics = (monitors: boolean): readonly Metric[] => {
+  const made = ofProcess.get(monitors)
+  if (made !== undefined) return made
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, ...(!monitors && { eventLoopMonitoringPrecision: 1000 }) })
   if (!monitors) for (const name of DELAYS) registry.removeSingleMetric(name)
+  // The type leaves out that these are the metrics themselves.
+  const metrics = registry.getMetricsAsArray() as unknown as readonly Metric[]
+  ofProcess.set(monitors, metrics)
+  return metrics
+}
+
+/** @param monitors false where waking up 100 times a second costs too much: event loop lag then has no percentiles */
+export const createMetrics = ({ monitors = true }: { readonly monitors?: boolean } = {}): Metrics => {
+  const registry = new Registry()
+  for (const metric of processMetrics(monitors)) registry.registerMetric(metric)
   const requests = createRequestCounts()
   for (const metric of requests.metrics) {
     // The registry only ever asks a metric for `name` and `get()`; its type demands prom-client's own classes.

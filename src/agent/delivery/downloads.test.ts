@@ -87,11 +87,13 @@ test('two models share the line: a long download gives way to the other and goes
   await rollOut('1.0.0')
   await post(world, key, '/models/other/rollouts', { version: '1', rollout_percentage: 100 })
   const proxy = await startProxy(world.baseUrl)
-  proxy.onBody = async (chunk) => {
-    await new Promise((resolve) => setTimeout(resolve, chunk.length / 1000))
-    return chunk
+  // Each stands still once in its midst: it can only go on after it has given way.
+  const held = new Set<string>()
+  proxy.onBody = (chunk, at, path) => {
+    if (at < 300_000 || held.has(path)) return chunk
+    held.add(path)
+    return new Promise(() => {})
   }
-  // A download takes 1.5 s, and a turn is long enough for a part of it, also on a busy machine.
   const unit = await startUnit(world, device, { baseUrl: proxy.baseUrl, turnSeconds: 0.6 })
   await unit.pull()
   await Promise.all([
@@ -102,7 +104,7 @@ test('two models share the line: a long download gives way to the other and goes
   for (const { path, from } of proxy.downloads()) froms.set(path, [...(froms.get(path) ?? []), from])
   // Both were interrupted, and each went on behind what it had.
   for (const own of froms.values()) {
-    expect(own.length).toBeGreaterThan(1)
+    expect(own.at(-1)).toBeGreaterThan(0)
     expect(own).toEqual([...own].sort((a, b) => a - b))
   }
   expect(froms.size).toBe(2)

@@ -17,7 +17,7 @@ export interface Proxy {
   /** Where requests go on to. */
   target: string
   /** What becomes of a part of a download's body; null cuts the connection. `at` counts from the file's beginning. */
-  onBody: ((chunk: Buffer, at: number) => Buffer | null | Promise<Buffer | null>) | null
+  onBody: ((chunk: Buffer, at: number, path: string) => Buffer | null | Promise<Buffer | null>) | null
   /** While true, nobody is there. */
   isAway: boolean
   /** While true, it asks for credentials of its own, as a hotspot does. */
@@ -57,7 +57,7 @@ export const startProxy = async (target: string): Promise<Proxy> => {
       outgoing.flushHeaders()
       let at = from
       for await (const chunk of answer as AsyncIterable<Buffer>) {
-        const changed = proxy.onBody !== null && isDownload(path) ? await proxy.onBody(chunk, at) : chunk
+        const changed = proxy.onBody !== null && isDownload(path) ? await proxy.onBody(chunk, at, path) : chunk
         at += chunk.length
         if (changed === null) {
           // Later than what was sent before, which a cut at once would swallow.

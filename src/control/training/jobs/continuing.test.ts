@@ -127,6 +127,22 @@ describe.each(['embedded', 'postgres'] as const)('a job on the %s database', (da
     },
   )
 
+  it_(
+    'is running in the answer to its resumption, also where its round is begun by somebody else meanwhile',
+    async () => {
+      const { world, start, action } = await setUp({ database })
+      const id = await start({ rounds: 40 })
+      for (let time = 0; time < 5; time++) {
+        await action(id, 'stop')
+        const ticks = setInterval(() => void world.service.runDueTasks(), 1)
+        const { body } = await action(id, 'resume')
+        clearInterval(ticks)
+        expect(body).toMatchObject({ status: 'running' })
+      }
+      await world.service.runDueTasks()
+    },
+  )
+
   it_('goes on after a restart in the middle', async () => {
     const { world, start, round, action, jobOf } = await setUp({ database, durable: true })
     const id = await start({ strategy: 'fedadam', rounds: 3 })

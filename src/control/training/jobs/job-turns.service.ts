@@ -118,8 +118,8 @@ export const createJobTurns = (parts: {
     return prices.priced(requested, work, epsilon === undefined ? null : { jobId: job.id, epsilon })
   }
 
-  /** Starts the job's next round if it is the job's turn. */
-  const advance = async (id: string): Promise<void> => {
+  /** Starts the job's next round if it is the job's turn; where somebody else does so at this moment, that may be awaited. */
+  const advance = async (id: string, isAwaited: boolean): Promise<void> => {
     const seen = await store.find(database.sql, id)
     if (seen === null || seen.endedAt !== null) return
     const version = await models.versionFor(...distributedBy(seen))
@@ -127,7 +127,7 @@ export const createJobTurns = (parts: {
       const secured = await securePlanOf(seen, version!)
       await priced(seen, (price) =>
         database.transaction(async (tx) => {
-          const job = await store.lockFree(tx, id)
+          const job = await store.lockOngoing(tx, id, { isAwaited })
           if (job === null || job.latestModelId !== seen.latestModelId) return
           // A round has failed since, and spent some of what this one was priced on top of.
           if (job.roundsFailedInARow !== seen.roundsFailedInARow) return
@@ -145,21 +145,26 @@ export const createJobTurns = (parts: {
           ? ({ event: 'finish', endedBy: 'budget_spent', reason: error.message } as const)
           : ({ event: 'give_up', endedBy: 'cannot_start', reason: error.message } as const)
       await database.transaction(async (tx) => {
-        const job = await store.lockFree(tx, id)
+        const job = await store.lockOngoing(tx, id, { isAwaited })
         if (job !== null) await progress.end(tx, job, ending)
       })
     }
   }
 
+  const advanceAll = async (ids: readonly string[], isAwaited: boolean): Promise<void> => {
+    for (const id of ids) {
+      await advance(id, isAwaited).catch((error: unknown) =>
+        log.error({ job_id: id, err: error }, 'a training job could not continue; it will be retried'),
+      )
+    }
+  }
+
   return {
     /** Starts the rounds of all jobs whose turn it is. Safe in several processes at once. */
-    async tick(): Promise<void> {
-      for (const id of await store.idle(database.sql)) {
-        await advance(id).catch((error: unknown) =>
-          log.error({ job_id: id, err: error }, 'a training job could not continue; it will be retried'),
-        )
-      }
-    },
+    tick: async (): Promise<void> => advanceAll(await store.idle(database.sql), false),
+
+    /** The same in the organization of this job; its answer sees the round also where a tick begins it at the same time. */
+    start: async (id: string): Promise<void> => advanceAll(await store.idle(database.sql, id), true),
   }
 }
 

@@ -70,7 +70,7 @@ export const createJobsService = (parts: {
         })
         await progress.announce(tx, job)
       })
-      await turns.tick()
+      await turns.start(job.id)
       return get(caller, job.id)
     },
 
@@ -127,14 +127,14 @@ export const createJobsService = (parts: {
     /** A stopped or failed job goes on from its last completed round, for `more` rounds or those that it had left. */
     async resume(caller: Caller, id: string, more: number | undefined): Promise<StoredJob> {
       await continueJob(caller, await get(caller, id), 'resume', more)
-      await turns.tick()
+      await turns.start(id)
       return get(caller, id)
     },
 
     /** A completed job gets `more` rounds. */
     async extend(caller: Caller, id: string, more: number): Promise<StoredJob> {
       await continueJob(caller, await get(caller, id), 'extend', more)
-      await turns.tick()
+      await turns.start(id)
       return get(caller, id)
     },
 

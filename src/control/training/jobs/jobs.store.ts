@@ -90,12 +90,15 @@ export const createJobsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  /** The same if it has not ended and no other process has locked it; else null. */
-  async lockFree(tx: Executor, id: string): Promise<StoredJob | null> {
+  /** The same if it has not ended; else null. Null too where somebody else has locked it, unless that `isAwaited`. */
+  async lockOngoing(
+    tx: Executor,
+    id: string,
+    { isAwaited }: { readonly isAwaited: boolean },
+  ): Promise<StoredJob | null> {
     const { rows } = await sql<Selectable<TrainingJobRow>>`
-      select * from training_jobs where id = ${id} and ended_at is null and ending is null for update skip locked`.execute(
-      tx,
-    )
+      select * from training_jobs where id = ${id} and ended_at is null and ending is null
+      for update ${isAwaited ? sql`` : sql`skip locked`}`.execute(tx)
     return rows[0] === undefined ? null : fromRow(rows[0])
   },
 
@@ -104,14 +107,15 @@ export const createJobsStore = () => ({
   },
 
   /**
-   * Jobs that have no round in progress, and whose organization has none. Who has waited longest comes first, so that the jobs of
-   * one organization take turns.
+   * Jobs that have no round in progress, and whose organization has none; with `ofOrgOf`, those of that job's organization.
+   * Who has waited longest comes first, so that the jobs of one organization take turns.
    */
-  async idle(db: Executor): Promise<string[]> {
+  async idle(db: Executor, ofOrgOf?: string): Promise<string[]> {
+    const inOrg = sql`and coalesce(j.org_id, '') = (select coalesce(o.org_id, '') from training_jobs o where o.id = ${ofOrgOf})`
     const { rows } = await sql<{ id: string }>`
       select j.id from training_jobs j
       left join lateral (select max(ended_at) as at from rounds r where r.job_id = j.id) as latest on true
-      where j.ended_at is null and j.ending is null and not exists (
+      where j.ended_at is null and j.ending is null ${ofOrgOf === undefined ? sql`` : inOrg} and not exists (
         select from rounds r where coalesce(r.org_id, '') = coalesce(j.org_id, '')
           and r.status in ('pending', 'active', 'aggregating'))
       order by coalesce(latest.at, j.created_at), j.ordinal`.execute(db)

@@ -4,28 +4,26 @@ import { join } from 'node:path'
 /** Jobs end without telling; so many are remembered. */
 const JOBS_KEPT = 20
 
-/** What a device keeps between the rounds of a training job, one file each: control variates, a personal model. */
+/** The file that a device keeps between the rounds of one training job: control variates, a personal model. */
 export interface JobMemory {
-  /** The file of this job; null when nothing was kept. */
-  find(jobId: string): Promise<string | null>
+  /** Its path; null when nothing was kept. */
+  find(): Promise<string | null>
   /** Moves a finished file there; the oldest jobs are forgotten. */
-  keep(jobId: string, file: string): Promise<void>
+  keep(file: string): Promise<void>
 }
 
-export const openJobMemory = (folder: string): JobMemory => {
+export const openJobMemory = (folder: string, jobId: string): JobMemory => {
   // It becomes the name of a file.
-  const pathOf = (jobId: string): string => join(folder, jobId.replace(/[^\w-]/g, ''))
+  const path = join(folder, jobId.replace(/[^\w-]/g, ''))
   return {
-    find: async (jobId) => {
-      const path = pathOf(jobId)
-      return stat(path).then(
+    find: () =>
+      stat(path).then(
         () => path,
         () => null,
-      )
-    },
-    keep: async (jobId, file) => {
+      ),
+    keep: async (file) => {
       await mkdir(folder, { recursive: true, mode: 0o700 })
-      await rename(file, pathOf(jobId))
+      await rename(file, path)
       const names = await readdir(folder)
       if (names.length <= JOBS_KEPT) return
       const aged = await Promise.all(

@@ -6,8 +6,8 @@ import { openFileSink } from '../platform/transfer/file-sink.ts'
 import { NetworkError } from '../sdk/api-error.ts'
 import type { Device, TrainingReport } from '../sdk/device.ts'
 import { isPassing } from '../sdk/retry.ts'
+import { reportFor } from '../sdk/round-calls.ts'
 import { takeSecurePart } from '../sdk/secure-part.ts'
-import { reportFor } from '../sdk/take-part.ts'
 import type { Evaluation } from '../sdk/trainers/train.ts'
 import type { Plan } from '../sdk/wire.ts'
 import { platformExpandMask } from '../secure-aggregation/platform-mask.ts'
@@ -116,13 +116,12 @@ const trainAndSubmit = async (roundId: string, folder: string, context: RoundCon
   const finished = await readFinished(folder)
   if (finished !== null)
     log(`Round ${plan.roundNumber}: submitting the update trained before this agent was interrupted.`)
-  const memory = openJobMemory(join(context.roundsFolder, '../device', 'jobs'))
-  const { jobId } = plan
+  const memory = plan.jobId === null ? null : openJobMemory(join(context.roundsFolder, '../device', 'jobs'), plan.jobId)
   const train = async (): Promise<TrainingOutcome> => {
     if (finished !== null) return finished
     const globalWeights = await fetchGlobal(plan, folder, context)
     const control = await fetchControl(plan, folder, context)
-    const kept = jobId === null ? null : await memory.find(jobId)
+    const kept = (await memory?.find()) ?? null
     const timeoutMs = Math.max(0, plan.timeoutAt - now())
     const outcome = await trainer.train({ plan, globalWeights, control, memory: kept, folder, timeoutMs, signal })
     await writeFinished(folder, outcome)
@@ -138,7 +137,7 @@ const trainAndSubmit = async (roundId: string, folder: string, context: RoundCon
       ...(control === undefined ? {} : { control: await openAsBlob(control) }),
     })
   }
-  if (jobId !== null && toKeep !== undefined) await memory.keep(jobId, toKeep)
+  if (toKeep !== undefined) await memory?.keep(toKeep)
   return { plan, report, globalModel }
 }
 

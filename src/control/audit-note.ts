@@ -1,5 +1,5 @@
 import type { Caller } from '../domain/access.ts'
-import { type TransactionWitness, witnessed, witnessHere } from '../platform/db/transaction-guard.ts'
+import { type TransactionWitness, witnessed, witnessHere } from '../platform/db/transactions.ts'
 
 /** What an audited request did, for its entry in the audit log. */
 export interface AuditNote {

@@ -102,3 +102,11 @@ export const dueEvent = (round: RoundProgress, now: Date): 'collect' | 'time_out
 /** When a round with a quorum stops waiting for stragglers: after the grace, never after the timeout. */
 const collectAt = (round: RoundProgress): Date =>
   new Date(Math.min(round.quorumAt!.getTime() + round.graceSeconds * 1000, round.timeoutAt.getTime()))
+
+/** Whether something about the round is to be decided at `now`, by `dueEvent` or by a review. */
+export const isDue = (
+  round: RoundProgress & { readonly status: RoundStatus; readonly reviewAt: Date | null },
+  now: Date,
+): boolean =>
+  round.status === 'active' &&
+  (dueEvent(round, now) !== null || (round.reviewAt !== null && round.reviewAt.getTime() <= now.getTime()))

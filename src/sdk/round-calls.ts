@@ -13,6 +13,10 @@ const SLOWEST_BYTES_PER_SECOND = 64 * 1024
 
 const isConflict = (error: unknown): boolean => error instanceof ApiError && error.status === 409
 
+/** What of a report the round may learn of this one device. */
+export const reportFor = (plan: Plan, report: TrainingReport): TrainingReport =>
+  plan.private ? { ...report, metrics: undefined, evaluation: undefined } : report
+
 const formOf = (file: Blob, report: TrainingReport, fileName: string, control: Blob | null): FormData => {
   const form = new FormData()
   // Fields first: a service that reads the body as a stream knows them before the file begins.

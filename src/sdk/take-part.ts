@@ -2,6 +2,7 @@ import { ApiError } from '../client/client.ts'
 import type { CallOptions, Device, EvaluationReport, Submission, TrainingReport } from './device.ts'
 import { memorySink } from './download.ts'
 import { isPassing } from './retry.ts'
+import { reportFor } from './round-calls.ts'
 import { takeSecurePart } from './secure-part.ts'
 import type { LocalUpdate } from './trainers/built-in.ts'
 import type { EvaluationPlan, Plan } from './wire.ts'
@@ -116,9 +117,5 @@ export const takeEvaluation = async (
     throw error
   }
 }
-
-/** What of a report the round may learn of this one device. */
-export const reportFor = (plan: Plan, report: TrainingReport): TrainingReport =>
-  plan.private ? { ...report, metrics: undefined, evaluation: undefined } : report
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,5 +1,4 @@
-import { isOutage, retrying } from './retry.ts'
-import { refuseInsideTransaction, witnessed } from './transaction-guard.ts'
+import { isOutage, refuseInsideTransaction, retrying, witnessed } from './transactions.ts'
 
 export interface BatcherOptions<In, Out> {
   /**

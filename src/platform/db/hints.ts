@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { ignoreBroken } from './pool-errors.ts'
+import { ignoreBroken } from './pool.ts'
 
 /**
  * What changed: the outbox of events, keys (whose hashes are sent), delivery plans, rounds that devices may take part in, or

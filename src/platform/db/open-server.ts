@@ -1,7 +1,6 @@
 import pg from 'pg'
-import { ignoreBrokenConnections } from './pool-errors.ts'
+import { ignoreBrokenConnections, parseValue } from './pool.ts'
 import { StartError } from './start-error.ts'
-import { parseValue } from './value-parsers.ts'
 
 /** The settings of every session. */
 export const SESSION = `set timezone = 'UTC'; set statement_timeout = '30s'; set lock_timeout = '10s';

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { eachDatabase, freshPostgresUrl, hasPostgres } from '../../../test/databases.ts'
 import { type Database, openDatabase } from './open.ts'
-import { sqlState } from './retry.ts'
+import { sqlState } from './transactions.ts'
 
 const silent = { info: () => {}, warn: () => {}, error: () => {} }
 

@@ -4,9 +4,8 @@ import { openEmbedded } from './embedded/open-embedded.ts'
 import type { RowCounts } from './embedded/thread-messages.ts'
 import { createLocalHints, createServerHints, type Hints } from './hints.ts'
 import { openServer } from './open-server.ts'
-import { retrying } from './retry.ts'
 import type { Tables } from './rows.ts'
-import { insideTransaction, refuseInsideTransaction, witnessHere } from './transaction-guard.ts'
+import { insideTransaction, refuseInsideTransaction, retrying, witnessHere } from './transactions.ts'
 
 /** What this process has asked of the database since it started. */
 export interface DatabaseLoad {

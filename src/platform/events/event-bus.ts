@@ -1,4 +1,4 @@
-import { onCommit } from '../db/transaction-guard.ts'
+import { onCommit } from '../db/transactions.ts'
 
 type InTransaction<Tx, Event> = (tx: Tx, event: Event) => Promise<void>
 type AfterCommit<Event> = (event: Event) => Promise<unknown> | unknown

@@ -1,5 +1,5 @@
 import type { FastifyRequest, FastifySchema } from 'fastify'
-import { witnessed } from '../../../platform/db/transaction-guard.ts'
+import { witnessed } from '../../../platform/db/transactions.ts'
 import { knownCallerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import { routeConfigOf } from '../../../platform/http/route-config.ts'

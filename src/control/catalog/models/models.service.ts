@@ -10,7 +10,7 @@ import {
   type VersionFormat,
 } from '../../../domain/model.ts'
 import type { StagedBlob } from '../../../platform/blobs/blob-store.ts'
-import type { Database, Executor } from '../../../platform/db/open.ts'
+import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ControlEventBus } from '../../events.ts'
 import type { Conversions, StoredConversion } from '../conversions/conversions.service.ts'
@@ -18,30 +18,13 @@ import type { FilesService } from '../files/files.service.ts'
 import type { AliasesStore } from './aliases.store.ts'
 import { createModelLookups } from './model-lookups.service.ts'
 import type { ListedModel, ModelsStore, StoredModel } from './models.store.ts'
-import type { StoredVersion, VersionOrigin, VersionsStore } from './versions.store.ts'
+import { createRoundResults } from './round-results.service.ts'
+import type { StoredVersion, VersionsStore } from './versions.store.ts'
 
 export type { SharedModels } from './model-lookups.service.ts'
 export type { ListedModel, StoredModel } from './models.store.ts'
 export { type ResolvedVersion, UnknownVersion } from './version-references.service.ts'
 export type { StoredVersion, VersionOrigin } from './versions.store.ts'
-
-/** What a finished round adds to the catalog. */
-export interface Aggregate {
-  readonly roundId: string
-  readonly roundNumber: number
-  /** The name of the model that was trained; null when it has none. */
-  readonly trained: string | null
-  /** The model that was trained: the result's weights fit its architecture. */
-  readonly architectureModelId: string | null
-  readonly orgId: string | null
-  readonly framework: Framework
-  readonly frameworkVersion: string
-  readonly format: VersionFormat
-  readonly accuracy: number | null
-  readonly loss: number | null
-  readonly description: string
-  readonly file: { readonly sha256: string; readonly size: number; readonly fileName: string }
-}
 
 /** A version with the aliases that stand for it, and its conversions. */
 export interface NamedVersion extends StoredVersion {
@@ -72,7 +55,7 @@ export const createModelsService = (parts: {
   return {
     // How models and versions are found, by callers (`find`) and by the service itself (`originOf`): model-lookups.service.ts.
     ...lookups,
-    ...createPublishing(parts),
+    ...createRoundResults(parts),
 
     async create(
       caller: Caller,
@@ -166,78 +149,7 @@ export const createModelsService = (parts: {
         return version
       })
     },
-
-    /** Adds a round's result as a new model with version 1, inside the transaction that completes the round. */
-    async addAggregate(tx: Executor, aggregate: Aggregate): Promise<StoredModel> {
-      const { file, format, trained, ...rest } = aggregate
-      const roundName = trained === null ? null : `${trained} (round ${aggregate.roundNumber})`
-      const { roundNumber: _, ...fields } = rest
-      const model: StoredModel = { ...fields, roundName, id: newId(), name: null, isBaseline: false, createdAt: now() }
-      await store.insert(tx, model)
-      await versions.insert(tx, {
-        modelId: model.id,
-        format,
-        ownLabel: null,
-        warnings: [],
-        description: aggregate.description,
-        uploadedAt: model.createdAt,
-        origin: null,
-        ...file,
-      })
-      return model
-    },
   }
 }
-
-/** Versions that came from rounds. */
-const createPublishing = ({
-  database,
-  store,
-  versions,
-  conversions,
-  events,
-  now,
-}: {
-  readonly database: Database
-  readonly store: Pick<ModelsStore, 'find'>
-  readonly versions: VersionsStore
-  readonly conversions: Pick<Conversions, 'versionAdded'>
-  readonly events: Pick<ControlEventBus, 'publish'>
-  readonly now: () => Date
-}) => ({
-  /**
-   * Adds what a round has made to the model that it trained, as the next minor version: the same file, not a copy. Inside the
-   * transaction that writes down why. Once for each round: what is there already is returned. Null when either model is gone.
-   */
-  async publish(
-    tx: Executor,
-    modelId: string,
-    result: VersionOrigin & { readonly modelId: string },
-  ): Promise<StoredVersion | null> {
-    if (!(await versions.lockModel(tx, modelId))) return null
-    const before = await versions.ofRound(tx, modelId, result.roundId)
-    const aggregate = before ?? (await versions.find(tx, result.modelId, 'latest'))
-    if (before !== null || aggregate === null) return before
-    const { modelId: _, version: __, ...file } = aggregate
-    const { roundId, roundNumber, jobId, metrics } = result
-    const published = await versions.insert(tx, {
-      ...file,
-      modelId,
-      ownLabel: await versions.nextMinorLabel(tx, modelId),
-      warnings: [],
-      uploadedAt: now(),
-      origin: { roundId, roundNumber, jobId, metrics },
-    })
-    await conversions.versionAdded(tx, published)
-    const orgId = (await store.find(tx, { id: modelId }))?.model.orgId ?? null
-    await events.publish(tx, 'version.added', { modelId, orgId, version: published.version })
-    return published
-  },
-
-  hasPublished: async (tx: Executor, jobId: string): Promise<boolean> => (await versions.ofJob(tx, jobId)).length > 0,
-
-  /** The versions that a job has added to the model that it trains, oldest first. */
-  publishedBy: (jobId: string): Promise<StoredVersion[]> => versions.ofJob(database.sql, jobId),
-})
 
 export type ModelsService = ReturnType<typeof createModelsService>

@@ -1,5 +1,5 @@
 import type { Database, Executor } from '../../../platform/db/open.ts'
-import { beforeCommit, onCommit } from '../../../platform/db/transaction-guard.ts'
+import { beforeCommit, onCommit } from '../../../platform/db/transactions.ts'
 import type { ControlEventBus, ControlEvents, RoundFacts } from '../../events.ts'
 import { createForeignOrderStore } from './foreign-order.store.ts'
 import type { NewEvent, OutboxStore } from './outbox.store.ts'

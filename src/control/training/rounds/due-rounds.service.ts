@@ -110,11 +110,7 @@ export const createDueRounds = (parts: Parts) => {
     await endings.fail(tx, round, { event: 'time_out', reason: parts.join(' '), reported })
   }
 
-  const isDue = (round: StoredRound): boolean =>
-    round.status === 'active' &&
-    (dueEvent(round, now()) !== null || (round.reviewAt !== null && round.reviewAt.getTime() <= now().getTime()))
-
-  return { tick, isDue, review }
+  return { tick, review }
 }
 
 /** A private round whose devices have all delivered or failed ends before its time. */

@@ -173,12 +173,13 @@ export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMis
       update round_participants set state = 'failed', failure_reason = coalesce(failure_reason, ${why.reason}),
         reported_at = coalesce(reported_at, ${now})
       where round_id = ${roundId} and state in ('selected', 'absent') returning device_id`.execute(db)
-    if (why.missed)
+    if (why.missed && rows.length > 0) {
       await selection.markMissing(
         db,
         rows.map((row) => row.device_id),
         now,
       )
+    }
     const { failed } = await db
       .selectFrom('round_participants')
       .select((eb) => eb.fn.countAll<number>().as('failed'))

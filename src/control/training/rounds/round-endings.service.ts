@@ -67,12 +67,9 @@ const createCompletion = ({ database, store, evaluations, models, files, events,
       const model = await models.addAggregate(tx, {
         roundId: round.id,
         roundNumber: round.roundNumber,
-        trained: origin === null ? null : (origin.model.name ?? trainedName(origin.model.roundName)),
-        architectureModelId: origin === null ? null : (origin.model.architectureModelId ?? origin.model.id),
+        origin,
+        format: formatIn(aggregate.result.format),
         orgId: round.orgId,
-        framework: origin?.model.framework ?? 'pytorch',
-        frameworkVersion: origin?.model.frameworkVersion ?? '',
-        format: origin?.version.format ?? formatIn(aggregate.result.format),
         accuracy,
         loss,
         description: `Aggregate of round ${round.roundNumber}: ${delivered.length} updates.`,
@@ -172,9 +169,6 @@ export const createRoundEndings = (parts: Parts) => {
     },
   }
 }
-
-/** Rounds of a job train each other's results: all of them are called after what the job began from. */
-const trainedName = (roundName: string | null): string | null => roundName?.replace(/ \(round \d+\)$/, '') ?? null
 
 /** The format of a result that has no model to take it from. */
 const formatIn = (format: RoundAggregate['result']['format']) =>

@@ -1,7 +1,7 @@
 import { type Caller, sees } from '../../../domain/access.ts'
 import { conflict, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
-import { IN_PROGRESS } from '../../../domain/round.ts'
+import { IN_PROGRESS, isDue } from '../../../domain/round.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
@@ -40,12 +40,14 @@ const createRoundLookup = ({
   database,
   store,
   reaching: { maySee },
-  due: { tick, isDue },
+  due: { tick },
+  now,
 }: {
   readonly database: Database
   readonly store: RoundsStore
   readonly reaching: Pick<RoundReach, 'maySee'>
-  readonly due: DueRounds
+  readonly due: Pick<DueRounds, 'tick'>
+  readonly now: () => Date
 }) => {
   // All of a round's devices request it at the same time, and again when they deliver.
   const lookUp = createBatcher<string, StoredRound | null>({
@@ -60,7 +62,7 @@ const createRoundLookup = ({
   const get = async (caller: Caller, id: string): Promise<StoredRound> => {
     const find = () => (isUuid(id) ? lookUp(id.toLowerCase()) : Promise.resolve(null))
     let round = await find()
-    if (round !== null && isDue(round)) {
+    if (round !== null && isDue(round, now())) {
       await tick()
       round = await find()
     }
@@ -86,12 +88,12 @@ export const createRoundsService = (parts: {
   readonly roundsReport: Pick<RoundsReport, 'list' | 'ofJob' | 'countOfJob'>
   readonly reaching: Pick<RoundReach, 'maySee'>
   readonly endings: Pick<RoundEndings, 'fail'>
-  readonly due: DueRounds
+  readonly due: Pick<DueRounds, 'tick'>
   readonly events: Pick<ControlEventBus, 'afterCommit'>
   readonly changes: Changes
+  readonly now: () => Date
 }) => {
-  const { database, store, roundsReport, endings, due, events, changes } = parts
-  const { tick, isDue } = due
+  const { database, store, roundsReport, endings, due, events, changes, now } = parts
   const { get, beginning } = createRoundLookup(parts)
 
   // Those who wait look again.
@@ -137,17 +139,17 @@ export const createRoundsService = (parts: {
     async current(caller: Caller): Promise<StoredRound> {
       const round = await store.latest(database.sql, caller.orgId)
       if (round === null) throw notFound('Round', 'current')
-      return isDue(round) ? get(caller, round.id) : round
+      return isDue(round, now()) ? get(caller, round.id) : round
     },
 
     /** The latest round, or null before the first. */
     async latest(caller: Caller): Promise<StoredRound | null> {
       const round = await store.latest(database.sql, caller.orgId)
-      return round !== null && isDue(round) ? get(caller, round.id) : round
+      return round !== null && isDue(round, now()) ? get(caller, round.id) : round
     },
 
     async list(caller: Caller, page: { limit: number; offset: number }) {
-      await tick()
+      await due.tick()
       return roundsReport.list(database.sql, caller.orgId, page)
     },
 

@@ -1,4 +1,5 @@
-import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
+import type { MetricReport } from '../../../domain/metrics.ts'
+import { type BlobStore, blobPath } from '../../../platform/blobs/blob-store.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
@@ -10,9 +11,8 @@ import { present as presentRound } from './rounds.present.ts'
 import { FailureBody, ListRoundsQuery, Round, RoundParams } from './rounds.schema.ts'
 import type { RoundsService } from './rounds.service.ts'
 import type { UpdateMetrics } from './update-metrics.service.ts'
-import { present, presentReviewed } from './updates.present.ts'
 import { ModelUpdate, readReport, UpdateFields } from './updates.schema.ts'
-import type { UpdatesService } from './updates.service.ts'
+import type { StoredUpdate, UpdatesService } from './updates.service.ts'
 
 export const updatesRoutes = (
   app: App,
@@ -66,7 +66,7 @@ export const updatesRoutes = (
         const submitted = await updates.submit(caller, round, { file, control }, report)
         for (const message of submitted.warnings) warn(request, message)
         counts.accept()
-        return reply.code(201).send(present(submitted.update))
+        return reply.code(201).send(presentUpdate(submitted.update))
       } finally {
         await file.discard()
         await control?.discard()
@@ -124,3 +124,36 @@ export const updatesRoutes = (
       presentRound(await updates.fail(callerOf(request), request.params.round_id, request.body.reason)),
   )
 }
+
+/** An update as it travels. */
+const presentUpdate = (update: StoredUpdate) => ({
+  id: update.id,
+  round_id: update.roundId,
+  device_id: update.deviceId,
+  model_path: blobPath(update.fileHash),
+  model_size_bytes: update.size,
+  model_hash: `sha256:${update.fileHash}`,
+  num_samples: update.numSamples,
+  local_loss: update.localLoss,
+  local_accuracy: update.localAccuracy,
+  training_time_seconds: update.trainingTimeSeconds,
+  created_at: update.createdAt.toISOString(),
+})
+
+type Reviewed = Awaited<ReturnType<RoundRecords['updates']>>['updates'][number]
+
+/** An update and how it compares with the others of its round. */
+const presentReviewed = ({ update, deviceName, screened, weight }: Reviewed) => ({
+  ...presentUpdate(update),
+  device_identifier: deviceName,
+  metrics: update.metrics,
+  evaluation: update.evaluation && presentReport(update.evaluation),
+  norm: screened?.norm ?? null,
+  cosine: screened?.cosine ?? null,
+  non_finite: screened?.non_finite ?? null,
+  weight,
+  staleness: update.staleness,
+  base_round_id: update.baseRoundId,
+})
+
+const presentReport = ({ numSamples, metrics }: MetricReport) => ({ num_samples: numSamples, metrics })

@@ -1,15 +1,15 @@
-import { MessageChannel } from 'node:worker_threads'
+import { Duplex } from 'node:stream'
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { startThread } from '../../threads/start-thread.ts'
 import { StartError } from '../start-error.ts'
 import type { Answer, Command, Counters, RowCounts, ThreadData } from './thread-messages.ts'
-import { ThreadSocket } from './thread-socket.ts'
 
 type WithoutId<T> = T extends unknown ? Omit<T, 'id'> : never
 
 /** The thread that PGlite runs in, seen from the thread that serves requests. */
 export interface DatabaseThread {
   /** A new connection, as a stream for `pg`. */
-  connect(): ThreadSocket
+  connect(): Duplex
   /** Checkpoints and vacuums now. */
   maintain(): Promise<Counters>
   counters(): Promise<Counters>
@@ -23,6 +23,66 @@ export interface ThreadEvents {
   /** The thread has ended unexpectedly; called once. */
   readonly onFatal: (error: Error) => void
   readonly onTrouble: (message: string) => void
+}
+
+/**
+ * What `pg` takes for a TCP socket: PostgreSQL's wire protocol over a message port to the database thread. Each write
+ * is one message, so a query's parts (which `pg` corks) arrive, run and are answered as one.
+ */
+class ThreadSocket extends Duplex {
+  readonly #port: MessagePort
+
+  constructor(port: MessagePort) {
+    super()
+    this.#port = port
+    port.on('message', (bytes: Uint8Array) => this.push(bytes))
+  }
+
+  connect(): this {
+    queueMicrotask(() => this.emit('connect'))
+    return this
+  }
+
+  setNoDelay(): this {
+    return this
+  }
+
+  setKeepAlive(): this {
+    return this
+  }
+
+  ref(): this {
+    this.#port.ref()
+    return this
+  }
+
+  unref(): this {
+    this.#port.unref()
+    return this
+  }
+
+  override _read(): void {}
+
+  override _write(chunk: Uint8Array, _encoding: string, done: () => void): void {
+    // A copy of exactly these bytes: posting a view would clone the whole buffer behind it.
+    const bytes = Uint8Array.from(chunk)
+    this.#port.postMessage(bytes, [bytes.buffer])
+    done()
+  }
+
+  override _writev(chunks: { chunk: Uint8Array }[], done: () => void): void {
+    this._write(Buffer.concat(chunks.map(({ chunk }) => chunk)), 'buffer', done)
+  }
+
+  override _final(done: () => void): void {
+    this.push(null)
+    done()
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#port.close()
+    done(error)
+  }
 }
 
 /**

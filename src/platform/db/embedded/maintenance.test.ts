@@ -2,15 +2,15 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { freshDataDir } from '../../../../test/databases.ts'
+import { DurablePGlite } from './durable-pglite.ts'
 import { createMaintenance } from './maintenance.ts'
-import { StoppablePGlite } from './stoppable-pglite.ts'
 
 const MINUTE = 60_000
 const nothing = { checkpoints: 0, vacuums: 0 }
 
 const openHere = async () => {
   const folder = join(await freshDataDir(), 'database')
-  const db = new StoppablePGlite(folder, () => {})
+  const db = new DurablePGlite(folder, () => {})
   await db.open((why) => {
     throw new Error(why)
   })

@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { copyFolder } from './copy-folder.ts'
+import { DurablePGlite } from './durable-pglite.ts'
 import { createMaintenance } from './maintenance.ts'
-import { StoppablePGlite } from './stoppable-pglite.ts'
 import type { Answer, Command, ThreadData } from './thread-messages.ts'
 
 // The embedded database's own thread: PGlite computes synchronously and would block every request otherwise.
@@ -23,7 +23,7 @@ const stop = (why: string): never => {
 }
 
 const open = async (): Promise<void> => {
-  const db = new StoppablePGlite(folder, () => syncs++)
+  const db = new DurablePGlite(folder, () => syncs++)
   await db.open(stop)
   const maintenance = createMaintenance(db, Date.now())
   let maintenanceDue = false

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { insideTransaction, onCommit, refuseInsideTransaction, witnessed, witnessHere } from './transaction-guard.ts'
+import { insideTransaction, onCommit, refuseInsideTransaction, witnessed, witnessHere } from './transactions.ts'
 
 const witness = () => ({ begun: () => undefined, ending: async () => undefined, committed: () => undefined })
 const ask = () => refuseInsideTransaction('A query')

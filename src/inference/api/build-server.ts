@@ -1,16 +1,14 @@
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import cors from '@fastify/cors'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, type FastifyRequest, LogController } from 'fastify'
 import type { App } from '../../platform/http/app.ts'
+import { closeGracefully } from '../../platform/http/connections.ts'
 import { refuseForeignHosts } from '../../platform/http/host-guard.ts'
-import { refuseEncodedBodies } from '../../platform/http/input.ts'
-import { answerMalformed, refuseExpectations } from '../../platform/http/malformed-request.ts'
+import { answerMalformed, refuseEncodedBodies, refuseExpectations } from '../../platform/http/malformed-request.ts'
 import { createMetrics } from '../../platform/http/metrics.ts'
 import { createLogger, type LogOptions } from '../../platform/http/request-log.ts'
-import { closeGracefully } from '../../platform/http/shutdown.ts'
-import { dropSlowClients, type InFlight, type StallLimits } from '../../platform/http/slow-clients.ts'
-import { requestId, watchTraffic } from '../../platform/http/traffic.ts'
+import { createTraffic, requestId, type StallLimits } from '../../platform/http/traffic.ts'
 import { InferenceError } from '../errors.ts'
 import { createAdmissions } from '../runtime/queue/admission.ts'
 import { createSchemaCompiler } from '../structured-output/schema-compiler.ts'
@@ -74,10 +72,7 @@ const LOCAL_PAGE =
 /** The server in OpenAI's and Anthropic's style, ready to listen. It logs no prompts. */
 export const buildInferenceServer = async (options: InferenceServerOptions): Promise<App> => {
   const { models, route = null, compress = null, maxQueue } = options
-  let inFlight: InFlight = new Set()
-  const isAnswering = (socket: Socket): boolean =>
-    [...inFlight].some((reply) => reply.request.socket === socket && reply.raw.headersSent)
-
+  const traffic = createTraffic()
   const app: App = Fastify({
     loggerInstance: createLogger(options.log) as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -92,7 +87,7 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
     routerOptions: { maxParamLength: 4096 },
     clientErrorHandler: (error, socket) =>
       answerMalformed(error, socket, {
-        isAnswering: isAnswering(socket),
+        isAnswering: traffic.isAnswering(socket),
         bodyOf: (message) => invalid(message).toJSON(),
       }),
     frameworkErrors: (error, request, reply) => void sendUnroutable(error, request, reply),
@@ -103,9 +98,7 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
   answerErrors(app)
   // The computing thread may share its core with us.
   const metrics = createMetrics({ monitors: false })
-  const stallLimits = options.stallLimits ?? STALL_LIMITS
-  inFlight = watchTraffic(app, metrics, stallLimits.lingerMs)
-  dropSlowClients(app, inFlight, stallLimits)
+  traffic.watch(app, { metrics, stallLimits: options.stallLimits ?? STALL_LIMITS })
   closeGracefully(app, options.shutdownDeadlineMs ?? 30_000)
   const { host, publicUrl = null, corsOrigins = [] } = options
   refuseForeignHosts(app, { host, publicUrl, corsOrigins }, (why) => new InferenceError('host_not_allowed', why))

@@ -1,7 +1,7 @@
 import { Agent, createServer, get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { limitConnections } from './connection-limit.ts'
+import { limitConnections } from './connections.ts'
 
 test('many connections end with their answers, and a limited number that asks again stays', async () => {
   const server = createServer((_request, response) => response.end('ok'))

@@ -1,5 +1,6 @@
 import { badRequest } from '../../domain/errors.ts'
 import type { App } from './app.ts'
+import { refuseEncodedBodies } from './malformed-request.ts'
 import { InvalidRequest } from './validation.ts'
 
 const DEEPEST = 100
@@ -40,15 +41,6 @@ const parse = (text: string): unknown => {
   }
   if (isSuspect(text)) assertStorable(body)
   return body
-}
-
-/** Bodies are never decompressed: one with a `Content-Encoding` is rejected. */
-export const refuseEncodedBodies = (app: App, refusal: (message: string) => Error): void => {
-  app.addHook('preParsing', (request, _reply, _payload, done) => {
-    const encoding = request.headers['content-encoding'] ?? 'identity'
-    const message = `Content-Encoding ${encoding} is not supported: send the body uncompressed, without that header.`
-    done(encoding === 'identity' ? null : refusal(message))
-  })
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
+import type { App } from './app.ts'
 
 const FAULTS: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: 'The request line and headers are larger than 16 KiB.',
@@ -43,5 +44,14 @@ export const refuseExpectations = (server: Server, bodyOf: (message: string) => 
       connection: 'close',
     })
     reply.end(body)
+  })
+}
+
+/** Bodies are never decompressed: one with a `Content-Encoding` is rejected. */
+export const refuseEncodedBodies = (app: App, refusal: (message: string) => Error): void => {
+  app.addHook('preParsing', (request, _reply, _payload, done) => {
+    const encoding = request.headers['content-encoding'] ?? 'identity'
+    const message = `Content-Encoding ${encoding} is not supported: send the body uncompressed, without that header.`
+    done(encoding === 'identity' ? null : refusal(message))
   })
 }

@@ -1,9 +1,13 @@
 import type { FastifyReply } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { rateLimited, ServiceError } from '../../domain/errors.ts'
+import type { Admit, GuessLimit } from './access.ts'
+import type { App } from './app.ts'
 
 const WINDOW_MS = 60_000
 const EXCHANGE_MS = 1000
+/** Requests to public routes and with invalid keys are counted per address, which many devices may share. */
+const ADDRESS_SHARE = 10
 /** A key's counts are exchanged with other processes once they reach this share of the limit. */
 const HOT = 0.25
 /** About 15 MB. An evicted key starts over, which only a flood of other valid keys can cause. */
@@ -136,7 +140,7 @@ export const createRateLimiter = (options: {
 }
 
 /** Counts a request, sets the RateLimit headers, and throws rate_limited when the limit is reached. */
-export const admitTo = (limiter: RateLimiter, key: string, reply: FastifyReply): void => {
+const admitTo = (limiter: RateLimiter, key: string, reply: FastifyReply): void => {
   const verdict = limiter.take(key)
   reply.header('ratelimit-limit', String(verdict.limit))
   reply.header('ratelimit-remaining', String(verdict.remaining))
@@ -145,7 +149,7 @@ export const admitTo = (limiter: RateLimiter, key: string, reply: FastifyReply):
 }
 
 /** Throws rate_limited for an address that has sent too many invalid keys, as `verdict` says. */
-export const assertWithinGuessLimit = ({ allowed, retryAfterSeconds }: Verdict): void => {
+const assertWithinGuessLimit = ({ allowed, retryAfterSeconds }: Verdict): void => {
   if (allowed) return
   throw new ServiceError(
     'rate_limited',
@@ -155,7 +159,7 @@ export const assertWithinGuessLimit = ({ allowed, retryAfterSeconds }: Verdict):
 }
 
 /** Runs `exchange` once a second, never twice at a time, until the returned function is called. */
-export const keepExchanging = (limiter: RateLimiter, onError: (error: unknown) => void): (() => void) => {
+const keepExchanging = (limiter: RateLimiter, onError: (error: unknown) => void): (() => void) => {
   let busy = false
   const timer = setInterval(() => {
     if (busy) return
@@ -169,4 +173,41 @@ export const keepExchanging = (limiter: RateLimiter, onError: (error: unknown) =
   }, EXCHANGE_MS)
   timer.unref()
   return () => clearInterval(timer)
+}
+
+/** Requests per key and minute, 0 for no limits; and keys that are not valid per address, ten times as many. */
+export interface RateLimits {
+  readonly perMinute: number
+  readonly guessesPerMinute?: number
+  readonly sync?: RateLimitSync | null
+}
+
+const nothing = (): void => undefined
+
+/** Who is counted for a request, until the server closes: its key, its session, or its address. */
+export const limitRates = (
+  app: App,
+  { perMinute, guessesPerMinute, sync = null }: RateLimits,
+  now: () => number,
+): { readonly guesses: GuessLimit; readonly admit: Admit } => {
+  if (perMinute === 0) return { guesses: { assertLeft: nothing, count: nothing }, admit: nothing }
+  const perKey = createRateLimiter({ perMinute, now, sync })
+  const perAddress = createRateLimiter({ perMinute: perMinute * ADDRESS_SHARE, now })
+  const guesses = createRateLimiter({ perMinute: guessesPerMinute ?? perMinute * ADDRESS_SHARE, now })
+  if (sync !== null) {
+    const stop = keepExchanging(perKey, (error) => app.log.warn({ err: error }, 'rate limits could not be exchanged'))
+    app.addHook('onClose', async () => stop())
+  }
+  return {
+    guesses: {
+      assertLeft: (address) => assertWithinGuessLimit(guesses.look(address)),
+      count: (address) => assertWithinGuessLimit(guesses.take(address)),
+    },
+    admit: (caller, request, reply) => {
+      if (caller === null) admitTo(perAddress, request.ip, reply)
+      // A page asks for many things at once.
+      else if (caller.sessionId !== undefined) admitTo(perAddress, caller.sessionId, reply)
+      else admitTo(perKey, caller.rateKeyId ?? caller.keyId, reply)
+    },
+  }
 }

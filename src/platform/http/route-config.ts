@@ -51,6 +51,3 @@ export interface RouteConfig {
 
 export const routeConfigOf = (request: FastifyRequest): RouteConfig =>
   request.routeOptions.config as unknown as RouteConfig
-
-/** The pattern of the matched route, `/devices/:id`; null where no route matched. Bounded, unlike the path. */
-export const routeOf = (request: FastifyRequest): string | null => request.routeOptions.url ?? null

@@ -1,4 +1,4 @@
-import type { FastifyRequest, FastifySchema } from 'fastify'
+import type { FastifyRequest, FastifySchema, onSendAsyncHookHandler } from 'fastify'
 import { witnessed } from '../../../platform/db/transactions.ts'
 import { knownCallerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
@@ -33,6 +33,14 @@ const described = (action: string, request: FastifyRequest): AuditedRequest => (
 export const auditRequests = (app: App, audit: Audit): void => {
   app.decorateRequest(WITNESS as never, null as never)
 
+  const refused = async (action: string, request: FastifyRequest, statusCode: number): Promise<void> => {
+    const witness = (request as unknown as Record<symbol, ReturnType<Audit['witness']> | null>)[WITNESS]
+    if (witness?.isWritten()) return witness.failed(statusCode)
+    // Requests without a valid key are not audited, the rate limit counts them; a refused sign-in is an attempt, and is.
+    const isSignIn = statusCode === 401 && routeConfigOf(request).access === 'public'
+    if (statusCode === 403 || isSignIn) await audit.refused(described(action, request), statusCode)
+  }
+
   app.addHook('onRoute', (route) => {
     const { handler } = route
     const action = auditedOperation([route.method].flat(), route.schema)
@@ -42,17 +50,9 @@ export const auditRequests = (app: App, audit: Audit): void => {
       Object.assign(request, { [WITNESS]: witness })
       return witnessed(witness, async () => handler.call(this, request, reply))
     }
-  })
-
-  app.addHook('onSend', async (request, reply) => {
-    const { statusCode } = reply
-    if (statusCode < 400) return
-    const action = auditedOperation([request.method], request.routeOptions.schema)
-    if (action === null) return
-    const witness = (request as unknown as Record<symbol, ReturnType<Audit['witness']> | null>)[WITNESS]
-    if (witness?.isWritten()) return witness.failed(statusCode)
-    // Requests without a valid key are not audited, the rate limit counts them; a refused sign-in is an attempt, and is.
-    const isSignIn = statusCode === 401 && routeConfigOf(request).access === 'public'
-    if (statusCode === 403 || isSignIn) await audit.refused(described(action, request), statusCode)
+    const onSend: onSendAsyncHookHandler = async (request, { statusCode }) => {
+      if (statusCode >= 400) await refused(action, request, statusCode)
+    }
+    route.onSend = [...[route.onSend ?? []].flat(), onSend]
   })
 }

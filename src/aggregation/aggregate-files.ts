@@ -7,7 +7,7 @@ import { createKernel, type Kernel } from './kernel.ts'
 import { compareIds } from './receipt.ts'
 import { chunksOf, nameOfUpdate, openRound, type RoundFiles } from './round-files.ts'
 import { roundsIn } from './state-file.ts'
-import { mergedTensors, mergeStatistics, requireMergeable } from './statistics.ts'
+import { statisticsIn } from './statistics.ts'
 import { STRATEGIES, TREE_STRATEGIES } from './strategies.ts'
 import type { Chunk, Strategy } from './strategy.ts'
 import { aggregateTrees } from './trees.ts'
@@ -41,7 +41,7 @@ export const aggregateFiles = async (job: AggregationJob): Promise<AggregationRe
   const { name } = job.strategy
   if (isTreeStrategy(name)) return aggregateTrees(job, updates, TREE_STRATEGIES[name])
   const kernel = createKernel()
-  const roundsBefore = roundsIn(job.statePath)
+  const roundsBefore = job.statePath === null ? 0 : roundsIn(job.statePath)
   const strategy = STRATEGIES[name](kernel, {
     options: job.strategy.options,
     samples: weighable(updates.map(({ numSamples }) => numSamples)),
@@ -55,9 +55,11 @@ export const aggregateFiles = async (job: AggregationJob): Promise<AggregationRe
   const files = await openRound(job, updates, strategy)
   let done = false
   try {
-    requireMergeable(job, files)
-    combineInto(files, strategy, updates, kernel)
-    mergeStatistics(files, updates.length)
+    const { needsModel, statistics: found = [] } = files.template
+    if (needsModel !== undefined && job.globalPath === null) throw conflict(needsModel)
+    const statistics = found.length === 0 ? null : statisticsIn(job, files, found)
+    combineInto(files, strategy, updates, kernel, statistics?.tensors ?? new Set())
+    statistics?.merge()
     files.output.finish()
     files.controlOutput?.finish()
     files.state?.finish(roundsBefore + 1)
@@ -78,9 +80,14 @@ export const aggregateFiles = async (job: AggregationJob): Promise<AggregationRe
   }
 }
 
-const combineInto = (files: RoundFiles, strategy: Strategy, updates: readonly Update[], kernel: Kernel): void => {
+const combineInto = (
+  files: RoundFiles,
+  strategy: Strategy,
+  updates: readonly Update[],
+  kernel: Kernel,
+  merged: ReadonlySet<number>,
+): void => {
   const { template, output } = files
-  const merged = mergedTensors(files)
   const chunks = (tensor: number): Iterable<Chunk> => chunksOf(files, tensor, strategy.columns, updates, kernel)
   for (const survey of strategy.surveys?.() ?? [])
     for (const tensor of template.tensors.keys())

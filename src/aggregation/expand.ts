@@ -1,50 +1,13 @@
-import { createReadStream, rmSync } from 'node:fs'
+import { createReadStream } from 'node:fs'
 import { createInflateRaw } from 'node:zlib'
 import { badRequest } from '../domain/errors.ts'
 import { readTensorBytes } from '../tensors/elements.ts'
 import { showName } from '../tensors/shape.ts'
 import { BYTES_OF, type DeflatedMember, elementCount, isDirect, type Tensor } from '../tensors/weight-file.ts'
-import { type OpenFile, openFile } from './files.ts'
+import type { OpenFile, ScratchFile } from './files.ts'
 
 /** Bounds the memory that gathering a strided tensor takes. */
 export const SLICE_BYTES = 32 * 1024 * 1024
-
-/** A temporary file that only grows; created by its first byte, removed by `remove`. */
-export class ScratchFile {
-  readonly path: string
-  #file: OpenFile | null = null
-  #end = 0
-
-  constructor(path: string) {
-    this.path = path
-  }
-
-  /** Where the next byte goes. */
-  get end(): number {
-    return this.#end
-  }
-
-  get file(): OpenFile {
-    this.#file ??= openFile(this.path, 'w+')
-    return this.#file
-  }
-
-  append(bytes: Uint8Array): void {
-    this.file.write(this.#end, bytes)
-    this.#end += bytes.length
-  }
-
-  /** Lets go of the descriptor; the file stays until `remove`. Nothing can be appended any more. */
-  close(): void {
-    this.#file?.close()
-    this.#file = null
-  }
-
-  remove(): void {
-    this.close()
-    rmSync(this.path, { force: true })
-  }
-}
 
 const inflateInto = async (path: string, member: DeflatedMember, name: string, scratch: ScratchFile): Promise<void> => {
   const compressed = createReadStream(path, { start: member.offset, end: member.offset + member.compressedSize - 1 })

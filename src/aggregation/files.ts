@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 import type { ByteTarget } from '../tensors/weight-file.ts'
 
 /** A file for random access. Reads return fresh bytes. */
@@ -82,5 +82,42 @@ export class FilePool {
   close(): void {
     for (const fd of this.#open.values()) closeSync(fd)
     this.#open.clear()
+  }
+}
+
+/** A temporary file that only grows; created by its first byte, removed by `remove`. */
+export class ScratchFile {
+  readonly path: string
+  #file: OpenFile | null = null
+  #end = 0
+
+  constructor(path: string) {
+    this.path = path
+  }
+
+  /** Where the next byte goes. */
+  get end(): number {
+    return this.#end
+  }
+
+  get file(): OpenFile {
+    this.#file ??= openFile(this.path, 'w+')
+    return this.#file
+  }
+
+  append(bytes: Uint8Array): void {
+    this.file.write(this.#end, bytes)
+    this.#end += bytes.length
+  }
+
+  /** Lets go of the descriptor; the file stays until `remove`. Nothing can be appended any more. */
+  close(): void {
+    this.#file?.close()
+    this.#file = null
+  }
+
+  remove(): void {
+    this.close()
+    rmSync(this.path, { force: true })
   }
 }

@@ -6,8 +6,8 @@ import { layoutOf } from '../tensors/layout.ts'
 import { canPatch, seal, writeTensorBytes } from '../tensors/patch.ts'
 import { planWeightFile } from '../tensors/plan-weight-file.ts'
 import { BYTES_OF, byteLength, elementCount, isDirect, type Tensor } from '../tensors/weight-file.ts'
-import { ScratchFile, SLICE_BYTES, slicesOf } from './expand.ts'
-import { type OpenFile, openFile, reusingReads } from './files.ts'
+import { SLICE_BYTES, slicesOf } from './expand.ts'
+import { type OpenFile, openFile, reusingReads, ScratchFile } from './files.ts'
 
 const COPY_BYTES = 1024 * 1024
 

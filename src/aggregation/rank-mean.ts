@@ -1,9 +1,8 @@
 import type { DType } from '../tensors/weight-file.ts'
 import { EXACT_SUM, meanOfLargeRanks } from './exact-integers.ts'
 import { isFloat, type Kernel, padded } from './kernel.ts'
-import { networkModule } from './network-wasm.ts'
 import { blameNonFinite, firstNonFinite } from './non-finite.ts'
-import { rankNetwork } from './sorting-network.ts'
+import { networkModule, rankNetwork } from './sorting-network.ts'
 import type { Chunk } from './strategy.ts'
 
 /** Beyond so many rows straight-line code no longer fits the instruction cache. */

@@ -6,9 +6,8 @@ import { type OpenFile, openFile, readFully } from './files.ts'
 
 const HEADER_BYTES = 8
 
-/** How many rounds a state file has been through; 0 without one. */
-export const roundsIn = (path: string | null): number => {
-  if (path === null) return 0
+/** How many rounds a state file has been through. */
+export const roundsIn = (path: string): number => {
   const file = openFile(path, 'r')
   try {
     return new DataView(file.read(0, HEADER_BYTES).buffer).getFloat64(0, true)

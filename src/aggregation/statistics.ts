@@ -173,27 +173,30 @@ const RULES: Readonly<Record<Statistic['kind'], Rules>> = {
   }),
 }
 
-/** The numbers of the tensors that are merged, which no strategy combines. */
-export const mergedTensors = ({ template }: Pick<RoundFiles, 'template'>): ReadonlySet<number> => {
+/** Which tensors are statistics: no strategy combines them. */
+const tensorsOf = ({ template }: RoundFiles): ReadonlySet<number> => {
   const names = new Set((template.statistics ?? []).flatMap(({ tensors }) => Object.values(tensors)))
   return new Set([...template.tensors.keys()].filter((index) => names.has(template.tensors[index]!.name)))
 }
 
 /** Throws conflict when the round's strategy is no plain mean, which is all that statistics can be merged beside. */
-export const requireMergeable = (job: AggregationJob, { template }: Pick<RoundFiles, 'template'>): void => {
-  const [statistic] = template.statistics ?? []
-  if (template.needsModel !== undefined && job.globalPath === null) throw conflict(template.needsModel)
-  if (statistic === undefined) return
-  if (job.privacy !== null || !rulesOf(job.strategy.name)?.mergesStatistics)
-    throw conflict(
-      `The model contains data statistics ('${statistic.name}'), which are merged by their counts. Strategy ` +
-        `'${job.strategy.name}'${job.privacy === null ? '' : ' with privacy'} cannot do that: use fedavg, fedprox or ditto without privacy, ` +
-        'or train a model without them.',
-    )
+const requireMergeable = ({ privacy, strategy }: AggregationJob, { name }: Statistic): void => {
+  if (privacy === null && rulesOf(strategy.name)?.mergesStatistics) return
+  throw conflict(
+    `The model contains data statistics ('${name}'), which are merged by their counts. Strategy ` +
+      `'${strategy.name}'${privacy === null ? '' : ' with privacy'} cannot do that: use fedavg, fedprox or ditto without privacy, ` +
+      'or train a model without them.',
+  )
+}
+
+/** The numbers of the tensors that are statistics, and the merge of those, for a model that has some. Throws conflict. */
+export const statisticsIn = (job: AggregationJob, files: RoundFiles, [first]: readonly Statistic[]) => {
+  requireMergeable(job, first!)
+  return { tensors: tensorsOf(files), merge: () => mergeStatistics(files, job.updates.length) }
 }
 
 /** Merges the statistics of all updates, in their order, and writes the result. Memory: two updates' statistics. */
-export const mergeStatistics = (files: RoundFiles, rows: number): void => {
+const mergeStatistics = (files: RoundFiles, rows: number): void => {
   const { template, updates, output } = files
   const numberOf = new Map(template.tensors.map(({ name }, index) => [name, index]))
   for (const { name, kind, tensors, options } of template.statistics ?? []) {

@@ -4,8 +4,8 @@ import type { WeightFile } from '../tensors/formats.ts'
 import { fullLayoutOf, requireSameLayout } from '../tensors/layout.ts'
 import { readWeights } from '../tensors/read-weights.ts'
 import { isDirect } from '../tensors/weight-file.ts'
-import { expandTensor, ScratchFile } from './expand.ts'
-import { FilePool, openFile } from './files.ts'
+import { expandTensor } from './expand.ts'
+import { FilePool, openFile, ScratchFile } from './files.ts'
 
 /** One weight file, and how error messages name it: `update of device 'pixel-7'`. */
 export interface RowSource {

@@ -65,6 +65,16 @@ const memberNames = (source: ByteSource, head: Uint8Array): readonly string[] =>
 export const detectFormat = (source: ByteSource): DetectedFormat | null => {
   const head = copyOf(source.read(0, Math.min(HEAD, source.size)))
   const members = startsLikeZip(head) ? memberNames(source, head) : null
-  const sample = { head, size: source.size, members, text: textOf(head) }
+  let text: string | null | undefined
+  const sample = {
+    head,
+    size: source.size,
+    members,
+    // Only formats that are text ask for it.
+    get text() {
+      if (text === undefined) text = textOf(head)
+      return text
+    },
+  }
   return DETECTED_FORMATS.find((name) => formatOf(name).sniff(sample)) ?? null
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { startAhead } from '../inference/engines/child/engine-process.ts'
-import { LLAMA_PROGRAM } from '../inference/engines/llama/program.ts'
+import { LLAMA_PROGRAM } from '../inference/engines/llama/settings.ts'
 import { Interrupted, type StopSignal } from './io.ts'
 import { pagerOf } from './pager.ts'
 

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { slotAt } from '../../../domain/heartbeat-counts.ts'
+import { slotAt } from '../../../domain/heartbeat.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { Changes } from '../../events.ts'

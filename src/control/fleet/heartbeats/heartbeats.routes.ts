@@ -1,5 +1,5 @@
 import { tagOfAll } from '../../../domain/assignment.ts'
-import { SLOT_SECONDS } from '../../../domain/heartbeat-counts.ts'
+import { SLOT_SECONDS } from '../../../domain/heartbeat.ts'
 import { outsideWarning, reportedValues } from '../../../domain/reported-number.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { DeviceStatus } from '../../../domain/device.ts'
-import { MAX_SLOTS, slotAt } from '../../../domain/heartbeat-counts.ts'
+import { MAX_SLOTS, slotAt } from '../../../domain/heartbeat.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
 export interface Beat {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { LLAMA_PROGRAM } from '../llama/program.ts'
+import { LLAMA_PROGRAM } from '../llama/settings.ts'
 import { startAhead, startProgram } from './engine-process.ts'
 
 const isAlive = (pid: number): boolean => {
@@ -47,7 +47,7 @@ test('one that ended before it was needed is replaced', async () => {
 })
 
 test('a program that has no use for it ends at once, and it with it', async () => {
-  const modules = ['./engine-process.ts', '../llama/program.ts'].map((file) => new URL(file, import.meta.url).href)
+  const modules = ['./engine-process.ts', '../llama/settings.ts'].map((file) => new URL(file, import.meta.url).href)
   const script = `
     const [{ startAhead }, { LLAMA_PROGRAM }] = await Promise.all(${JSON.stringify(modules)}.map((file) => import(file)))
     console.log(startAhead(LLAMA_PROGRAM).pid)`

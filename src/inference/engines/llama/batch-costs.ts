@@ -110,4 +110,4 @@ const CLEARLY = 0.95
 
 /** Whether that many streams are faster one after another than in one batch; so it is with some kernels for few streams. */
 export const fasterApart = (costs: BatchCosts, streams: number): boolean =>
-  streams > 1 && streams <= SIZES.at(-1)! && streams * costs.of(1) < costs.of(streams) * CLEARLY
+  streams <= SIZES.at(-1)! && streams * costs.of(1) < costs.of(streams) * CLEARLY

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Occupied, planBatch } from './batch-plan.ts'
 import type { Choice } from './choice.ts'
-import { anyText } from './response-grammars.ts'
+import { anyText } from './choice.ts'
 
 const choice = (id: number, tokens: number, filled: number, drafts: readonly number[] = []): Choice => ({
   id,

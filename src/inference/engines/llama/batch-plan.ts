@@ -94,7 +94,7 @@ export const planBatch = (occupied: readonly Occupied[], limits: BatchLimits): P
     room -= part.tokens.length
     parts.push(part)
   }
-  if (fasterApart(limits.costs, parts.length)) parts.reverse()
+  if (parts.length > 1 && fasterApart(limits.costs, parts.length)) parts.reverse()
   const reading = occupied.filter((each) => !inStep.includes(each)).sort((a, b) => a.choice.id - b.choice.id)
   const writing = inStep.filter(isWriting).length
   if (writing > 0) room = Math.min(room, limits.promptTokens(writing, reading.length))

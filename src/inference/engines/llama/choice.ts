@@ -28,6 +28,9 @@ export interface Choice {
   over: boolean
 }
 
+/** Of an answer in no format: everything is a text. */
+export const anyText: Closing = { take: () => true, ending: () => '' }
+
 /** What one step found out about a choice: the tokens that follow, and whether the model ended there. */
 export interface Progress {
   readonly choice: Choice

@@ -4,8 +4,7 @@ import type { ToolSyntax } from '../../structured-output/tool-syntax.ts'
 import { type Asking, askOnce, converse } from '../child/ask.ts'
 import { superviseProcess } from '../child/supervisor.ts'
 import type { ChatEvent, ChatMessage, ChatRequest, Embeddings, Engine, Tool } from '../engine.ts'
-import { LLAMA_PROGRAM } from './program.ts'
-import { type LlamaOptions, type ModelFacts, type Settings, settingsOf } from './settings.ts'
+import { LLAMA_PROGRAM, type LlamaOptions, type ModelFacts, type Settings, settingsOf } from './settings.ts'
 
 /**
  * A GGUF model in a process of its own, which is replaced when it dies.

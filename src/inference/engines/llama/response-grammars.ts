@@ -6,30 +6,36 @@ import {
   type ResponseGrammar,
   schemaResponse,
 } from '../../structured-output/compile-schema.ts'
+import type { ToolSyntax } from '../../structured-output/tool-syntax.ts'
 import type { ChatRequest } from '../engine.ts'
 import type { Detokenizer } from '../text/text-stream.ts'
 import type { BatchContext, SamplerGrammar } from './binding/batch-context.ts'
+import type { LlamaModel } from './binding/load-model.ts'
+import type { GrammarTrigger } from './binding/token-sampler.ts'
 
-/** What the sampler and the writer of one answer need of its format. */
-export interface AnswerGrammar {
-  /** null: every text. */
-  readonly grammar: SamplerGrammar | null
+/** What holds a reply to its format, or to the calls of functions that it may make. */
+export interface AnswerRules {
+  readonly grammar: SamplerGrammar
+  /** Functions that may be called, or not: the grammar begins where the model begins a call. */
+  readonly trigger: GrammarTrigger | null
   readonly closing: Closing
+  /** Reads tokens as the grammar does; null where the model does not say what bytes they are. */
+  readonly reader: Detokenizer | null
 }
 
-/** What a reply has to be: in a format, or calls of functions. */
-export type OutputConstraint = Pick<ChatRequest, 'responseFormat' | 'toolUse'>
+type OutputConstraint = Pick<ChatRequest, 'responseFormat' | 'toolUse'>
+
+/** Whether a reply may be any text. */
+export const isAnyText = ({ responseFormat, toolUse }: OutputConstraint): boolean =>
+  !toolUse && responseFormat.type === 'text'
 
 /** The grammar that was compiled for it, where one was. */
-export const compiledOf = ({ responseFormat, toolUse }: OutputConstraint): CompiledSchema | null => {
+const compiledOf = ({ responseFormat, toolUse }: OutputConstraint): CompiledSchema | null => {
   if (!toolUse && responseFormat.type !== 'json_schema') return null
   const compiled = toolUse ? toolUse.compiled : responseFormat.type === 'json_schema' ? responseFormat.compiled : null
   if (compiled === null) throw new Error('The JSON schema was not compiled.')
   return compiled
 }
-
-/** Everything is a text. */
-export const anyText: Closing = { take: () => true, ending: () => '' }
 
 const MAX_KEPT = 16
 const MAX_SIZES = 256
@@ -38,7 +44,7 @@ const MAX_SIZES = 256
  * Refuses a schema whose shortest answer does not fit in an answer of `limit` tokens. A long one takes milliseconds to count,
  * in which nothing else is computed: that is done once.
  */
-export const createSizeCheck = (tokenize: (text: string) => Uint32Array) => {
+const createSizeCheck = (tokenize: (text: string) => Uint32Array) => {
   const sizes = new Map<string, number>()
   return ({ key, smallest }: CompiledSchema, limit: number): void => {
     // No token has less than a byte.
@@ -56,11 +62,9 @@ export const createSizeCheck = (tokenize: (text: string) => Uint32Array) => {
 }
 
 /** The grammars that were used last, read once for all answers under them. */
-export const createResponseGrammars = (
-  context: Pick<BatchContext, 'readGrammar'>,
-): ((constraint: OutputConstraint) => AnswerGrammar) => {
+const createGrammarCache = (context: Pick<BatchContext, 'readGrammar'>) => {
   const kept = new Map<string, { readonly rules: SamplerGrammar; readonly response: ResponseGrammar }>()
-  const read = (key: string, open: () => ResponseGrammar) => {
+  return (key: string, open: () => ResponseGrammar) => {
     const known = kept.get(key)
     const response = known?.response ?? open()
     const entry = known ?? { response, rules: context.readGrammar(response.gbnf) }
@@ -69,10 +73,24 @@ export const createResponseGrammars = (
     if (kept.size > MAX_KEPT) for (const [oldest] of [...kept].slice(0, 1)) kept.delete(oldest)
     return { grammar: entry.rules, closing: entry.response.follow() }
   }
-  return (constraint) => {
-    const compiled = compiledOf(constraint)
-    if (compiled !== null) return read(compiled.key, () => schemaResponse(compiled))
-    return constraint.responseFormat.type === 'text' ? { grammar: null, closing: anyText } : read('', () => jsonObject)
+}
+
+/** The rules of replies that may not be any text, of at most `limit` tokens. They throw for a schema that does not fit in there. */
+export const createAnswerRules = (
+  context: Pick<BatchContext, 'readGrammar'>,
+  { tokenize, bytesOf }: Pick<LlamaModel, 'tokenize' | 'bytesOf'>,
+  syntax: ToolSyntax,
+): ((request: OutputConstraint, limit: number) => AnswerRules) => {
+  const read = createGrammarCache(context)
+  const checkSize = createSizeCheck((text) => tokenize(text, false))
+  return (request, limit) => {
+    const compiled = compiledOf(request)
+    if (compiled !== null) checkSize(compiled, limit)
+    const rules = compiled === null ? read('', () => jsonObject) : read(compiled.key, () => schemaResponse(compiled))
+    if (bytesOf === null) return { ...rules, trigger: null, reader: null }
+    const textOf = (token: number): string => Buffer.from(bytesOf(token)).toString('latin1')
+    const trigger = request.toolUse?.choice === 'auto' ? { syntax, textOf } : null
+    return { ...rules, trigger, reader: createGrammarReader(bytesOf) }
   }
 }
 

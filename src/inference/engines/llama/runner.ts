@@ -9,10 +9,10 @@ import { costsWhenIdle, measureCosts, processorClock } from './batch-costs.ts'
 import { openContext } from './binding/batch-context.ts'
 import { loadAddon } from './binding/load-addon.ts'
 import { loadModel } from './binding/load-model.ts'
-import type { GrammarTrigger } from './binding/token-sampler.ts'
+import { anyText } from './choice.ts'
 import { planMemory } from './memory-plan.ts'
 import { createPrefixCache } from './prefix-cache.ts'
-import { compiledOf, createGrammarReader, createResponseGrammars, createSizeCheck } from './response-grammars.ts'
+import { createAnswerRules, isAnyText } from './response-grammars.ts'
 import { createScheduler } from './scheduler.ts'
 import type { ModelFacts, Settings } from './settings.ts'
 import { createSlotManager } from './slot-manager.ts'
@@ -46,6 +46,8 @@ const PREPARE_AFTER_MS = 500
 // More characters than any token has.
 const MAX_TOKEN_LENGTH = 512
 
+const ANY_TEXT = { grammar: null, trigger: null, closing: anyText, reader: null } as const
+
 /** @param firstBytes of keys and values at the start, where nobody asks for slots or a length; one slot has its own in any case */
 export const openRunner = async (
   settings: Settings,
@@ -77,8 +79,7 @@ export const openRunner = async (
     bytesPerToken: model.cacheBytesPerToken,
     plainCache: model.plainCache,
   })
-  const grammarFor = createResponseGrammars(context)
-  const checkSize = createSizeCheck((text) => model.tokenize(text, false))
+  const rulesOf = createAnswerRules(context, model, syntax)
   const slotManager = createSlotManager(plan.slots, context, cache)
   // Guesses begin with the costs; else they are measured when there is time.
   const measured = settings.draft === null ? null : await measureCosts(context, clock)
@@ -126,16 +127,9 @@ export const openRunner = async (
       const room = plan.contextTokens - prompt.length
       // An answer has at least one token.
       if (room < 1) throw refuse(`become ${prompt.length} tokens`)
-      const { temperature, topP, seed, stop, toolUse } = request
+      const { temperature, topP, seed, stop } = request
       const limit = Math.min(request.maxTokens ?? room, room)
-      const compiled = compiledOf(request)
-      if (compiled !== null) checkSize(compiled, limit)
-      const { grammar, closing } = grammarFor(request)
-      const { bytesOf } = model
-      const trigger: GrammarTrigger | null =
-        toolUse?.choice === 'auto' && bytesOf !== null
-          ? { syntax, textOf: (token) => Buffer.from(bytesOf(token)).toString('latin1') }
-          : null
+      const { grammar, trigger, closing, reader } = isAnyText(request) ? ANY_TEXT : rulesOf(request, limit)
       scheduler.add({
         id,
         promptTokens: prompt.length,
@@ -143,10 +137,7 @@ export const openRunner = async (
         limit: prompt.length + limit,
         request,
         sampler: context.createSampler({ temperature, topP, seed, grammar, trigger }),
-        text:
-          grammar === null || bytesOf === null
-            ? createTextStream(model.detokenize, stop)
-            : cutAtStops(createGrammarReader(bytesOf), stop),
+        text: reader === null ? createTextStream(model.detokenize, stop) : cutAtStops(reader, stop),
         closing,
         filled: 0,
         cachedTokens: 0,

@@ -1,6 +1,14 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import type { ToolSyntax } from '../../structured-output/tool-syntax.ts'
+import type { EngineProgram } from '../child/engine-process.ts'
+
+/** The process of a GGUF model. */
+export const LLAMA_PROGRAM: EngineProgram = {
+  entry: { importMetaUrl: import.meta.url, file: 'engine.process' },
+  // With more threads than one in libuv's pool each step may run on another one, and the cores' caches are cold.
+  env: { UV_THREADPOOL_SIZE: '1' },
+}
 
 /** Weights of this size keep all cores busy; with smaller ones the cores mostly wait for each other and for the server. */
 const LARGE_BYTES = 256 * 2 ** 20

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { nextHeartbeatSeconds } from './pace.ts'
+import { nextHeartbeatSeconds } from './heartbeat.ts'
 
 /** A linear congruential sequence (Numerical Recipes): the same in every run. */
 const sequence = () => {

@@ -1,4 +1,6 @@
+import { sql } from 'kysely'
 import { expect, it } from 'vitest'
+import { hasPostgres } from '../../../../test/databases.ts'
 import { startWorld } from '../../../../test/world.ts'
 import { startReceiver } from './receiver.fixture.ts'
 
@@ -66,6 +68,7 @@ const start = async () => {
   }
   const show = (id: string) => ask<Integration>('GET', `${AT}/${id}`)
   return {
+    world,
     ask,
     show,
     create: (endpoint: string, topics = ['group']) =>
@@ -125,6 +128,21 @@ it('an event that does not fit the mapping is set aside with the reason, and the
   index.rejectedBecause = () => null
   expect(await ask('POST', `${AT}/${id}/replay`)).toEqual({ delivered: 1, remaining: 0, error: null })
   expect(index.documents.size).toBe(3)
+})
+
+it.skipIf(!hasPostgres())('an event that waits for another transaction to end counts as pending', async () => {
+  const { world, create, show, happen, until } = await start()
+  const index = await startIndex()
+  const { id } = await create(index.receiver.url)
+  await world.database!.transaction(async (tx) => {
+    await sql`select pg_current_xact_id()`.execute(tx)
+    await happen('a')
+    await world.advance(60)
+    expect(await show(id)).toMatchObject({ pending: 1, failures: 0 })
+    expect(index.documents.size).toBe(0)
+  })
+  await until(id, ({ pending }) => pending === 0)
+  expect(index.documents.size).toBe(1)
 })
 
 it('two installations write into one index without taking each other’s events for their own', async () => {

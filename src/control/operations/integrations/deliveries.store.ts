@@ -53,9 +53,11 @@ const movedTo = (places: readonly Place[]) => {
 }
 
 /** Events after its cursor that it may see. */
-const WAITING_EVENTS = sql`e.tx < pg_snapshot_xmin(pg_current_snapshot())
-  and (i.org_id is null or e.org_id = i.org_id) and (i.topics is null or e.subject_kind = any(i.topics))
+const WAITING_EVENTS = sql`(i.org_id is null or e.org_id = i.org_id) and (i.topics is null or e.subject_kind = any(i.topics))
   and (i.cursor_id is null or (e.tx, e.id) > (i.cursor_tx, i.cursor_id))`
+
+/** Those that can be delivered: of an older transaction that is still open, events may yet appear before them. */
+const DELIVERABLE_EVENTS = sql`e.tx < pg_snapshot_xmin(pg_current_snapshot()) and ${WAITING_EVENTS}`
 
 /** What integrations have delivered, what waits for them, and what was given up. */
 export const createDeliveriesStore = () => ({
@@ -78,7 +80,7 @@ export const createDeliveriesStore = () => ({
         select i.id from integrations i
         where not i.paused and i.next_at <= ${now} and (i.lease_until is null or i.lease_until <= now())
           and (i.kind = 'metrics' or i.id = any(${[...withWork]}::uuid[])
-            or i.kind = 'logs' and exists (select 1 from events_outbox e where ${WAITING_EVENTS}))
+            or i.kind = 'logs' and exists (select 1 from events_outbox e where ${DELIVERABLE_EVENTS}))
         order by i.next_at limit ${limit} for update skip locked)
       returning *, cursor_tx::text as cursor_tx, lease_until::text as lease`.execute(db)
     return rows.map((row) => ({ ...fromRow(row), lease: row.lease }))
@@ -88,7 +90,7 @@ export const createDeliveriesStore = () => ({
   async pendingEvents(db: Executor, id: string, limit: number): Promise<PlacedEvent[]> {
     const { rows } = await sql<EventRow>`
       select e.id, e.tx::text as tx, e.org_id, e.type, e.subject_kind, e.subject_id, e.payload, e.at
-      from integrations i join events_outbox e on ${WAITING_EVENTS} where i.id = ${id} order by e.tx, e.id limit ${limit}`.execute(
+      from integrations i join events_outbox e on ${DELIVERABLE_EVENTS} where i.id = ${id} order by e.tx, e.id limit ${limit}`.execute(
       db,
     )
     return rows.map((row) => ({

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { hasPostgres } from '../../../../test/databases.ts'
 import { startWorld } from '../../../../test/world.ts'
 import { startReceiver } from './receiver.fixture.ts'
@@ -130,20 +130,28 @@ it('an event that does not fit the mapping is set aside with the reason, and the
   expect(index.documents.size).toBe(3)
 })
 
-it.skipIf(!hasPostgres())('an event that waits for another transaction to end counts as pending', async () => {
-  const { world, create, show, happen, until } = await start()
-  const index = await startIndex()
-  const { id } = await create(index.receiver.url)
-  await world.database!.transaction(async (tx) => {
-    await sql`select pg_current_xact_id()`.execute(tx)
+it.skipIf(!hasPostgres())(
+  'an event that waits for another transaction to end is told as waiting, and is sent then',
+  async () => {
+    const { world, create, show, happen, until } = await start()
+    const index = await startIndex()
+    const { id } = await create(index.receiver.url)
+    const older = await world.database!.sql.startTransaction().execute()
+    onTestFinished(async () => {
+      if (!older.isCommitted) await older.rollback().execute()
+    })
+    await sql`select pg_current_xact_id()`.execute(older)
     await happen('a')
     await world.advance(60)
     expect(await show(id)).toMatchObject({ pending: 1, failures: 0 })
-    expect(index.documents.size).toBe(0)
-  })
-  await until(id, ({ pending }) => pending === 0)
-  expect(index.documents.size).toBe(1)
-})
+    const { body } = await world.request('GET', '/metrics')
+    expect(body).toMatch(new RegExp(`tributary_integration_lag_seconds{integration_id="${id}",.*} 60\\n`))
+    expect(index.receiver.received).toEqual([])
+    await older.commit().execute()
+    await until(id, ({ pending }) => pending === 0)
+    expect(index.documents.size).toBe(1)
+  },
+)
 
 it('two installations write into one index without taking each other’s events for their own', async () => {
   const index = await startIndex()

@@ -177,8 +177,8 @@ export const STATE_METRICS: readonly StateMetric[] = [
           select min(a.at) from audit_heads h join audit_entries a on a.org_id = h.org_id
             and a.seq > coalesce((i.audit_cursor ->> h.org_id)::bigint, 0)
           where i.audit_cursor is not null and (i.org_id is null or h.org_id = i.org_id)))), 0)::float8 as value
-      from integrations i left join events_outbox e on e.tx < pg_snapshot_xmin(pg_current_snapshot())
-        and (i.org_id is null or e.org_id = i.org_id) and (i.topics is null or e.subject_kind = any(i.topics))
+      from integrations i left join events_outbox e on (i.org_id is null or e.org_id = i.org_id)
+        and (i.topics is null or e.subject_kind = any(i.topics))
         and (i.cursor_id is null or (e.tx, e.id) > (i.cursor_tx, i.cursor_id))
       where i.kind = 'logs' and ${isOf('i.org_id', orgId)}
       group by i.id order by i.ordinal desc limit ${sql.lit(MAX_SERIES)}`,

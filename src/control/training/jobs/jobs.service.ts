@@ -31,7 +31,7 @@ export const createJobsService = (parts: {
   readonly plan: (caller: Caller, requested: NewJob) => Promise<PlannedJob>
   readonly turns: JobTurns
   readonly continueJob: JobContinuations
-  readonly rounds: Pick<RoundsService, 'ofJob' | 'countOfJob' | 'lockActiveOf'>
+  readonly rounds: Pick<RoundsService, 'ofJob' | 'countOfJob' | 'lockActiveOf' | 'hasActive'>
   readonly reaching: Pick<RoundReach, 'maySee'>
   readonly due: Pick<DueRounds, 'tick'>
   readonly prices: Pick<RoundPrices, 'spentBy'>
@@ -111,16 +111,18 @@ export const createJobsService = (parts: {
       const visible = await get(caller, id)
       // Members of its federation see it; only the organization that started it may stop it.
       if (!sees(caller, visible.orgId)) throw notFound('Training job', id)
-      const reason = 'The training job was stopped.'
-      await database.transaction(async (tx) => {
-        // Round before job, as everything that ends rounds has it.
+      // Round before job, as everything that ends rounds has it: one that was begun between the two is left for another try.
+      const attempt = async (tx: Database['sql']): Promise<boolean> => {
         const active = await rounds.lockActiveOf(tx, id)
         const job = (await store.lock(tx, id))!
+        if (active === null && (await rounds.hasActive(tx, id))) return false
+        const reason = 'The training job was stopped.'
         auditNote({ kind: 'job', ...job, before: { status: job.status }, after: { status: 'stopped' } })
         await progress.end(tx, job, { event: 'stop', endedBy: 'stopped', reason })
-        const begun = active === null ? await rounds.lockActiveOf(tx, id) : active
-        if (begun !== null) await endings.fail(tx, begun, { event: 'fail', reason, reported: reason })
-      })
+        if (active !== null) await endings.fail(tx, active, { event: 'fail', reason, reported: reason })
+        return true
+      }
+      while (!(await database.transaction(attempt)));
       return get(caller, id)
     },
 

@@ -160,6 +160,12 @@ export const createRoundsService = (parts: {
       return round !== null && IN_PROGRESS.includes(round.status) ? round : null
     },
 
+    /** Whether the latest round of a job is in progress, at this moment. */
+    async hasActive(tx: Database['sql'], jobId: string): Promise<boolean> {
+      const latest = await store.latestOfJob(tx, jobId)
+      return latest !== null && IN_PROGRESS.includes(latest.status)
+    },
+
     /** The round, locked until the transaction ends. */
     lock: (tx: Database['sql'], id: string): Promise<StoredRound | null> => store.lock(tx, id),
 

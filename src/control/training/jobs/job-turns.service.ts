@@ -118,6 +118,12 @@ export const createJobTurns = (parts: {
     return prices.priced(requested, work, epsilon === undefined ? null : { jobId: job.id, epsilon })
   }
 
+  /** The job, locked; null where a round has begun or ended since it was looked at, which spends privacy too. */
+  const lockAsSeen = async (tx: Database['sql'], seen: StoredJob, isAwaited: boolean): Promise<StoredJob | null> => {
+    const job = await store.lockOngoing(tx, seen.id, { isAwaited })
+    return job === null || hasMoved(job, seen) || (await rounds.isInProgress(tx, job.orgId)) ? null : job
+  }
+
   /** Starts the job's next round if it is the job's turn; where somebody else does so at this moment, that may be awaited. */
   const advance = async (id: string, isAwaited: boolean): Promise<void> => {
     const seen = await store.find(database.sql, id)
@@ -127,12 +133,8 @@ export const createJobTurns = (parts: {
       const secured = await securePlanOf(seen, version!)
       await priced(seen, (price) =>
         database.transaction(async (tx) => {
-          const job = await store.lockOngoing(tx, id, { isAwaited })
-          if (job === null || job.latestModelId !== seen.latestModelId) return
-          // A round has failed since, and spent some of what this one was priced on top of.
-          if (job.roundsFailedInARow !== seen.roundsFailedInARow) return
-          if (await rounds.isInProgress(tx, job.orgId)) return
-          await openRound(tx, job, version!, secured, price)
+          const job = await lockAsSeen(tx, seen, isAwaited)
+          if (job !== null) await openRound(tx, job, version!, secured, price)
         }),
       )
     } catch (error) {
@@ -145,7 +147,7 @@ export const createJobTurns = (parts: {
           ? ({ event: 'finish', endedBy: 'budget_spent', reason: error.message } as const)
           : ({ event: 'give_up', endedBy: 'cannot_start', reason: error.message } as const)
       await database.transaction(async (tx) => {
-        const job = await store.lockOngoing(tx, id, { isAwaited })
+        const job = await lockAsSeen(tx, seen, isAwaited)
         if (job !== null) await progress.end(tx, job, ending)
       })
     }
@@ -167,6 +169,10 @@ export const createJobTurns = (parts: {
     start: async (id: string): Promise<void> => advanceAll(await store.idle(database.sql, id), true),
   }
 }
+
+/** Whether one of its rounds has ended since it was looked at. */
+const hasMoved = (job: StoredJob, seen: StoredJob): boolean =>
+  job.latestModelId !== seen.latestModelId || job.roundsFailedInARow !== seen.roundsFailedInARow
 
 /** The job's next round, before its devices are drawn. */
 const nextRound = (

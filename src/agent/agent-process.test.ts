@@ -1,12 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect, onTestFinished, test } from 'vitest'
 import { startWorld, type TestDevice, type World } from '../../test/world.ts'
 import { unwrap } from '../client/client.ts'
+import { runAgent } from './agent.ts'
+import { noTrainer } from './agent-trainer.ts'
 
 const moduleUrl = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href)
 
@@ -82,6 +84,43 @@ test('SIGTERM ends the process with code 0 after the round was reported as faile
   expect(await once(child, 'exit')).toEqual([0, null])
   expect(await line('ended')).toBe('ended')
   expect(await explain()).toMatchObject({ state: 'failed', reason: 'The agent was stopped (SIGTERM).' })
+})
+
+test('a second agent on the folder of a running one refuses to start, and not after that one was killed', async () => {
+  const { world, folder, device } = await begin()
+  const first = await startProcess(world, device, folder)
+  await first.line('training')
+  const startAnother = (options: object) => {
+    const stop = new AbortController()
+    const lines: string[] = []
+    const log = (line: string): void => {
+      lines.push(line)
+      if (line.includes('waits for rounds')) stop.abort(new Error('seen enough'))
+    }
+    const identity = { deviceId: device.deviceId, apiKey: device.key }
+    const base = {
+      baseUrl: world.baseUrl,
+      ...identity,
+      stateDir: folder,
+      trainer: () => noTrainer,
+      signal: stop.signal,
+    }
+    return runAgent({ ...base, log, ...options }).then(() => lines)
+  }
+  const own = join(folder, 'devices', (await readdir(join(folder, 'devices')))[0]!)
+  const refusal = (path: string) =>
+    `The agent folder ${path} is in use by process ${first.child.pid} on ${hostname()}. Stop that process, or run this ` +
+    'agent as another device (--device-id), with a models folder (--models-dir) of its own.'
+  await expect(startAnother({})).rejects.toThrow(refusal(own))
+  // Another device has a folder of its own, and may not write to the models of this one.
+  const other = { deviceId: 'edge-2', apiKey: (await world.register('edge-2')).key }
+  const models = join(own, 'models')
+  await expect(startAnother({ ...other, modelsFolder: models })).rejects.toThrow(refusal(models))
+  expect(await startAnother(other)).toContainEqual(expect.stringContaining('Device edge-2 waits for rounds'))
+  first.child.kill('SIGKILL')
+  await once(first.child, 'exit')
+  expect(await startAnother({})).toContainEqual(expect.stringContaining('Device edge-1 waits for rounds'))
+  expect((await readdir(own)).includes('agent.lock')).toBe(false)
 })
 
 test('an agent that was killed takes up its round again when it is started again', async () => {

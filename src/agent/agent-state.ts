@@ -2,8 +2,9 @@ import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { badRequest } from '../domain/errors.ts'
+import { badRequest, conflict } from '../domain/errors.ts'
 import { writeDurably } from '../platform/transfer/durable-file.ts'
+import { type FileLock, lockFile } from '../platform/transfer/file-lock.ts'
 
 /** What an agent must remember between runs: the key is shown once, at registration. */
 export interface Identity {
@@ -13,12 +14,39 @@ export interface Identity {
 
 /** One agent's folder: `identity.json`, readable by its owner only, `rounds/` for work in progress, and `models/`. */
 export interface AgentState {
+  readonly folder: string
   readonly roundsFolder: string
   /** Delivered versions. Not made yet. */
   readonly modelsFolder: string
   load(): Promise<Identity | null>
   /** Replaces the earlier one, which stays when this fails. */
   save(identity: Identity): Promise<void>
+}
+
+/**
+ * Makes this agent the only one that writes to these folders, until it releases them or ends in whatever way.
+ * @throws conflict naming the folder, the process that holds it, and what to do
+ */
+export const lockFolders = async (folders: readonly string[]): Promise<() => Promise<void>> => {
+  const held: FileLock[] = []
+  const release = async (): Promise<void> => {
+    await Promise.all(held.map((lock) => lock.release()))
+  }
+  try {
+    for (const folder of folders) {
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      const inUse = (holder: string | null) =>
+        conflict(
+          `The agent folder ${folder} is in use by ${holder ?? 'another process'}. Stop that process, or run this agent as ` +
+            'another device (--device-id), with a models folder (--models-dir) of its own.',
+        )
+      held.push(await lockFile(join(folder, 'agent.lock'), inUse))
+    }
+    return release
+  } catch (error) {
+    await release()
+    throw error
+  }
 }
 
 /** A name for this machine, different in every call. */
@@ -44,6 +72,7 @@ export const openAgentState = async (
   const roundsFolder = join(folder, 'rounds')
   await mkdir(roundsFolder, { recursive: true, mode: 0o700 })
   return {
+    folder,
     roundsFolder,
     modelsFolder: join(folder, 'models'),
 

@@ -10,6 +10,7 @@ import type { AgentTrainer } from './agent-trainer.ts'
 import { builtInTrainer } from './built-in-trainer.ts'
 import { commandTrainer } from './command-trainer.ts'
 import { readCsv } from './csv.ts'
+import { startProxy } from './delivery/proxy.fixture.ts'
 import type { RoundResult } from './round-work.ts'
 
 const emptyFolder = async (): Promise<string> => {
@@ -161,6 +162,37 @@ test('what a command cannot do is told to the service with what it printed, and 
   expect(await explain(world, apiKey, id)).toMatchObject({ state: 'failed', reason })
   agent.stop()
   await agent.ended
+})
+
+test('an update that a proxy answers in the place of the service is kept and submitted again', async () => {
+  const world = await startWorld()
+  const proxy = await startProxy(world.baseUrl)
+  const away = ['<html>Sign in to this network.</html>', '']
+  proxy.intercept = (path) => {
+    const body = path.endsWith('/updates') ? away.shift() : undefined
+    return body === undefined ? null : [401, body]
+  }
+  let trained = 0
+  const trainer: AgentTrainer = {
+    train: async ({ folder }) => {
+      trained++
+      const weights = join(folder, 'update.bin')
+      await writeFile(weights, new Float32Array([1, 2]))
+      return { weights, report: { numSamples: 2 }, globalModel: null }
+    },
+  }
+  const agent = await startAgent(world, {
+    baseUrl: proxy.baseUrl,
+    trainer: () => trainer,
+    deviceId: 'edge-1',
+    rounds: 1,
+  })
+  await eventually(async () => agent.response.find((line) => line.includes('waits for rounds')) ?? null)
+  const { apiKey } = (await (await openAgentState(agent.stateDir, proxy.baseUrl, 'edge-1')).load())!
+  const { id } = await startRound(world, apiKey, 1)
+  await agent.ended
+  expect(await explain(world, apiKey, id)).toMatchObject({ state: 'delivered' })
+  expect([away.length, trained]).toEqual([0, 1])
 })
 
 test('an agent that counts its rounds ends at one that fails, with the reason, and says that it is gone', async () => {

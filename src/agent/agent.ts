@@ -1,16 +1,15 @@
-import { ApiError } from '../client/client.ts'
 import type { Platform } from '../domain/device.ts'
 import type { Device } from '../sdk/device.ts'
 import { createDevice } from '../sdk/device-client.ts'
 import { isPassing, sleep } from '../sdk/retry.ts'
-import { openAgentState } from './agent-state.ts'
+import { type AgentState, lockFolders, openAgentState } from './agent-state.ts'
 import type { AgentTrainer } from './agent-trainer.ts'
 import { TrainerFailed } from './command-trainer.ts'
 import type { Measure } from './delivery/activation.ts'
 import { type Deliveries, keepWithoutPlans, startDeliveries } from './delivery/deliveries.ts'
 import type { ModelHook } from './delivery/model-hook.ts'
 import { beatWhile } from './heartbeats.ts'
-import { createRenewal, isKeyRefused, isOutage, signIn } from './registration.ts'
+import { createRenewal, isKeyRefused, signIn } from './registration.ts'
 import { describeRound, type RoundContext, type RoundResult, workOnEvaluation, workOnRound } from './round-work.ts'
 import { systemMetrics } from './system-metrics.ts'
 
@@ -82,14 +81,19 @@ const measureWith = ({ evaluate }: AgentTrainer): Measure | null =>
  * Runs a device until it is told to stop: registers once, sends heartbeats, takes part in the rounds that await it, and
  * beside all that runs the model versions that it is given.
  * Outlives a service that is away: it keeps trying, and goes on with a round that it had not submitted. Resolves when
- * stopped by `signal` or after `rounds` rounds. Throws what no waiting can mend: a name that is taken, a given key that is
- * refused, and, where `rounds` are counted, RoundFailed.
+ * stopped by `signal` or after `rounds` rounds. Throws what no waiting can mend: a folder that another agent writes to, a name
+ * that is taken, a given key that is refused, and, where `rounds` are counted, RoundFailed.
  */
 export const runAgent = async (options: AgentOptions): Promise<void> => {
+  const state = await openAgentState(options.stateDir, options.baseUrl, options.deviceId ?? null)
+  const modelsFolder = options.modelsFolder ?? state.modelsFolder
+  const release = await lockFolders([state.folder, modelsFolder])
+  await runDevice(options, state, modelsFolder).finally(release)
+}
+
+const runDevice = async (options: AgentOptions, state: AgentState, modelsFolder: string): Promise<void> => {
   const { baseUrl, signal, log, rounds, intervalSeconds = 20, now = Date.now } = options
   const { platform, capabilities, enrollmentToken } = options
-  const state = await openAgentState(options.stateDir, baseUrl, options.deviceId ?? null)
-  const modelsFolder = options.modelsFolder ?? state.modelsFolder
   const connect = (deviceId: string, apiKey?: string): Device =>
     createDevice({
       ...{ baseUrl, deviceId, log, now, directDownloads: true },
@@ -124,8 +128,7 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
       )
     } catch (error) {
       signal.throwIfAborted()
-      const mayPass = isPassing(error) || (error instanceof ApiError && error.status === 401)
-      if (rounds !== undefined && !mayPass) {
+      if (rounds !== undefined && !isPassing(error) && !isKeyRefused(error)) {
         throw new RoundFailed(`Round ${roundId} failed: ${summaryOf(error)}`, { cause: error })
       }
       log(`Round ${roundId}: ${summaryOf(error)}`)
@@ -161,7 +164,7 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
         if (isKeyRefused(error) && options.apiKey === undefined) {
           const renewed = await renew(device.deviceId)
           if (renewed !== null) return renewed
-        } else if (isOutage(error)) log(messageOf(error))
+        } else if (isPassing(error)) log(messageOf(error))
         else throw error
         await pause()
       }
@@ -195,7 +198,7 @@ export const runAgent = async (options: AgentOptions): Promise<void> => {
         return await signIn(registration)
       } catch (error) {
         signal.throwIfAborted()
-        if (!isOutage(error)) throw error
+        if (!isPassing(error)) throw error
         log(messageOf(error))
         await pause()
       }

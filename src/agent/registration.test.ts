@@ -81,12 +81,12 @@ test('a 401 that is not from the service is an outage: the agent keeps its key a
   const world = await startWorld()
   const agent = await startAgent(world, 'edge-1')
   const registrations = agent.registrations()
-  agent.proxy.isLocked = true
+  agent.proxy.intercept = () => [401, '{"error": "invalid_token", "message": "Sign in to this network."}']
   await agent.more(agent.heartbeats, 2)
   expect(await agent.state.load()).toEqual(agent.identity)
-  agent.proxy.isLocked = false
+  agent.proxy.intercept = () => null
   await agent.more(agent.heartbeats, 2)
   expect(agent.failure()).toBeNull()
   expect(agent.registrations()).toBe(registrations)
-  expect(agent.output).toContain('Sign in to this network.')
+  expect(agent.output).toContainEqual(expect.stringContaining('Sign in to this network. Trying again'))
 })

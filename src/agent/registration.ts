@@ -16,13 +16,8 @@ export interface RegistrationOptions {
 
 const INVENTED_NAMES = 3
 
-/** True when the service itself does not accept the key. The 401 of a proxy says nothing about the key. */
-export const isKeyRefused = (error: unknown): boolean =>
-  error instanceof ApiError && error.status === 401 && error.code === 'unauthorized'
-
-/** True for errors that a later try may not meet again. */
-export const isOutage = (error: unknown): boolean =>
-  isPassing(error) || (error instanceof ApiError && error.status === 401 && !isKeyRefused(error))
+/** True when the service does not accept the key. The 401 of a proxy is a NetworkError. */
+export const isKeyRefused = (error: unknown): boolean => error instanceof ApiError && error.status === 401
 
 const registerAs = async (device: Device, { baseUrl, signal, log, state }: RegistrationOptions): Promise<Device> => {
   const { apiKey } = await device.register({ signal })
@@ -80,9 +75,9 @@ export const createRenewal = (options: RegistrationOptions): ((deviceId: string)
       return device
     } catch (error) {
       signal.throwIfAborted()
-      if (!isOutage(error) && !(error instanceof ApiError)) throw error
+      if (!isPassing(error) && !(error instanceof ApiError)) throw error
       const { message } = error as Error
-      if (isOutage(error)) log(message)
+      if (isPassing(error)) log(message)
       else if (message !== told) {
         told = message
         log(

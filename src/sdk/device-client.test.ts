@@ -112,15 +112,55 @@ test('cut connections, half answers, 503 and 429 are ridden out, waiting as long
   expect(service.waits).toEqual([250, 500, 1000, 7000])
 })
 
-test('any other refusal is thrown at once, as the service put it', async () => {
-  const body = { error: 'not_found', message: "Device 'pixel 7' does not exist.", status_code: 404 }
-  const service = await scripted(json(404, body))
+test.each([
+  [401, 'unauthorized'],
+  [403, 'forbidden'],
+  [404, 'not_found'],
+] as const)('any other refusal is thrown at once, as the service put it: %d', async (status, code) => {
+  const body = { error: code, message: "Device 'pixel 7' does not exist.", status_code: status }
+  const service = await scripted(json(status, body))
   const error: unknown = await service
     .device()
     .heartbeat()
     .catch((thrown: unknown) => thrown)
-  expect(error).toMatchObject({ name: 'ApiError', status: 404, code: 'not_found', message: body.message })
+  expect(error).toMatchObject({ name: 'ApiError', status, code, message: body.message })
   expect(service.waits).toEqual([])
+})
+
+const page =
+  (status: number, text = '<html>Sign in</html>'): Answer =>
+  (_, response) =>
+    response.writeHead(status, { 'content-type': 'text/html' }).end(text)
+
+test.each([302, 400, 401, 403, 404, 407, 409, 511])(
+  'the answer %d of a proxy is no answer of the service',
+  async (status) => {
+    const strange = { error: 'invalid_token', message: 'Sign in to this network.' }
+    const answers = [page(status), page(status, ''), json(status, strange)]
+    const calls: [(device: Device) => Promise<unknown>, Answer, unknown][] = [
+      [(device) => device.heartbeat(), json(200, beat), { message: 'ok' }],
+      [(device) => device.submit('r-1', weights, report), json(201, { id: 'up-1' }), { updateId: 'up-1' }],
+      [(device) => device.reportFailure('r-1', 'why'), json(200, {}), true],
+      [(device) => device.submitEvaluation('r-1', { failureReason: 'why' }), json(201, {}), true],
+      [(device) => device.model(plan), serve(), { length: model.length }],
+    ]
+    for (const [call, answer, expected] of calls) {
+      const service = await scripted(...answers, answer)
+      const found = await call(service.device({ directDownloads: true }))
+      if (typeof expected === 'object') expect(found).toMatchObject(expected as object)
+      else expect(found).toBe(expected)
+      expect(service.waits).toEqual([250, 500, 1000])
+    }
+  },
+)
+
+test('an update that is too large for a proxy is refused, with what to do', async () => {
+  const service = await scripted(page(413))
+  await expect(service.device().submit('r-1', weights, report)).rejects.toMatchObject({
+    status: 413,
+    message: `A proxy in front of ${service.baseUrl} does not accept a request of this size (413). Raise its limit.`,
+  })
+  expect(service.seen).toHaveLength(1)
 })
 
 test('a service that is not there is named, with what to check', async () => {

@@ -2,7 +2,7 @@ import { type ApiClient, createClient } from '../client/client.ts'
 import { reasonOf } from '../platform/transfer/transfer-error.ts'
 import { NetworkError, Refusal } from './api-error.ts'
 import type { CallOptions } from './device.ts'
-import { DEFAULT_POLICY, type RetryPolicy, type Runtime, retrying } from './retry.ts'
+import { DEFAULT_POLICY, isPassing, type RetryPolicy, type Runtime, retrying } from './retry.ts'
 
 /** What the typed client makes of one answer. */
 interface Answer<Data> {
@@ -21,7 +21,7 @@ type Send<Data> = (api: ApiClient, signal: AbortSignal) => Promise<Answer<Data>>
 export interface Transport {
   /** Sends until answered (see `retrying`); the data of a 2xx answer. `what` is for messages: "heartbeat". */
   call<Data>(what: string, send: Send<Data>, options: CallLimits): Promise<NonNullable<Data>>
-  /** Sends once; throws Refusal for other answers than 2xx, NetworkError where there is none. */
+  /** Sends once; throws Refusal for other answers than 2xx, NetworkError where there is none or it is not the service's. */
   once<Data>(send: Send<Data>, signal: AbortSignal): Promise<Answer<Data>>
   readonly runtime: Runtime
 }
@@ -33,6 +33,28 @@ export interface TransportOptions {
   readonly directDownloads: boolean
   readonly bearer: () => string | null
   readonly runtime: Runtime
+}
+
+const TOO_LARGE = 413
+/** Answers that need no body: not modified, and no such range. */
+const WITHOUT_BODY = new Set([304, 416])
+
+const isFromService = ({ error, response: { status } }: Answer<unknown>): boolean =>
+  typeof error === 'object' && error !== null && 'status_code' in error && error.status_code === status
+
+/**
+ * The error for an answer other than 2xx. A proxy or a hotspot that answers in the service's place says nothing about the
+ * request: as if nobody had answered. Only that a body is too large for it would be so the next time too.
+ */
+const errorOf = (answer: Answer<unknown>, baseUrl: string, now: number): Refusal | NetworkError => {
+  const { error, response } = answer
+  if (isFromService(answer)) return new Refusal(response, error, now)
+  if (response.status === TOO_LARGE) {
+    const message = `A proxy in front of ${baseUrl} does not accept a request of this size (413). Raise its limit.`
+    return new Refusal(response, { error: 'bad_request', message }, now)
+  }
+  const refusal = new Refusal(response, error, now)
+  return isPassing(refusal) || WITHOUT_BODY.has(response.status) ? refusal : new NetworkError(refusal.message, refusal)
 }
 
 /** A heartbeat repeats the warning of the one before: each is told once, and not endlessly many. */
@@ -98,7 +120,7 @@ export const createTransport = ({ baseUrl, fetch, directDownloads, bearer, runti
       const message = `No answer from ${baseUrl} (${reason}). Is the service running and the address right?`
       throw new NetworkError(message, error)
     }
-    if (!answer.response.ok) throw new Refusal(answer.response, answer.error, runtime.now())
+    if (!answer.response.ok) throw errorOf(answer, baseUrl, runtime.now())
     return answer
   }
 

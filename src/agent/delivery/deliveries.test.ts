@@ -102,6 +102,31 @@ test('what no plan gives any more is left for what ran before it, or for nothing
   expect(await again.running(String(other.model_id))).toBe(null)
 })
 
+test('nothing is kept in memory of a model that no plan gives any more, and it can be given again', async () => {
+  const { world, device, model, rollOut, rollBack } = await startFleet('first')
+  const unit = await startUnit(world, device)
+  const before = unit.parts()
+  for (const times of [1, 2]) {
+    const plan = await rollOut('1.0.0')
+    await unit.pull()
+    await expect.poll(() => unit.lines.filter((line) => line.endsWith('version 1.0.0 is active.')).length).toBe(times)
+    expect(unit.parts()).toBeGreaterThan(before)
+    await rollBack(plan)
+    await unit.pull()
+    await expect.poll(() => unit.lines.filter((line) => line.includes('withdrawn')).length).toBe(times)
+    await expect.poll(unit.parts).toBe(before)
+  }
+  await unit.stop()
+  const again = await startUnit(world, device, { folder: unit.folder })
+  expect(again.parts()).toBeGreaterThan(before)
+  await again.pull()
+  await expect.poll(again.parts).toBe(before)
+  await rollOut('1.0.0')
+  await again.pull()
+  await again.line('version 1.0.0 is active.')
+  expect(await again.running(model)).toBe('first')
+})
+
 test('a blue_green version is made ready, and runs as soon as all are, without another download', async () => {
   const { world, device, key, model, rollOut } = await startFleet('first', 'second')
   await rollOut('1.0.0')

@@ -51,7 +51,7 @@ export const startDeliveries = async (options: DeliveriesOptions): Promise<Deliv
     const running = workers.get(name)
     if (running !== undefined) return running
     const steps = createModelSteps({ device, folder: store.folder(name), downloads, outbox, hook, measure, log })
-    const worker = startModelWorker({ steps, restateSeconds, signal })
+    const worker = startModelWorker({ steps, restateSeconds, signal, onDone: () => workers.delete(name) })
     workers.set(name, worker)
     return worker
   }

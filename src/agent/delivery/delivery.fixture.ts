@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -43,6 +44,8 @@ export interface Unit {
   readonly reports: (DeliveryReport & { readonly planId: string })[]
   /** Versions whose download was started. */
   readonly downloads: string[]
+  /** How many parts of it wait to be stopped. */
+  parts(): number
   /** A heartbeat, and what it brings. */
   pull(): Promise<void>
   /** As a power cut, as far as a test can: nothing is finished. */
@@ -111,6 +114,7 @@ export const startUnit = async (world: World, device: TestDevice, options: UnitO
     lines,
     reports,
     downloads,
+    parts: () => getEventListeners(stop.signal, 'abort').length,
     pull: async () => {
       deliveries.take(await client.heartbeat(undefined, { knownAssignments: deliveries.known() }))
     },

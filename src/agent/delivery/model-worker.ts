@@ -16,6 +16,8 @@ export interface WorkerContext {
   /** How often what runs is measured and said again: half to the whole of it, left to chance. */
   readonly restateSeconds: number
   readonly signal: AbortSignal
+  /** No plan gives the model any more, and that is done with: from here on this worker takes no wishes. */
+  readonly onDone: () => void
 }
 
 interface Outcome {
@@ -40,7 +42,7 @@ const leadsTo = (a: Assignment | null | undefined, b: Assignment | null): boolea
  * Brings one model of this device to what is wanted, beside everything else that the device does. What is wanted now stops
  * what was wanted before, be it a download or a hook. All waits are timers', which no change of the date moves.
  */
-export const startModelWorker = ({ steps, restateSeconds, signal }: WorkerContext): ModelWorker => {
+export const startModelWorker = ({ steps, restateSeconds, signal, onDone }: WorkerContext): ModelWorker => {
   let requested: Assignment | null | undefined
   let step = new AbortController()
   let awaken = (): void => undefined
@@ -92,11 +94,13 @@ export const startModelWorker = ({ steps, restateSeconds, signal }: WorkerContex
       } else if (target) {
         await steps.restate(target).catch((error: unknown) => steps.log(String(error)))
       }
+      if (target === null && requested === null && outcome.isSettled) return onDone()
       await rest(target, outcome.waitMs)
     }
   }
 
-  signal.addEventListener('abort', () => awaken(), { once: true })
+  const stop = (): void => awaken()
+  signal.addEventListener('abort', stop, { once: true })
   return {
     want: (assignment) => {
       if (isSameWish(requested, assignment)) return
@@ -105,6 +109,6 @@ export const startModelWorker = ({ steps, restateSeconds, signal }: WorkerContex
       if (!isTheSameWork) step.abort(new Error('Another version is assigned now.'))
       awaken()
     },
-    ended: run(),
+    ended: run().finally(() => signal.removeEventListener('abort', stop)),
   }
 }

@@ -20,8 +20,8 @@ export interface Proxy {
   onBody: ((chunk: Buffer, at: number, path: string) => Buffer | null | Promise<Buffer | null>) | null
   /** While true, nobody is there. */
   isAway: boolean
-  /** While true, it asks for credentials of its own, as a hotspot does. */
-  isLocked: boolean
+  /** What it answers itself, as a hotspot does that asks for credentials of its own: status and body; null for what it passes on. */
+  intercept: (path: string) => readonly [number, string] | null
 }
 
 const isDownload = (path: string): boolean => path.endsWith('/download')
@@ -36,7 +36,7 @@ export const startProxy = async (target: string): Promise<Proxy> => {
     target,
     onBody: null,
     isAway: false,
-    isLocked: false,
+    intercept: () => null,
   }
   const server: Server = createServer((incoming, outgoing) => {
     if (proxy.isAway) {
@@ -46,9 +46,9 @@ export const startProxy = async (target: string): Promise<Proxy> => {
     const path = incoming.url ?? ''
     const from = Number(/^bytes=(\d+)-/.exec(incoming.headers.range ?? '')?.[1] ?? 0)
     seen.push({ method: incoming.method ?? '', path, from })
-    if (proxy.isLocked) {
-      outgoing.writeHead(401, { 'content-type': 'application/json' })
-      outgoing.end('{"error": "invalid_token", "message": "Sign in to this network."}')
+    const own = proxy.intercept(path)
+    if (own !== null) {
+      incoming.resume().once('end', () => outgoing.writeHead(own[0]).end(own[1]))
       return
     }
     const { hostname, port } = new URL(proxy.target)

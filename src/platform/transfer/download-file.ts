@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { lockFile } from './file-lock.ts'
 import { digestOf, type FileSink, openFileSink } from './file-sink.ts'
 import { follow, plainEtag } from './follow.ts'
-import { lockDownload } from './lock-download.ts'
 import type { RemoteFile } from './remote-file.ts'
 import { resumeDownload } from './resume-download.ts'
 import { Interruption, TransferError } from './transfer-error.ts'
@@ -123,7 +123,14 @@ export const downloadFile = async (
   }
   await mkdir(dirname(target), { recursive: true })
   const part = partPath(target, remote)
-  const lock = await lockDownload(part, remote.label)
+  // Two would write into each other's bytes, also after one of them has verified the file.
+  const lock = await lockFile(
+    `${part}.lock`,
+    (holder) =>
+      new TransferError(`Another run is downloading ${remote.label}${holder === null ? '' : ` (${holder})`}.`, {
+        advice: 'Wait for it, or stop it. Then run this again.',
+      }),
+  )
   try {
     return await download(remote, part, target, options)
   } finally {

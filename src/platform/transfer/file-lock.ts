@@ -2,14 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { hostname, uptime } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { TransferError } from './transfer-error.ts'
 
 /** Of a lock of another machine or container, whose processes cannot be looked up: it is renewed while it is held. */
 const DEAD_AFTER_MS = 120_000
 const RENEWED_EVERY_MS = 10_000
 const TAKEOVER_MS = 200
 
-export interface DownloadLock {
+export interface FileLock {
   release(): Promise<void>
 }
 
@@ -78,12 +77,11 @@ const take = async (path: string, text: string): Promise<boolean> => {
 }
 
 /**
- * Makes this the only download into `part`, among all processes that share the folder: two would write into each other's
- * bytes, also after one of them has verified the file. The lock of a dead process is taken over.
- * @throws TransferError while another run holds it
+ * Makes this the only holder of `path`, which is made, among all processes that share its folder. The lock of a dead process
+ * is taken over.
+ * @throws what `refusal` makes of the holder, such as `process 12 on host`; null: there was none any more
  */
-export const lockDownload = async (part: string, label: string): Promise<DownloadLock> => {
-  const path = `${part}.lock`
+export const lockFile = async (path: string, refusal: (holder: string | null) => Error): Promise<FileLock> => {
   const text = `${process.pid} ${hostname()} ${randomUUID()}`
   heldHere.add(text)
   const taken = await take(path, text).catch((error: unknown) => {
@@ -93,10 +91,7 @@ export const lockDownload = async (part: string, label: string): Promise<Downloa
   if (!taken) {
     heldHere.delete(text)
     const found = await find(path)
-    const owner = found === null || found.host === '' ? '' : ` (process ${found.pid} on ${found.host})`
-    throw new TransferError(`Another run is downloading ${label}${owner}.`, {
-      advice: 'Wait for it, or stop it. Then run this again.',
-    })
+    throw refusal(found === null || found.host === '' ? null : `process ${found.pid} on ${found.host}`)
   }
   const renewing = setInterval(() => {
     const now = new Date()

@@ -9,6 +9,7 @@ import type { StoredIntegration } from './integrations.store.ts'
 import type { LogEvents } from './log-events.service.ts'
 import { type LogEvent, logMessages, type Receiver } from './log-messages.ts'
 import { metricMessages } from './metric-messages.ts'
+import { createPartialSuccesses } from './partial-success.ts'
 import { failed, type Message, type Outcome, outcomeOf, reasonOf, send, Unsuccessful } from './send.ts'
 import type { TrainingRuns } from './training-runs.service.ts'
 
@@ -28,7 +29,7 @@ export const createDeliveries = (parts: {
   readonly metrics: Pick<StateMetrics, 'samples'>
   readonly runs: TrainingRuns
   readonly allowPrivate: boolean
-  readonly log: { error(fields: object, message: string): void }
+  readonly log: Record<'error' | 'warn', (fields: object, message: string) => void>
   readonly now: () => Date
 }) => {
   const { database, deliveryStore, work, events, secrets, metrics, runs, allowPrivate, log, now } = parts
@@ -51,13 +52,16 @@ export const createDeliveries = (parts: {
     return (message: Message): Promise<Outcome> => send(message, allowPrivate, signal)
   }
 
+  const tellPartialSuccess = createPartialSuccesses(log)
+
   /** One after another; the first that fails decides. */
-  const sendAll = async (messages: readonly Message[]): Promise<Outcome> => {
+  const sendAll = async (receiver: Receiver, messages: readonly Message[]): Promise<Outcome> => {
     const sendOne = sender()
     let last: Outcome = { ...failed('There was nothing to send.'), ok: true }
     for (const message of messages) {
       last = await sendOne(message)
       if (!last.ok) return last
+      tellPartialSuccess(receiver, message, last)
     }
     return last
   }
@@ -73,7 +77,8 @@ export const createDeliveries = (parts: {
 
   const deliverMetrics = async (integration: LeasedIntegration): Promise<void> => {
     const samples = await metrics.samples(integration.orgId)
-    const outcome = await sendAll(metricMessages(await receiverOf(integration), samples, now()))
+    const receiver = await receiverOf(integration)
+    const outcome = await sendAll(receiver, metricMessages(receiver, samples, now()))
     if (!outcome.ok) return fail(integration, outcome)
     await deliveryStore.delivered(database.sql, integration, [], now(), after(METRICS_EVERY_MS))
   }
@@ -87,7 +92,7 @@ export const createDeliveries = (parts: {
     }
     const sendEvents = (placed: readonly PlacedEvent[]): Promise<Outcome> => {
       const sent = placed.map(({ event }) => event)
-      return sendAll(logMessages(receiver, sent, now()))
+      return sendAll(receiver, logMessages(receiver, sent, now()))
     }
     if (found.length === 0) return
     const outcome = await sendEvents(found)
@@ -136,16 +141,11 @@ export const createDeliveries = (parts: {
       const receiver = await receiverOf(integration).catch(outcomeOf)
       if ('ok' in receiver) return receiver
       if (integration.kind === 'training') return runs.test(receiver, sender())
-      const labels = { test: 'true' }
       const messages =
         integration.kind === 'metrics'
-          ? metricMessages(
-              receiver,
-              [{ name: 'tributary_test', help: 'A test of the integration', labels, value: 1 }],
-              now(),
-            )
+          ? metricMessages(receiver, [TEST_SAMPLE], now())
           : logMessages(receiver, [testEvent(integration, now())], now())
-      return sendAll(messages)
+      return sendAll(receiver, messages)
     },
 
     /** Sends events that were set aside once more; returns how many were taken, and why the others were not. */
@@ -156,7 +156,7 @@ export const createDeliveries = (parts: {
       for (const letter of await deliveryStore.deadLetters(database.sql, integration.id, LETTERS_AT_ONCE)) {
         const outcome = await (integration.kind === 'training'
           ? runs.deliver(receiver, letter.event.subject.id!, sender())
-          : sendAll(logMessages(receiver, [letter.event], now())))
+          : sendAll(receiver, logMessages(receiver, [letter.event], now())))
         if (!outcome.ok) return { delivered, outcome }
         await database.transaction(async (tx) => {
           await deliveryStore.deleteDeadLetter(tx, letter.id)
@@ -175,6 +175,8 @@ export const createDeliveries = (parts: {
     },
   }
 }
+
+const TEST_SAMPLE = { name: 'tributary_test', help: 'A test of the integration', labels: { test: 'true' }, value: 1 }
 
 const testEvent = ({ id, orgId }: StoredIntegration, now: Date): LogEvent => ({
   id: 'test',

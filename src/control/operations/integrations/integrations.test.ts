@@ -2,8 +2,8 @@ import { createHmac } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
-import { hasPostgres } from '../../../../test/databases.ts'
-import { until } from '../../../../test/e2e/service-process.ts'
+import { emptyFolder, hasPostgres } from '../../../../test/databases.ts'
+import { runService, until } from '../../../../test/e2e/service-process.ts'
 import { startWorld, type World } from '../../../../test/world.ts'
 import { startReceiver } from './receiver.fixture.ts'
 
@@ -195,6 +195,51 @@ it('figures go to StatsD and to OTLP, of the own organization only', async () =>
   const { metrics } = JSON.parse(receiver.texts()[0]!).resourceMetrics[0].scopeMetrics[0]
   const devices = metrics.find(({ name }: { name: string }) => name === 'tributary_devices')
   expect(devices.gauge.dataPoints).toMatchObject([{ asDouble: 1 }])
+})
+
+it('what an OTLP receiver rejects of what it accepts is logged once for each cause, and not sent again', async () => {
+  const service = await runService(await emptyFolder())
+  const ask = async (path: string, body?: object, key?: string) => {
+    const headers = { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }) }
+    const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+    return (await fetch(`${service.baseUrl}/api/v1${path}`, { headers, ...init })).json()
+  }
+  const { api_key: key } = await ask('/devices/register', { device_id: 'd' })
+  const [logs, metrics] = [await startReceiver(), await startReceiver()]
+  let errorMessage = 'too old'
+  logs.answer = (_request, response) =>
+    void response.end(JSON.stringify({ partialSuccess: { rejectedLogRecords: '1', errorMessage } }))
+  metrics.answer = (_request, response) =>
+    void response.end(
+      JSON.stringify({ partialSuccess: { rejectedDataPoints: 2, errorMessage: 'Bearer secret-token' } }),
+    )
+  const config = { bearer_token: 'secret-token' }
+  const { id } = await ask('/integrations', { kind: 'logs', type: 'otlp', endpoint: logs.url }, key)
+  const figures = { kind: 'metrics', type: 'opentelemetry', endpoint: metrics.url, config }
+  const { id: figuresId } = await ask('/integrations', figures, key)
+  const happen = async (name: string): Promise<void> => {
+    await ask('/device-groups', { org_id: 'o', name }, key)
+    const show = (): Promise<Integration> => ask(`/integrations/${id}`, undefined, key)
+    expect(await until(show, ({ pending }) => pending === 0)).toMatchObject({ failures: 0, dead_letters: 0 })
+  }
+  await happen('a')
+  await happen('b')
+  errorMessage = 'too long'
+  await happen('c')
+  const warnings = async () =>
+    service
+      .output()
+      .split('\n')
+      .flatMap((line) => (line.includes('rejected a part') ? [JSON.parse(line)] : []))
+      .map(({ level, integration_id, rejected, reason }) => [level, integration_id, rejected, reason])
+  const seen = await until(warnings, (found) => found.length >= 3)
+  expect(seen.filter(([, from]) => from === id)).toEqual([
+    ['warn', id, 1, 'too old'],
+    ['warn', id, 1, 'too long'],
+  ])
+  expect(seen.filter(([, from]) => from === figuresId)).toEqual([['warn', figuresId, 2, '(secret)']])
+  const ids = logs.texts().flatMap((text) => [...text.matchAll(/"event.id","value":\{"stringValue":"(\d+)"/g)])
+  expect(ids.length).toBe(new Set(ids.map(([, event]) => event)).size)
 })
 
 it('an integration that cannot be is refused, naming the field', async () => {

@@ -9,7 +9,7 @@ const TIMEOUT_MS = 10_000
 const SHOWN_CHARACTERS = 500
 const MAX_ANSWER_BYTES = 1024 * 1024
 const MAX_WAIT_S = 3600
-const MAX_REASON = 500
+export const MAX_REASON = 500
 const MIN_SECRET_CHARACTERS = 8
 
 export interface Message {
@@ -88,7 +88,7 @@ const waitOf = (headers: IncomingHttpHeaders): number | null => {
 }
 
 /** A receiver may repeat what it was sent: what it says is shown. */
-const withoutSecrets = (text: string, headers: Message['headers']): string =>
+export const withoutSecrets = (text: string, headers: Message['headers']): string =>
   Object.entries(headers)
     .filter(([name]) => !name.startsWith('content-'))
     .flatMap(([, value]) => [value, ...value.split(' ')])

@@ -1,0 +1,33 @@
+import { isObject, parsed } from './bulk-answers.ts'
+import type { Receiver } from './log-messages.ts'
+import { MAX_REASON, type Message, type Outcome, withoutSecrets } from './send.ts'
+
+/** How much of what it accepted an OTLP receiver has rejected, and why; null: it says nothing of it. */
+const partialSuccessIn = (body: string): { readonly rejected: number; readonly reason: string } | null => {
+  const answer = parsed(body)
+  const partial = isObject(answer) ? answer.partialSuccess : null
+  if (!isObject(partial)) return null
+  // JSON has numbers of 64 bits as text.
+  const rejected = Number(partial.rejectedLogRecords ?? partial.rejectedDataPoints ?? 0)
+  const reason = String(partial.errorMessage ?? '')
+  return rejected > 0 || reason !== '' ? { rejected, reason } : null
+}
+
+/**
+ * Logs what OTLP receivers reject of what they accept, once for each cause. It may not be sent again
+ * (opentelemetry.io/docs/specs/otlp, "Partial Success").
+ */
+export const createPartialSuccesses = (log: { warn(fields: object, message: string): void }) => {
+  /** What was last logged of each integration. */
+  const told = new Map<string, string>()
+  return ({ id, type, format }: Receiver, { headers }: Message, { body }: Outcome): void => {
+    const partial = format === 'otlp' || type === 'opentelemetry' ? partialSuccessIn(body) : null
+    if (partial === null) return
+    const { rejected } = partial
+    const reason = withoutSecrets(partial.reason, headers).slice(0, MAX_REASON)
+    if (told.get(id) === reason) return
+    told.set(id, reason)
+    const message = rejected > 0 ? 'rejected a part of what it accepted; it is not sent again' : 'warns'
+    log.warn({ integration_id: id, rejected, reason }, `the receiver of an integration ${message}`)
+  }
+}

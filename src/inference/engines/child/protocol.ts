@@ -45,6 +45,8 @@ export type Message<Facts> =
   | { readonly type: 'refused'; readonly failure: Failure }
   | { readonly type: 'step'; readonly events: readonly EngineEvent[] }
   | { readonly type: 'figures'; readonly figures: Readonly<Record<string, number>> }
+  /** For the log. */
+  | { readonly type: 'warning'; readonly message: string }
 
 /** Errors lose their class between processes: these carry what the other side needs to make them again. */
 export const failureOf = (error: unknown): Failure =>

@@ -99,6 +99,7 @@ export const superviseProcess = async <Settings extends { readonly path: string 
 
   const listen = (message: Message<Facts>): void => {
     if (message.type === 'figures') figures = message.figures
+    if (message.type === 'warning') options.log(`the engine of ${options.name}: ${message.message}`)
     if (message.type !== 'step') return
     for (const { id, ...response } of message.events) pending.get(id)?.hear(response)
   }

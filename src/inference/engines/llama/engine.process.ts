@@ -26,6 +26,7 @@ const open = async (command: Extract<Command, { type: 'open' }>): Promise<void> 
       runner = await openRunner(settings, header, {
         onEvents: (events) => send({ type: 'step', events }),
         figures: (figures) => send({ type: 'figures', figures }),
+        warn: (message) => send({ type: 'warning', message }),
       })
     send({ type: 'ready', facts: (embedder ?? runner)!.facts })
   } catch (error) {

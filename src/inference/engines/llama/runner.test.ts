@@ -1,12 +1,18 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { readGgufHeader } from '../../models/gguf/header.ts'
+import type { Addon } from './binding/addon.ts'
+import { loadAddon } from './binding/load-addon.ts'
 import { openRunner, type Runner } from './runner.ts'
-import { settingsOf } from './settings.ts'
+import { type DraftOptions, settingsOf } from './settings.ts'
 
 const MODEL = 'models/starter.gguf'
 
 /** The text of each question, all asked at once. */
-const ask = async (firstBytes: number, questions: readonly string[]): Promise<readonly string[]> => {
+const ask = async (
+  firstBytes: number,
+  questions: readonly string[],
+  { draft = null, warn = () => undefined }: { draft?: DraftOptions | null; warn?: (message: string) => void } = {},
+): Promise<readonly string[]> => {
   const texts = questions.map(() => '')
   let runner: Runner | null = null
   await new Promise<void>((resolve, reject) => {
@@ -30,9 +36,16 @@ const ask = async (firstBytes: number, questions: readonly string[]): Promise<re
         stop: [],
         responseFormat: { type: 'text' },
       })
-    const settings = settingsOf({ name: 'starter', path: MODEL, threads: 1, cacheMegabytes: 64, log: () => undefined })
+    const settings = settingsOf({
+      name: 'starter',
+      path: MODEL,
+      threads: 1,
+      cacheMegabytes: 64,
+      draft,
+      log: () => undefined,
+    })
     readGgufHeader(MODEL)
-      .then((header) => openRunner(settings, header, { onEvents, figures: () => undefined }, firstBytes))
+      .then((header) => openRunner(settings, header, { onEvents, figures: () => undefined, warn }, firstBytes))
       .then((opened) => {
         runner = opened
         chat(0)
@@ -47,4 +60,28 @@ test('slots that get their memory while others write change nothing of what thos
   expect(together[0]).toBe('The capital of France is Paris.')
   expect(together[1]).toBe('The capital of Italy is Rome.')
   expect(together).toEqual(await ask(2 ** 30, questions))
+})
+
+test('replies go on without the draft model when llama.cpp can no longer compute with it', async () => {
+  const addon = (await loadAddon(null)) as { -readonly [Name in keyof Addon]: Addon[Name] }
+  const { AddonContext } = addon
+  onTestFinished(() => void (addon.AddonContext = AddonContext))
+  let contexts = 0
+  let computed = 0
+  // The first context is that of the model, the second that of its draft.
+  addon.AddonContext = class extends AddonContext {
+    readonly number = ++contexts
+    override async decodeBatch(): Promise<void> {
+      if (this.number === 2 && ++computed > 1) throw new Error('llama_decode failed: 2')
+      return super.decodeBatch()
+    }
+  }
+  const questions = ['Count from 1 to 20.', 'Hello!']
+  const warnings: string[] = []
+  const draft = { kind: 'draft-model', path: 'test/fixtures/models/tiny-chat-first1-q8_0.gguf' } as const
+  const without = await ask(2 ** 30, questions, { draft, warn: (message) => warnings.push(message) })
+  expect(warnings).toEqual(['speculative decoding has failed and is off from here on: llama_decode failed: 2'])
+  expect(computed).toBe(2)
+  addon.AddonContext = AddonContext
+  expect(without).toEqual(await ask(2 ** 30, questions))
 })

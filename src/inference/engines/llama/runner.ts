@@ -29,6 +29,7 @@ export interface Runner {
 export interface Listener {
   onEvents(events: readonly EngineEvent[]): void
   figures(figures: Readonly<Record<string, number>>): void
+  warn(message: string): void
 }
 
 /** Slots beyond this get their memory when requests first run side by side. */
@@ -92,7 +93,9 @@ export const openRunner = async (
       isIdle: () => scheduler.isIdle(),
     })
   const speculator =
-    settings.draft === null ? null : await openSpeculator({ ...settings, ...plan, draft: settings.draft, model, costs })
+    settings.draft === null
+      ? null
+      : await openSpeculator({ ...settings, ...plan, draft: settings.draft, model, costs, warn: listener.warn })
   const scheduler = createScheduler({
     ...plan,
     ...listener,

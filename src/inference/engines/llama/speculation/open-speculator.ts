@@ -9,7 +9,7 @@ import type { LlamaModel } from '../binding/load-model.ts'
 import type { DraftOptions } from '../settings.ts'
 import { type DraftModelSettings, openDraftModel } from './draft-model.ts'
 import { createPromptLookup } from './prompt-lookup.ts'
-import { createSpeculator, type Proposer, type Speculator } from './speculator.ts'
+import { createSpeculator, messageOf, type Proposer, type Speculator } from './speculator.ts'
 
 /** A quarter of the blocks: fewer are seldom right unless they were trained for it, more cost too much. */
 const SHARE = 4
@@ -47,12 +47,22 @@ export interface SpeculationSettings {
   readonly slots: number
   readonly contextTokens: number
   readonly threads: number
+  readonly warn: (message: string) => void
 }
 
-/** Opens what makes guesses, switched on where they should gain by those costs. Throws InferenceError for a draft that does not fit. */
-export const openSpeculator = async (settings: SpeculationSettings): Promise<Speculator> => {
-  const proposer = await openProposer(settings)
-  return createSpeculator(proposer, settings.costs, settings.draft.tokens ?? GUESSES)
+/**
+ * Opens what makes guesses, switched on where they should gain by those costs. Null, after a warning, where that fails for
+ * want of memory or of room on the disk. Throws InferenceError for a draft that does not fit.
+ */
+export const openSpeculator = async (settings: SpeculationSettings): Promise<Speculator | null> => {
+  const { costs, draft, warn } = settings
+  try {
+    return createSpeculator(await openProposer(settings), costs, draft.tokens ?? GUESSES, warn)
+  } catch (error) {
+    if (error instanceof InferenceError && error.code !== 'out_of_memory') throw error
+    warn(`speculative decoding could not be started and stays off: ${messageOf(error)}`)
+    return null
+  }
 }
 
 const openProposer = async (settings: SpeculationSettings): Promise<Proposer> => {

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { InferenceError } from '../../../errors.ts'
 import type { ChatRequest, Engine, Speculation } from '../../engine.ts'
 import { openLlamaEngine } from '../open-engine.ts'
@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '../../../../..')
 const STARTER = join(root, 'models/starter.gguf')
 const FIRST_BLOCK = join(root, 'test/fixtures/models/tiny-chat-first1-q8_0.gguf')
 
-const open = (draft: DraftOptions | null) =>
+const open = (draft: DraftOptions | null, log: (line: string) => void = () => {}) =>
   openLlamaEngine({
     name: 'starter',
     path: STARTER,
@@ -20,7 +20,7 @@ const open = (draft: DraftOptions | null) =>
     contextTokens: 512,
     cacheMegabytes: 0,
     draft,
-    log: () => {},
+    log,
   })
 
 const QUESTIONS = [
@@ -99,6 +99,27 @@ it.each(DRAFTS)('writes with $kind what it writes without, greedy and sampled, f
 
 it('leaves no file of the first blocks behind', () => {
   expect(readdirSync(tmpdir()).filter((name) => name.startsWith('svc-first-layers-'))).toEqual([])
+})
+
+it('answers without a draft, and says why, where there is no room for the first blocks', async () => {
+  const { TMPDIR } = process.env
+  onTestFinished(() => {
+    if (TMPDIR === undefined) delete process.env.TMPDIR
+    else process.env.TMPDIR = TMPDIR
+  })
+  const plain = await open(null)
+  const expected = await answer(plain, QUESTIONS[0]!).finally(plain.close)
+  process.env.TMPDIR = join(root, 'no-such-folder')
+  const lines: string[] = []
+  const engine = await open({ kind: 'first-layers' }, (line) => lines.push(line))
+  try {
+    expect(await answer(engine, QUESTIONS[0]!)).toEqual(expected)
+    expect(lines).toEqual([
+      expect.stringContaining('the engine of starter: speculative decoding could not be started and stays off: ENOENT'),
+    ])
+  } finally {
+    await engine.close()
+  }
 })
 
 it('refuses a draft model that is not one', async () => {

@@ -81,7 +81,16 @@ const learn = (experience: Experience, drafted: number, confirmed: number): void
   }
 }
 
-export const createSpeculator = (proposer: Proposer, costs: BatchCosts, mostDrafts: number): Speculator => {
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** A proposer that fails once is closed: replies go on without guesses. */
+export const createSpeculator = (
+  proposer: Proposer,
+  costs: BatchCosts,
+  mostDrafts: number,
+  warn: (message: string) => void,
+): Speculator => {
+  let hasFailed = false
   const all: Experience = { seen: FIRST_SEEN, right: FIRST_SEEN * FIRST_ACCEPTANCE }
   const own = new WeakMap<Choice, Experience>()
   const triedAt = new WeakMap<Choice, number>()
@@ -104,13 +113,24 @@ export const createSpeculator = (proposer: Proposer, costs: BatchCosts, mostDraf
     return Math.min(TRIAL, most)
   }
 
+  const guess = async (slot: number, tokens: readonly number[], count: number): Promise<readonly number[]> => {
+    try {
+      return (await proposer.propose(slot, tokens, count)).slice(0, count)
+    } catch (error) {
+      hasFailed = true
+      warn(`speculative decoding has failed and is off from here on: ${messageOf(error)}`)
+      await proposer.close().catch(() => undefined)
+      return []
+    }
+  }
+
   return {
     draft: async (writing) => {
       const began = performance.now()
       let drafted = 0
       for (const { slot, choice } of writing) {
-        const count = draftCount(choice, writing.length)
-        choice.drafts = count > 0 ? (await proposer.propose(slot, choice.tokens, count)).slice(0, count) : []
+        const count = hasFailed ? 0 : draftCount(choice, writing.length)
+        choice.drafts = count > 0 ? await guess(slot, choice.tokens, count) : []
         drafted += choice.drafts.length
       }
       if (drafted > 0) draftCost = draftCost * 0.8 + ((performance.now() - began) / drafted) * 0.2

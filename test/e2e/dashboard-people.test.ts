@@ -200,7 +200,7 @@ describe.skipIf(!hasBrowser())('people in the dashboard', () => {
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('vic@acme.example · acme').waitFor()
     await page.getByRole('link', { name: 'Organization' }).click()
-    await page.getByText("lacks the scope 'admin'").first().waitFor()
+    await page.getByText("Your role lacks the scope 'admin'").first().waitFor()
     await page.getByRole('link', { name: 'Devices' }).click()
     await page.getByText('No device').first().waitFor()
   })

@@ -115,11 +115,13 @@ const assertAllowed = (caller: Caller, access: Access): void => {
   const accepted: readonly Grant[] = typeof access === 'string' ? [access] : access
   if (accepted.some((grant) => holds(caller, grant))) return
   const scopes = accepted.filter((grant) => grant !== 'self').map((grant) => `'${grant}'`)
-  throw forbidden(
-    scopes.length === 0
-      ? "Only a device's own key may do this. Use the key that the device got when it registered."
-      : `This key lacks the scope ${scopes.join(' or ')}. Use a key that has it, or create one.`,
-  )
+  if (scopes.length === 0)
+    throw forbidden("Only a device's own key may do this. Use the key that the device got when it registered.")
+  const isPerson = caller.personId !== undefined && caller.sessionId !== undefined
+  const [who, advice] = isPerson
+    ? ['Your role', 'Ask an admin of your organization.']
+    : ['This key', 'Use a key that has it, or create one.']
+  throw forbidden(`${who} lacks the scope ${scopes.join(' or ')}. ${advice}`)
 }
 
 const RESTRICTED: Record<Restriction, string> = {

@@ -4,7 +4,7 @@ import { useApi } from '../../api/use-api.ts'
 import { Ago } from '../../parts/cells.tsx'
 import { Confirm, DialogButton } from '../../parts/dialog.tsx'
 import { Aside, Empty, Facts, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
-import { duration, percent, points } from '../../text/format.ts'
+import { duration, percent, plural, points } from '../../text/format.ts'
 import { Decisions } from './decisions.tsx'
 import { PolicyBadge } from './policies-page.tsx'
 import { PolicyForm } from './policy-form.tsx'
@@ -25,7 +25,7 @@ const Settings = ({ policy }: { readonly policy: Policy }) => (
     <br />
     <Facts
       entries={[
-        ['Early decision', `after reports of ${policy.min_reports} devices on each side`],
+        ['Early decision', `after reports of ${plural(policy.min_reports, 'device')} on each side`],
         ['Promotion', `${policy.increment_step}% every ${duration(policy.step_interval_minutes * 60_000)}`],
         ['Set', <Ago key="set" time={policy.created_at} />],
         ['Changed', <Ago key="changed" time={policy.updated_at} />],

@@ -1,7 +1,7 @@
 import type { components } from '../../../client/client.ts'
 import { meanInterval } from '../../../domain/statistics/t-test.ts'
 import type { RangeRow } from '../../parts/range-plot.tsx'
-import { count, measure } from '../../text/format.ts'
+import { measure, plural } from '../../text/format.ts'
 import type { Query } from './types.ts'
 
 type Schemas = components['schemas']
@@ -38,7 +38,7 @@ export const boxRows = (groups: readonly Described[], nameOf: NameOf): RangeRow[
   groups.map(({ group_id, count: devices, mean, min, max, median, percentiles }) => ({
     key: group_id,
     label: nameOf(group_id),
-    text: `${nameOf(group_id)}: ${measure(min)} to ${measure(max)}, median ${measure(median)}, quartiles ${measure(percentiles?.p25)} and ${measure(percentiles?.p75)}, mean ${measure(mean)} of ${count(devices)} devices`,
+    text: `${nameOf(group_id)}: ${measure(min)} to ${measure(max)}, median ${measure(median)}, quartiles ${measure(percentiles?.p25)} and ${measure(percentiles?.p75)}, mean ${measure(mean)} of ${plural(devices, 'device')}`,
     whiskers: [min, max],
     dot: mean,
     ...(median !== null && { line: median }),
@@ -83,7 +83,7 @@ export const meanRows = (groups: readonly Summary[], level: number, nameOf: Name
     return {
       key: group_id,
       label: nameOf(group_id),
-      text: `${nameOf(group_id)}: mean ${measure(mean)}${range}, of ${count(devices)} devices`,
+      text: `${nameOf(group_id)}: mean ${measure(mean)}${range}, of ${plural(devices, 'device')}`,
       dot: mean,
       ...(interval !== null && { whiskers: [interval.lower, interval.upper] as const }),
     }

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react'
 import { Quiet } from '../../parts/layout.tsx'
-import { count, duration } from '../../text/format.ts'
+import { count, duration, plural } from '../../text/format.ts'
 import { type Reply, speedOf } from './chat-reply.ts'
 import styles from './playground.module.css'
 import type { Turn } from './use-chat.ts'
@@ -18,7 +18,7 @@ const figuresOf = (reply: Reply): readonly string[] => {
   return [
     ...(firstMs === null ? [] : [`first token after ${duration(firstMs)}`]),
     ...(speed === null ? [] : [`${speed.toFixed(1)} tokens/s`]),
-    ...(completionTokens === null ? [] : [`${count(completionTokens)} tokens`]),
+    ...(completionTokens === null ? [] : [plural(completionTokens, 'token')]),
     ...(promptTokens === null
       ? []
       : [`prompt ${count(promptTokens)}${cachedTokens ? `, ${count(cachedTokens)} cached` : ''}`]),

@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -32,7 +31,7 @@ export const buildProgram = (): BuiltProgram => {
     exclude: [join(ROOT, 'src/**/*.test.ts')],
   }
   writeFileSync(join(FOLDER, 'tsconfig.json'), JSON.stringify(config))
-  const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
+  const tsc = join(ROOT, 'node_modules/typescript-7/bin/tsc')
   const { status } = spawnSync(process.execPath, [tsc, '-p', FOLDER], { stdio: 'inherit' })
   if (status !== 0) throw new Error('The program does not compile.')
   for (const asset of ['package.json', 'src/platform/db/embedded/template.bin']) {

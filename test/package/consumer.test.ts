@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startWorld } from '../world.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
+const TSC = join(ROOT, 'node_modules/typescript-7/bin/tsc')
 // The package's declarations are checked, those that come with the compiler not.
 const STRICT = [
   '--strict',

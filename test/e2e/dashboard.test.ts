@@ -3,7 +3,7 @@ import { createClient, unwrap } from '../../src/client/client.ts'
 import { openLeague } from '../../src/control/federations/federation.fixture.ts'
 import { createDevice } from '../../src/sdk/device-client.ts'
 import { takePart } from '../../src/sdk/take-part.ts'
-import { emptyFolder } from '../databases.ts'
+import { freshDataDir } from '../databases.ts'
 import { comeOnce, play, startFleet, startJob, uploadModel } from '../training-fleet.ts'
 import { formOf, startWorld, type World } from '../world.ts'
 import { hasBrowser } from './browser.ts'
@@ -250,7 +250,7 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
   })
 
   it('goes on by itself in two browsers when the service is killed and started again during the round that they watch', async () => {
-    const dataDir = await emptyFolder()
+    const dataDir = await freshDataDir()
     let service = await runService(dataDir)
     const { baseUrl } = service
     const settings = { SERVICE_PORT: new URL(baseUrl).port }

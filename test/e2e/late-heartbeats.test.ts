@@ -1,7 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { freshDataDir } from '../databases.ts'
 import { runService } from './service-process.ts'
 
 interface Device {
@@ -11,8 +9,7 @@ interface Device {
 }
 
 it('kill -9 loses the time of a heartbeat that changed nothing else, at most, and nothing that was read or changed', async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'tributary-late-heartbeats-'))
-  onTestFinished(() => rm(dataDir, { recursive: true, force: true }))
+  const dataDir = await freshDataDir()
   let service = await runService(dataDir)
   const request = async <Body>(method: string, path: string, key?: string, body?: object): Promise<Body> => {
     const response = await fetch(`${service.baseUrl}/api/v1${path}`, {

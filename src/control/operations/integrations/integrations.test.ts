@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import type { AddressInfo } from 'node:net'
 import { expect, it, onTestFinished } from 'vitest'
-import { emptyFolder, hasPostgres } from '../../../../test/databases.ts'
+import { freshDataDir, hasPostgres } from '../../../../test/databases.ts'
 import { runService, until } from '../../../../test/e2e/service-process.ts'
 import { startWorld, type World } from '../../../../test/world.ts'
 import { startReceiver } from './receiver.fixture.ts'
@@ -198,7 +198,7 @@ it('figures go to StatsD and to OTLP, of the own organization only', async () =>
 })
 
 it('what an OTLP receiver rejects of what it accepts is logged once for each cause, and not sent again', async () => {
-  const service = await runService(await emptyFolder())
+  const service = await runService(await freshDataDir())
   const ask = async (path: string, body?: object, key?: string) => {
     const headers = { 'content-type': 'application/json', ...(key && { authorization: `Bearer ${key}` }) }
     const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }

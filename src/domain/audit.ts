@@ -1,3 +1,5 @@
+import { cut } from './text.ts'
+
 /** How an audited request ended. A refused one was not allowed; a failed one had changed something before its error. */
 export const AUDIT_RESULTS = ['ok', 'refused', 'failed'] as const
 export type AuditResult = (typeof AUDIT_RESULTS)[number]
@@ -94,7 +96,7 @@ const shownValue = (field: string, value: unknown): string | null => {
       name !== '' && (SECRET.test(snakeCase(name)) || PERSONAL.test(snakeCase(name))) ? REDACTED : inner,
     ) ?? 'null',
   )
-  return text.length > MAX_VALUE_CHARS ? `${text.slice(0, MAX_VALUE_CHARS)}…` : text
+  return text.length > MAX_VALUE_CHARS ? `${cut(text, MAX_VALUE_CHARS)}…` : text
 }
 
 type Fields = Readonly<Record<string, unknown>>

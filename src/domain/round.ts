@@ -1,5 +1,6 @@
 import { badRequest, conflict } from './errors.ts'
 import { privateDueEvent } from './private-round.ts'
+import { cut } from './text.ts'
 
 export type RoundStatus = 'pending' | 'active' | 'aggregating' | 'completed' | 'failed'
 
@@ -69,7 +70,7 @@ export const describeFailures = (failures: {
 
 const oneLine = (reason: string): string => {
   const line = reason.replace(/\s+/g, ' ').trim().replace(/\.$/, '')
-  return line.length > MAX_REASON_LENGTH ? `${line.slice(0, MAX_REASON_LENGTH)}...` : line
+  return line.length > MAX_REASON_LENGTH ? `${cut(line, MAX_REASON_LENGTH)}...` : line
 }
 
 /** The parts of a round that decide when it must leave `active`. */

@@ -4,8 +4,8 @@ import type { Device } from './device.ts'
 import { downloadOnce, WrongBytes } from './download.ts'
 import { retrying } from './retry.ts'
 import { policyOf, type Transport } from './transport.ts'
+import { reasonOf } from './wire.ts'
 
-const MAX_REASON = 2000
 const STALL_MS = 30_000
 /** How often a file may arrive whole and wrong before it is given up. */
 const WRONG_ARRIVALS = 3
@@ -94,7 +94,7 @@ export const deliveryCalls = (transport: Transport, deviceId: string): DeliveryC
     reportAssignment: async (planId, report, options = {}) => {
       const path = '/api/v1/devices/{device_id}/assignments/{plan_id}/report'
       const params = { path: { device_id: deviceId, plan_id: planId } }
-      const reason = report.reason?.trim().slice(0, MAX_REASON)
+      const reason = report.reason?.trim() && reasonOf(report.reason)
       const { state, version, metrics } = report
       const body = { state, version, ...(reason && { reason }), ...(metrics && { metrics: { ...metrics } }) }
       const { current } = await transport.call(

@@ -327,6 +327,17 @@ test('a failure is reported with its reason, cut to what the service takes', asy
   expect(await device.reportFailure('r-1', 'late')).toBe(false)
 })
 
+test('a failure is reported whatever characters its reason has, none of them in halves', async () => {
+  const service = await scripted(json(200, {}), json(200, {}))
+  const device = service.device()
+  await device.reportFailure('r-1', `no file \0\udcff.csv 😀`)
+  await device.reportFailure('r-1', `${'x'.repeat(1999)}😀`)
+  expect(service.requests.map(({ body }) => JSON.parse(Buffer.from(body, 'latin1').toString()))).toEqual([
+    { reason: 'no file \ufffd\ufffd.csv 😀' },
+    { reason: 'x'.repeat(1999) },
+  ])
+})
+
 const wirePlan = {
   round_id: 'r-1',
   round_number: 4,

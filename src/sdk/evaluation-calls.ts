@@ -2,12 +2,7 @@ import { ApiError } from '../client/client.ts'
 import type { CallOptions, Device, EvaluationReport } from './device.ts'
 import type { DownloadSink } from './download.ts'
 import type { Transport } from './transport.ts'
-import { type EvaluationPlan, evaluationPlanOf } from './wire.ts'
-
-const MAX_REASON = 2000
-
-/** As the service takes it. */
-export const reasonOf = (text: string): string => text.trim().slice(0, MAX_REASON) || 'no reason given'
+import { type EvaluationPlan, evaluationPlanOf, reasonOf } from './wire.ts'
 
 /** JSON writes what is not finite as null, which the service takes for absent. */
 export const evaluationBody = ({ numSamples, metrics, finalModel }: EvaluationReport) => ({

@@ -2,10 +2,10 @@ import { ApiError } from '../client/client.ts'
 import { NetworkError } from './api-error.ts'
 import type { CallOptions, Device, TrainingReport } from './device.ts'
 import { type DownloadSink, downloadOnce, memorySink } from './download.ts'
-import { evaluationBody, evaluationCalls, reasonOf } from './evaluation-calls.ts'
+import { evaluationBody, evaluationCalls } from './evaluation-calls.ts'
 import { retrying } from './retry.ts'
 import { policyOf, type Transport } from './transport.ts'
-import { type Plan, planOf } from './wire.ts'
+import { type Plan, planOf, reasonOf } from './wire.ts'
 
 const STALL_MS = 30_000
 /** An upload may take half a minute plus a second for each of these bytes. */

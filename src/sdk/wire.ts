@@ -1,4 +1,5 @@
 import type { operations } from '../client/api.gen.ts'
+import { cut, storable } from '../domain/text.ts'
 import { NetworkError } from './api-error.ts'
 import type { Assignment } from './assignment.ts'
 
@@ -66,6 +67,11 @@ export const evaluationPlanOf = (body: EvaluationBody, clockLeadMs: number): Eva
     raw: body,
   }
 }
+
+const MAX_REASON = 2000
+
+/** A reason as the service takes it. Any text: an error may quote the bytes of a file, or of its name. */
+export const reasonOf = (text: string): string => cut(storable(text.trim()), MAX_REASON) || 'no reason given'
 
 type PlanBody = operations['getRoundPlan']['responses'][200]['content']['application/json']
 

@@ -178,12 +178,12 @@ class Device:
         """Report the metrics of the new model on this device's held-out data, or why there are none."""
         body: Json = {"num_samples": num_samples, "metrics": dict(metrics or {})}
         if failure_reason is not None:
-            body = {"failure_reason": failure_reason.strip()[:MAX_REASON] or "no reason given"}
+            body = {"failure_reason": _reason(failure_reason)}
         self.connection.call("POST", f"/training/rounds/{plan.round_id}/evaluation", body, until=plan.timeout_at)
 
     def report_failure(self, round_id: str, reason: str, until: float | None = None) -> bool:
         """Report that this device will not submit an update. Returns False if the round no longer awaits one."""
-        body = {"reason": reason.strip()[:MAX_REASON] or "no reason given"}
+        body = {"reason": _reason(reason)}
         try:
             self.connection.call("POST", f"/training/rounds/{round_id}/failures", body, until=until)
             return True
@@ -304,6 +304,11 @@ def write_whole(path: Path, content: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.replace(temporary, path)
+
+
+def _reason(text: str) -> str:
+    """A reason as the service takes it. Any text: an error may quote the bytes of a file, or of its name."""
+    return re.sub("[\0\ud800-\udfff]", "\ufffd", text.strip())[:MAX_REASON] or "no reason given"
 
 
 def _surely_ahead(reading: float, sent: float, received: float) -> float:

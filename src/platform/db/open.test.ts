@@ -50,6 +50,18 @@ eachDatabase('a database', (open) => {
     ])
   })
 
+  test('keeps text that it cannot store, with another character in place of each such', async () => {
+    const db = await open()
+    const text = 'receiver: \0, half \ud83d, whole 😀, {"quoted": "\\u0000"}'
+    const json = JSON.stringify({ text, path: 'C:\\u0000' })
+    const { rows } = await sql<{ text: string; json: unknown; list: string[] }>`
+      select ${text}::text as text, ${json}::jsonb as json, ${[json, 'b']}::text[] as list`.execute(db.sql)
+    const stored = text.replace('\0', '\ufffd').replace('\ud83d,', '\ufffd,')
+    const { list, ...one } = rows[0]!
+    expect(one).toEqual({ text: stored, json: { text: stored, path: 'C:\\u0000' } })
+    expect(JSON.parse(list[0]!)).toEqual(one.json)
+  })
+
   test('reads bigint, count and sum as numbers, and arrays of text as arrays', async () => {
     const db = await open()
     const { rows } = await sql`

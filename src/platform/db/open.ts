@@ -1,10 +1,11 @@
-import { Kysely, PostgresDialect } from 'kysely'
+import { Kysely } from 'kysely'
 import type pg from 'pg'
 import { openEmbedded } from './embedded/open-embedded.ts'
 import type { RowCounts } from './embedded/thread-messages.ts'
 import { createLocalHints, createServerHints, type Hints } from './hints.ts'
 import { openServer } from './open-server.ts'
 import type { Tables } from './rows.ts'
+import { StorableDialect } from './storable-parameters.ts'
 import { insideTransaction, refuseInsideTransaction, retrying, witnessHere } from './transactions.ts'
 
 /** What this process has asked of the database since it started. */
@@ -101,7 +102,7 @@ const databaseOn = (
     end: async () => undefined,
   }
   const sql = new Kysely<Tables>({
-    dialect: new PostgresDialect({ pool: guarded }),
+    dialect: new StorableDialect({ pool: guarded }),
     log: ({ queryDurationMillis }) => {
       load.statements++
       load.statementSeconds += queryDurationMillis / 1000

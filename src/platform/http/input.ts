@@ -1,13 +1,11 @@
 import { badRequest } from '../../domain/errors.ts'
+import { isStorable } from '../../domain/text.ts'
 import type { App } from './app.ts'
 import { refuseEncodedBodies } from './malformed-request.ts'
 import { InvalidRequest } from './validation.ts'
 
 const DEEPEST = 100
 const BYTE_ORDER_MARK = 0xfeff
-
-// U+0000 and halves of characters beyond the basic plane.
-const UNSTORABLE = /[\0\p{Surrogate}]/u
 
 /** Nesting of n levels takes at least 2n characters; bad characters need an escape, __proto__ that or to be there. */
 const isSuspect = (text: string): boolean =>
@@ -20,7 +18,7 @@ const assertStorable = (body: unknown): void => {
     if (depth > DEEPEST) throw new InvalidRequest(`The JSON body is nested deeper than ${DEEPEST} levels.`)
     const next: unknown[] = []
     for (const value of level) {
-      if (typeof value === 'string' && UNSTORABLE.test(value)) {
+      if (typeof value === 'string' && !isStorable(value)) {
         throw new InvalidRequest('The JSON body contains U+0000 or half a surrogate pair, which cannot be stored.')
       }
       if (typeof value !== 'object' || value === null) continue

@@ -2,6 +2,7 @@ import { createSocket } from 'node:dgram'
 import { type IncomingHttpHeaders, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { connect } from 'node:net'
+import { cut } from '../../../domain/text.ts'
 import type { Refusal } from './bulk-answers.ts'
 import { guardedLookup, RefusedAddress, requireAllowedHost } from './guarded-address.ts'
 
@@ -124,7 +125,7 @@ const sendWeb = (message: Message, allowPrivate: boolean, signal: AbortSignal): 
           response:
             answered >= 300 && answered < 400
               ? 'It sends a redirect, which is not followed: use its final address.'
-              : withoutSecrets(refusal?.response ?? body, message.headers).slice(0, SHOWN_CHARACTERS),
+              : cut(withoutSecrets(refusal?.response ?? body, message.headers), SHOWN_CHARACTERS),
           body,
           isFinal: refusesBody(status),
           retryAfterMs: waitOf(answer.headers),

@@ -225,6 +225,18 @@ describe('a round that can no longer be completed', () => {
     })
   })
 
+  it('ends also where a reason is cut in the middle of a character', async () => {
+    const world = await startWorld()
+    const key = await starterOf(world)
+    const [a] = await registered(world, 1)
+    const { id } = await start(world, key, { target_devices: 1, min_devices: 1 })
+    const failed = await fail(world, a!, id, `${'x'.repeat(199)}😀😀`)
+    expect(failed.body).toMatchObject({
+      status: 'failed',
+      failure_reason: `1 of 1 device failed: ${'x'.repeat(199)}... (1)`,
+    })
+  })
+
   it('ends with the first failure where nobody can take the place, and tells those who train', async () => {
     const world = await startWorld()
     const key = await starterOf(world)

@@ -20,7 +20,6 @@ import pytest
 import tributary
 import tributary.client
 from proxy import Fault, Proxy
-from tributary.connection import Connection
 from tributary.round_work import Train
 
 ROOT = Path(__file__).parents[3]
@@ -96,7 +95,7 @@ class Fleet:
             except BaseException as error:
                 self.errors.append(error)
 
-        self._threads.append(threading.Thread(target=work, name=device_id))
+        self._threads.append(threading.Thread(target=work, name=device_id, daemon=True))
         self._threads[-1].start()
 
     def end(self) -> None:

@@ -14,7 +14,7 @@ Fault = Callable[[str, str, int], "str | None"]
 
 class Proxy:
     """Use `url` in place of the service's. Faults: "cut" off the body of the response in the middle, "damage" a byte of
-    it, "lose" the response, "cut upload" (the request's body), or "503"."""
+    it, "lose" the response, "cut upload" (the request's body), or answer with a status of its own, such as "503"."""
 
     def __init__(self, target: str, fault: Fault) -> None:
         self.asked: list[tuple[str, str, str | None]] = []
@@ -32,8 +32,8 @@ class Proxy:
                 body = self.rfile.read(int(self.headers.get("content-length") or 0))
                 if what == "cut upload":
                     body = body[: len(body) // 2]
-                if what == "503":
-                    self.send_response(503)
+                if what is not None and what.isdecimal():
+                    self.send_response(int(what))
                     self.send_header("retry-after", "0")
                     self.end_headers()
                     return

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
+import os
 import re
+import socket
+import subprocess
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +19,9 @@ import pytest
 
 import tributary
 from conftest import PATIENCE, Fleet, Service, until
+from proxy import Fault, Proxy
 from tributary import Client, TributaryError
+from tributary.lock import FolderLock
 
 
 @pytest.fixture(scope="module")
@@ -25,6 +32,9 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service,
     assert key is not None, service.output
     yield service, Client(service.url, key[0])
     service.end()
+
+
+NO_KEY = "sk_live_" + "0" * 32
 
 
 def no_training(weights: Any, plan: Any) -> Any:
@@ -67,20 +77,76 @@ def test_a_name_that_is_taken_elsewhere_is_refused(service: Service, tmp_path: P
     assert (caught.value.code, caught.value.status) == ("conflict", 409)
     fleet = Fleet(service.url, tmp_path)
     fleet.add("taken", no_training, api_key=key)
-    until(lambda: service.client.device("taken").platform == "python", "the heartbeat")
+    until(lambda: service.client.device("taken").last_heartbeat, "the heartbeat")
     fleet.end()
     assert fleet.errors == []
 
 
 def test_a_service_that_was_set_up_anew_gets_the_device_again(service: Service, tmp_path: Path) -> None:
     state = tributary.device.State(tmp_path, service.url, "returning")
-    state.save(service.url, "returning", "sk_live_" + "0" * 32)
+    state.save(service.url, "returning", NO_KEY)
     fleet = Fleet(service.url, tmp_path)
     fleet.add("returning", no_training)
     until(lambda: [d for d in service.client.devices() if d.device_identifier == "returning"], "the device")
     fleet.end()
     assert fleet.errors == []
-    assert state.load() not in (None, ("returning", "sk_live_" + "0" * 32))
+    assert state.load() not in (None, ("returning", NO_KEY))
+
+
+def test_a_key_that_cannot_be_replaced_is_kept_and_tried_again(
+    service: Service, fleet: Fleet, caplog: pytest.LogCaptureFixture
+) -> None:
+    key = tributary.Device(service.url, "elsewhere").register()
+    state = tributary.device.State(fleet.folder, service.url, "elsewhere")
+    state.save(service.url, "elsewhere", NO_KEY)
+    with caplog.at_level(logging.INFO):
+        fleet.add("elsewhere", no_training)
+        until(lambda: "Registering again is not possible" in caplog.text, "the warning")
+        assert state.load() == ("elsewhere", NO_KEY)
+        state.save(service.url, "elsewhere", key)
+        until(lambda: service.client.device("elsewhere").last_heartbeat, "the heartbeat")
+    assert [line.levelname for line in caplog.records] == ["INFO", "WARNING"]
+
+
+def test_a_status_that_is_not_from_the_service_costs_no_key(
+    service: Service, fleet: Fleet, bad_network: Callable[[Fault], Proxy]
+) -> None:
+    # A captive portal: before the device is registered, and twice later.
+    asked: list[str] = []
+    proxy = bad_network(
+        lambda method, path, before: (asked.append(path), "401" if len(asked) in (1, 2, 5, 6) else None)[1]
+    )
+    fleet.add("traveler", no_training, url=proxy.url)
+    until(lambda: len(asked) > 8, "requests after the last refusal")
+    assert [path.rsplit("/", 1)[1] for path in asked] == ["register"] * 3 + ["heartbeat"] * (len(asked) - 3)
+    assert service.client.device("traveler").status == "active"
+
+
+def test_a_device_folder_is_used_by_one_program(service: Service, fleet: Fleet) -> None:
+    fleet.add("once", no_training)
+    until(lambda: [d for d in service.client.devices() if d.device_identifier == "once"], "the device")
+    folder = tributary.device.State(fleet.folder, service.url, "once").folder
+    with pytest.raises(TributaryError, match=f"{folder} is in use by process {os.getpid()} on ") as caught:
+        tributary.run(service.url, device_id="once", train=no_training, state_dir=fleet.folder)
+    assert caught.value.code == "conflict"
+    fleet.end()
+    assert not (folder / "agent.lock").exists()
+
+
+@pytest.mark.parametrize("left", ["", "{dead} {host} x", "{own} {host} x"], ids=["empty", "dead", "own number"])
+def test_the_lock_of_a_dead_program_is_taken_over(tmp_path: Path, left: str) -> None:
+    program = subprocess.Popen([sys.executable, "-c", ""])
+    program.wait()
+    lock = tmp_path / "agent.lock"
+    lock.write_text(left.format(dead=program.pid, own=os.getpid(), host=socket.gethostname()))
+    if left == "":
+        # Nobody can be looked up: it counts as dead when it is not renewed.
+        with pytest.raises(TributaryError, match="is in use by another process"), FolderLock(tmp_path):
+            pass
+        os.utime(lock, (0, 0))
+    with FolderLock(tmp_path):
+        assert lock.read_text().startswith(f"{os.getpid()} ")
+    assert not lock.exists()
 
 
 def test_an_operator_needs_no_key_where_enrollment_is_open(

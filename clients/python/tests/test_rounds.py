@@ -206,7 +206,11 @@ def test_evaluate_measures_the_received_model_and_the_next_heartbeat_says_it(cli
     results: list[tributary.RoundResult] = []
     fleet.add(
         "evaluating",
-        lambda weights, plan: ({"w": weights["w"] + 1}, 4, {"loss": float("nan"), "accuracy": 0.5, "f1": 0.75, "1st": 1}),
+        lambda weights, plan: (
+            {"w": weights["w"] + 1},
+            4,
+            {"loss": float("nan"), "accuracy": 0.5, "f1": 0.75, "1st": 1},
+        ),
         evaluate=lambda weights: {"loss": float(weights["w"][0]), "accuracy": 0.25},
         on_round=results.append,
     )
@@ -221,7 +225,10 @@ def test_evaluate_measures_the_received_model_and_the_next_heartbeat_says_it(cli
     ]
     first = client.request("GET", f"/training/rounds/{job.history[0].round_id}/status")
     assert {name: each["mean"] for name, each in first["metrics"].items()} == {"accuracy": 0.5, "f1": 0.75}
-    assert {name: each["mean"] for name, each in first["evaluation"]["metrics"].items()} == {"accuracy": 0.25, "loss": 1}
+    assert {name: each["mean"] for name, each in first["evaluation"]["metrics"].items()} == {
+        "accuracy": 0.25,
+        "loss": 1,
+    }
 
 
 def test_devices_evaluate_the_last_model_of_a_job(client: Client, fleet: Fleet) -> None:

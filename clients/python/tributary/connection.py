@@ -32,6 +32,8 @@ MAX_WAIT_SECONDS = 20.0
 MAX_RETRY_AFTER_SECONDS = 3600.0
 TIMEOUT_SECONDS = 30.0
 CHUNK_BYTES = 1 << 20
+TOO_LARGE = 413
+RANGE_REFUSED = 416
 #: An upload may take half a minute, plus one second for this many bytes.
 SLOWEST_BYTES_PER_SECOND = 64 * 1024
 
@@ -95,15 +97,22 @@ def form_of(fields: Mapping[str, str], files: Mapping[str, tuple[str, bytes]]) -
 
 
 class Connection:
-    """A connection to one service: adds the key to each request and bounds every wait. Raises TributaryError."""
+    """A connection to one service: adds the key to each request and bounds every wait. Raises TributaryError.
 
-    def __init__(self, url: str, key: str | None = None, stop: threading.Event | None = None) -> None:
+    With `outlasts_others`, a response that is not from the service is a network error: a proxy or a hotspot that answers
+    in the service's place says nothing about the device or its key.
+    """
+
+    def __init__(
+        self, url: str, key: str | None = None, stop: threading.Event | None = None, *, outlasts_others: bool = False
+    ) -> None:
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.netloc:
             raise ValueError(f"The address must be like http://127.0.0.1:8000, got {url!r}.")
         self.url = url.rstrip("/")
         self.key = key
         self.stop = stop or threading.Event()
+        self.outlasts_others = outlasts_others
         self._opener = urllib.request.build_opener(_NoRedirect)
         self._warned: set[str] = set()
 
@@ -273,7 +282,13 @@ class Connection:
                 body = json.loads(error.read())
             except (OSError, http.client.HTTPException, ValueError):
                 body = None
-        return TributaryError.from_answer(error.code, body, parse_retry_after(error.headers.get("retry-after")))
+        refusal = TributaryError.from_answer(error.code, body, parse_retry_after(error.headers.get("retry-after")))
+        if not self.outlasts_others or refusal.code != "unknown" or refusal.is_passing or error.code == RANGE_REFUSED:
+            return refusal
+        if error.code == TOO_LARGE:
+            message = f"A proxy in front of {self.url} does not accept a request of this size (413). Raise its limit."
+            return TributaryError("bad_request", message, error.code)
+        return network_error(refusal.message)
 
     def _show_warning(self, warning: str | None) -> None:
         """Log each warning once, because heartbeats repeat them; the number remembered is bounded."""

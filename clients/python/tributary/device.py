@@ -46,7 +46,7 @@ class Device:
 
     def __init__(self, url: str, device_id: str, *, api_key: str | None = None, stop: threading.Event | None = None):
         self.device_id = device_id
-        self.connection = Connection(url, api_key, stop)
+        self.connection = Connection(url, api_key, stop, outlasts_others=True)
         self._clock_lead = 0.0
         self._assignments_tag = ""
 
@@ -243,9 +243,6 @@ class State:
         identity = {"base_url": url, "device_id": device_id, "api_key": key}
         write_whole(self._path, f"{json.dumps(identity, indent=2)}\n".encode())
 
-    def forget(self) -> None:
-        self._path.unlink(missing_ok=True)
-
 
 def sign_in(
     url: str,
@@ -284,6 +281,16 @@ def sign_in(
         log.info("Registered with %s as %s.", url, device.device_id)
         break
     return device
+
+
+def register_again(
+    device: Device, state: State, *, enrollment_token: str | None, capabilities: Mapping[str, Any] | None
+) -> None:
+    """Register under the same name, which a reinstalled service accepts. Raises its refusal; the old key then remains,
+    because the service may accept it again, such as when another database stood in for its own."""
+    renewed = Device(device.connection.url, device.device_id, stop=device.connection.stop)
+    key = renewed.register(enrollment_token=enrollment_token, capabilities=capabilities)
+    state.save(device.connection.url, device.device_id, key)
 
 
 def invent_device_id() -> str:

@@ -32,7 +32,12 @@ class TributaryError(Exception):
 
     @classmethod
     def from_answer(cls, status: int, body: Any, retry_after: float | None = None) -> TributaryError:
-        if isinstance(body, dict) and isinstance(body.get("error"), str) and isinstance(body.get("message"), str):
+        if (
+            isinstance(body, dict)
+            and isinstance(body.get("error"), str)
+            and isinstance(body.get("message"), str)
+            and body.get("status_code") == status
+        ):
             return cls(body["error"], body["message"], status, retry_after)
         message = f"The server answered {status} with a response that is not from this API. Is the address correct?"
         return cls("unknown", message, status, retry_after)

@@ -13,8 +13,9 @@ from typing import Any
 
 from .client import signed_in_key
 from .connection import Stopped
-from .device import Device, State, describe_machine, sign_in
+from .device import Device, State, describe_machine, register_again, sign_in
 from .errors import TributaryError, reason_of
+from .lock import FolderLock
 from .round_work import Evaluate, RoundResult, RoundWork, Train
 
 log = logging.getLogger("tributary")
@@ -54,49 +55,66 @@ def run(
     held-out data, which are sent with the update; they are weighted by its "num_samples", otherwise by that of `train`.
     It is also called with a job's last model, which no update follows.
 
-    Registers once and stores the key in `state_dir` (SERVICE_HOME, otherwise ~/.svc). `enrollment_token` is a key with
-    devices:write for services that require one, by default the key of `svc login`; `api_key` is the key of a device
-    that is already registered. Waits while the service is unreachable, and resumes a round that it had not submitted.
-    Raises errors that waiting cannot fix: a name that is taken, a key that is refused, and, with `rounds`, RoundFailed.
+    Registers once and stores the key in `state_dir` (SERVICE_HOME, otherwise ~/.svc), in a folder for this service and
+    `device_id` that one program uses at a time. `enrollment_token` is a key with devices:write for services that require
+    one, by default the key of `svc login`; `api_key` is the key of a device that is already registered. Waits while the
+    service is unreachable, and resumes a round that it had not submitted. Raises errors that waiting cannot fix: a name
+    that is taken, an `api_key` or token that is refused, a folder that is in use, and, with `rounds`, RoundFailed.
     """
     if not log.hasHandlers():
         logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     stop = stop or threading.Event()
     state = State(Path(state_dir) if state_dir else None, url, device_id)
+    enrollment: Mapping[str, Any] = {
+        "enrollment_token": enrollment_token or signed_in_key(url),
+        "capabilities": describe_machine() if capabilities is None else capabilities,
+    }
     loop = _Loop(RoundWork(train, evaluate, torch, state), rounds, interval_seconds, on_round)
-    before = _stop_on_terminate()
+    told: set[str] = set()
+    with FolderLock(state.folder):
+        before = _stop_on_terminate()
+        try:
+            while True:
+                try:
+                    device = sign_in(url, state, device_id=device_id, api_key=api_key, stop=stop, **enrollment)
+                    if loop.device is None:
+                        log.info("Device %s waits for rounds at %s.", device.device_id, url)
+                    loop.device = device
+                    return loop.serve(device)
+                except TributaryError as error:
+                    if error.status == 401 and api_key is None and loop.device is not None:
+                        _replace_key(loop.device, state, enrollment, told)
+                    elif error.is_passing:
+                        log.warning("%s", error)
+                    else:
+                        raise
+                if stop.wait(loop.interval * (0.5 + random.random() / 2)):
+                    raise Stopped
+        except (KeyboardInterrupt, Stopped):
+            log.info("Stopping.")
+        finally:
+            if before is not None:
+                signal.signal(signal.SIGTERM, before)
+            if loop.device is not None:
+                _say_goodbye(loop.device)
+
+
+def _replace_key(device: Device, state: State, enrollment: Mapping[str, Any], told: set[str]) -> None:
+    """For a key that the service refuses: `sign_in` then loads the new key, or the old one again."""
+    refused = f"The service refuses the key of {device.device_id}: it was revoked, or the service was reinstalled."
     try:
-        while True:
-            try:
-                loop.device = sign_in(
-                    url,
-                    state,
-                    device_id=device_id,
-                    api_key=api_key,
-                    enrollment_token=enrollment_token or signed_in_key(url),
-                    capabilities=describe_machine() if capabilities is None else capabilities,
-                    stop=stop,
-                )
-                return loop.serve(loop.device)
-            except TributaryError as error:
-                log.warning("%s", error)
-                if error.status == 401 and api_key is None and loop.device is not None:
-                    # A reinstalled service knows neither key nor device and accepts the registration; otherwise the
-                    # name is taken.
-                    log.warning("The key was revoked, or the service was reinstalled. Registering again.")
-                    state.forget()
-                    loop.device = None
-                elif not error.is_passing:
-                    raise
-            if stop.wait(loop.interval * (0.5 + random.random() / 2)):
-                raise Stopped
-    except (KeyboardInterrupt, Stopped):
-        log.info("Stopping.")
-    finally:
-        if before is not None:
-            signal.signal(signal.SIGTERM, before)
-        if loop.device is not None:
-            _say_goodbye(loop.device)
+        register_again(device, state, **enrollment)
+        log.warning("%s Registered again.", refused)
+    except TributaryError as error:
+        message = (
+            f"{refused} Registering again is not possible: {error} The key is kept and tried again. If it was revoked, "
+            "choose another device_id, or pass a valid key of this device as api_key."
+        )
+        if error.is_passing:
+            log.warning("%s", error)
+        elif message not in told:
+            told.add(message)
+            log.warning("%s", message)
 
 
 class _Loop:
@@ -117,7 +135,6 @@ class _Loop:
 
     def serve(self, device: Device) -> None:
         """Run until the rounds are done. Raises the errors of refused requests."""
-        log.info("Device %s waits for rounds at %s.", device.device_id, device.connection.url)
         while self._left != 0:
             began = time.monotonic()
             answer = device.heartbeat(self._metrics(), wait_seconds=min(self.interval, MAX_WAIT_SECONDS))

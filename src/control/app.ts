@@ -105,8 +105,7 @@ const buildApp = async (context: Context, parts: Parts, isStopping: () => boolea
     tags: TAGS,
     webFolder: context.webFolder,
     closed: config.enrollment === 'token',
-    // The database works where it can be asked for due rounds, as before each read of rounds.
-    readiness: { database: () => parts.training.due.tick(), disk: watchFreeSpace(config.dataDir) },
+    readiness: { database: parts.training.due.isAny, disk: watchFreeSpace(config.dataDir) },
     isStopping,
     now: () => now().getTime(),
   })

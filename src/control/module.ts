@@ -16,11 +16,23 @@ export interface Task {
   readonly run: () => Promise<unknown>
 }
 
-/** Runs each step in turn, whether those before it failed or not; then fails as the first that did. */
-export const runEach = async (...steps: readonly (() => Promise<unknown>)[]): Promise<void> => {
+/** Does the work of each item in turn, whether that of those before it failed or not; then fails as the first that did. */
+export const forEach = async <T>(items: Iterable<T>, work: (item: T) => Promise<unknown>): Promise<void> => {
   const failures: unknown[] = []
-  for (const step of steps) await step().catch((error: unknown) => failures.push(error))
+  for (const item of items) await work(item).catch((error: unknown) => failures.push(error))
   if (failures.length > 0) throw failures[0]
+}
+
+/** Runs each step in the same way. */
+export const runEach = (...steps: readonly (() => Promise<unknown>)[]): Promise<void> =>
+  forEach(steps, (step) => step())
+
+/**
+ * Does what is due before a read. What fails, perhaps of another organization, is not the read's failure: the task that does the
+ * same by the clock logs it and tries again.
+ */
+export const catchUp = async (tick: () => Promise<unknown>): Promise<void> => {
+  await tick().catch(() => undefined)
 }
 
 /** What `app.ts` needs of a module. `Earlier` are the modules it builds on: those before it in the list there. */

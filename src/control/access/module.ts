@@ -1,7 +1,7 @@
 import { createMailer } from '../../platform/mail.ts'
 import { createSigner } from '../../platform/secrets.ts'
 import type { Context } from '../context.ts'
-import type { Module } from '../module.ts'
+import { forEach, type Module } from '../module.ts'
 import { approvalsRoutes } from './approvals/approvals.routes.ts'
 import { createApprovals } from './approvals/approvals.service.ts'
 import { createApprovalsStore } from './approvals/approvals.store.ts'
@@ -142,9 +142,9 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
 
 /** Lets go of entries of the audit log that an organization has kept for as long as it wants. */
 const pruneAudit = async (chains: AuditChains, settings: SettingsService, now: Date): Promise<void> => {
-  for (const [orgId, { auditRetentionDays: days }] of await settings.all()) {
+  await forEach(await settings.all(), async ([orgId, { auditRetentionDays: days }]) => {
     if (days !== null) await chains.prune(orgId, new Date(now.getTime() - days * DAY_MS))
-  }
+  })
 }
 
 /** Organizations, people, keys, sign-in, the audit log, and how often a key may call. */

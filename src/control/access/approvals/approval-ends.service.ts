@@ -4,6 +4,7 @@ import { notFound } from '../../../domain/errors.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ControlEventBus } from '../../events.ts'
+import { forEach } from '../../module.ts'
 import type { Approval, ApprovalsStore } from './approvals.store.ts'
 
 const EXPIRED_AT_ONCE = 100
@@ -75,7 +76,8 @@ export const createApprovalEnds = (parts: {
   const expire = async (): Promise<void> => {
     for (;;) {
       const due = await store.due(database.sql, now(), EXPIRED_AT_ONCE)
-      for (const id of due) await drop(id, 'expired', { by: null, reason: 'Nobody decided it within a week.' })
+      const end = { by: null, reason: 'Nobody decided it within a week.' }
+      await forEach(due, (id) => drop(id, 'expired', end))
       if (due.length < EXPIRED_AT_ONCE) return
     }
   }

@@ -12,6 +12,7 @@ import { ROLE_SCOPES } from '../../../domain/roles.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ControlEventBus } from '../../events.ts'
+import { catchUp } from '../../module.ts'
 import type { KeysService } from '../keys/keys.service.ts'
 import type { PeopleService } from '../people/people.service.ts'
 import type { SettingsService } from '../settings/settings.service.ts'
@@ -126,7 +127,7 @@ export const createApprovals = (parts: {
       { before, limit }: { readonly before: number | null; readonly limit: number },
     ): Promise<{ approvals: ShownApproval[]; next: number | null }> {
       if (orgId !== undefined && !sees(caller, orgId)) return { approvals: [], next: null }
-      await expire()
+      await catchUp(expire)
       const filter = { orgId: orgId ?? caller.orgId, status }
       const found = await store.page(database.sql, filter, { before, limit: limit + 1 })
       const approvals = found.slice(0, limit)

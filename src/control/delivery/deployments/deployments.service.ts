@@ -11,6 +11,7 @@ import { conflict, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { auditNote, unaudited } from '../../audit-note.ts'
+import { forEach } from '../../module.ts'
 import type { Bump } from '../assignments/delivery-plans.service.ts'
 import { auditedOf, createDeploymentStarts, type DeploymentParts, type Waiting } from './deployment-starts.service.ts'
 import type { StoredDeployment } from './deployments.store.ts'
@@ -111,7 +112,7 @@ const createDeploymentMoves = ({ database, store, targetReport, plans, now }: De
     async tick(): Promise<void> {
       for (;;) {
         const due = await store.due(database.sql, now(), ATTENDED_AT_ONCE)
-        for (const id of due) await attend(id)
+        await forEach(due, attend)
         if (due.length < ATTENDED_AT_ONCE) return
       }
     },

@@ -4,6 +4,7 @@ import { analyseExperiment, type Comparison } from '../../../domain/experiment-a
 import { type Moments, NO_MOMENTS } from '../../../domain/statistics/moments.ts'
 import { meanInterval } from '../../../domain/statistics/t-test.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import { forEach } from '../../module.ts'
 import type { EstimatesPoint, EstimatesStore } from './estimates.store.ts'
 import type { ExperimentsService, StoredExperiment } from './experiments.service.ts'
 import type { ObservationsService } from './observations.service.ts'
@@ -51,9 +52,9 @@ export const createEstimatesService = (parts: {
     /** Adds a point to the curve of every running experiment whose devices measured something since its last one. */
     async tick(): Promise<void> {
       const at = now()
-      for (const curve of await store.open(database.sql)) {
-        if (isEstimateDue(curve.startedAt, curve.addedAt, at)) await store.add(database.sql, curve, at)
-      }
+      const open = await store.open(database.sql)
+      const due = open.filter(({ startedAt, addedAt }) => isEstimateDue(startedAt, addedAt, at))
+      await forEach(due, (curve) => store.add(database.sql, curve, at))
     },
 
     /** The kept points, at most `limit` with that of now, oldest first; none before the first observation. */

@@ -4,6 +4,7 @@ import { METRIC_NAME } from '../../../domain/metrics.ts'
 import type { PolicySettings } from '../../../domain/policy.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
+import { catchUp } from '../../module.ts'
 import type { PolicyParts } from './canaries.service.ts'
 import type { StoredPolicy } from './policies.store.ts'
 import { announcePolicy, createPolicyDecisions } from './policy-decisions.service.ts'
@@ -99,7 +100,7 @@ export const createPoliciesService = (parts: PolicyParts & { readonly groups: Pi
 
     async decisions(caller: Caller, modelIdOrName: string, page: { limit: number; offset: number }) {
       const policy = await find(caller, modelIdOrName)
-      await tick()
+      await catchUp(tick)
       return decisionsStore.decisions(database.sql, policy.id, page)
     },
   }

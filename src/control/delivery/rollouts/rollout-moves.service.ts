@@ -9,6 +9,7 @@ import {
 } from '../../../domain/rollout.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import { auditNote, unaudited } from '../../audit-note.ts'
+import { forEach } from '../../module.ts'
 import type { AssignmentsService } from '../assignments/assignments.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import type { RolloutsStore, StoredRollout } from './rollouts.store.ts'
@@ -103,7 +104,7 @@ export const createRolloutMoves = (parts: {
   const tick = async (): Promise<void> => {
     for (;;) {
       const due = await store.due(database.sql, now(), TICKED_AT_ONCE)
-      for (const id of due) await attend(id)
+      await forEach(due, attend)
       if (due.length < TICKED_AT_ONCE) return
     }
   }

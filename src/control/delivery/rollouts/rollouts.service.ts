@@ -9,6 +9,7 @@ import { auditNote } from '../../audit-note.ts'
 import type { ModelsService, StoredModel } from '../../catalog/models/models.service.ts'
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
+import { catchUp } from '../../module.ts'
 import type { AssignmentsService } from '../assignments/assignments.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import { createRolloutApprovals, createRolloutLaunches } from './rollout-launches.service.ts'
@@ -128,19 +129,19 @@ export const createRolloutsService = (parts: {
     },
 
     async active(caller: Caller): Promise<StoredRollout[]> {
-      await tick()
+      await catchUp(tick)
       return store.active(database.sql, caller.orgId)
     },
 
     async list(caller: Caller, modelIdOrName: string, page: { limit: number; offset: number }) {
       const { model } = await models.find(caller, modelIdOrName)
-      await tick()
+      await catchUp(tick)
       return { model, ...(await store.list(database.sql, { modelId: model.id }, page)) }
     },
 
     /** Those of every model that the caller sees, each with its model; null when that is gone. */
     async listAll(caller: Caller, status: RolloutStatus | undefined, page: { limit: number; offset: number }) {
-      await tick()
+      await catchUp(tick)
       const { orgId } = caller
       const filter = { ...(orgId !== null && { orgId }), ...(status !== undefined && { status }) }
       const { rollouts, total } = await store.list(database.sql, filter, page)

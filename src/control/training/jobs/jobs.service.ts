@@ -6,6 +6,7 @@ import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
 import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
+import { catchUp } from '../../module.ts'
 import type { DueRounds } from '../rounds/due-rounds.service.ts'
 import type { RoundEndings } from '../rounds/round-endings.service.ts'
 import type { JobSpending, RoundPrices } from '../rounds/round-prices.service.ts'
@@ -93,7 +94,7 @@ export const createJobsService = (parts: {
       spent: JobSpending | null
       published: readonly StoredVersion[]
     }> {
-      await due.tick()
+      await catchUp(due.tick)
       const job = await get(caller, id)
       const { privacy } = job.settings
       const spent = privacy === null ? null : await prices.spentBy(caller, job.id, privacy.delta)

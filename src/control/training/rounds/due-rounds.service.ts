@@ -11,6 +11,8 @@ import type { RoundsStore, StoredRound } from './rounds.store.ts'
 /** How often a round is reviewed while it lacks devices that may still come. */
 const LOOK_AGAIN_MS = 2000
 const MIN_MS = 1000
+/** Before all others. */
+const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
 interface Parts {
   readonly database: Database
@@ -77,14 +79,28 @@ export const createDueRounds = (parts: Parts) => {
   const { database, store, endings, absent, now } = parts
   const review = createReview(parts)
 
-  /** Moves every due round to its next status. Called by a timer, and before reads so that they are up to date. */
+  const isAny = (): Promise<boolean> => store.isAnyDue(database.sql, now())
+
+  /** Moves every due round to its next status, each on its own. Called by a timer, and before reads so that they are up to date. */
   const tick = async (): Promise<void> => {
-    if (!(await store.isAnyDue(database.sql, now()))) return
-    await unaudited(() =>
-      database.transaction(async (tx) => {
-        for (const round of await store.lockDue(tx, now())) await moveOn(tx, round)
-      }),
-    )
+    if (!(await isAny())) return
+    const failures: unknown[] = []
+    await unaudited(async () => {
+      for (let id: string | null = FIRST_ID; id !== null; ) id = await moveOnAfter(id, failures)
+    })
+    if (failures.length > 0) throw failures[0]
+  }
+
+  /** The due round with the next id; null after the last. Calls at the same time share the rounds: none waits for another's. */
+  const moveOnAfter = async (id: string, failures: unknown[]): Promise<string | null> => {
+    let next: string | null = null
+    const moved = database.transaction(async (tx) => {
+      const round = await store.lockDue(tx, now(), id)
+      next = round?.id ?? null
+      if (round !== null) await moveOn(tx, round)
+    })
+    await moved.catch((error: unknown) => failures.push(error))
+    return next
   }
 
   const moveOn = (tx: Executor, round: StoredRound): Promise<void> => {
@@ -110,7 +126,7 @@ export const createDueRounds = (parts: Parts) => {
     await endings.fail(tx, round, { event: 'time_out', reason: parts.join(' '), reported })
   }
 
-  return { tick, review }
+  return { isAny, tick, review }
 }
 
 /** A private round whose devices have all delivered or failed ends before its time. */

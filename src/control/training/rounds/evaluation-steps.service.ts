@@ -4,7 +4,7 @@ import { type MetricReport, summarizeEvaluation } from '../../../domain/metrics.
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
 import type { ControlEventBus } from '../../events.ts'
-import { runEach } from '../../module.ts'
+import { catchUp, forEach } from '../../module.ts'
 import type { EvaluationsStore } from './evaluations.store.ts'
 import { factsOf } from './round-endings.service.ts'
 import type { RoundsReport } from './rounds.report.ts'
@@ -38,7 +38,7 @@ export const createEvaluationSteps = (parts: {
   /** Ends the evaluations that no longer wait for a device. Called by a timer and after each report. */
   const tick = async (): Promise<void> => {
     const due = await roundsReport.evaluationsDue(database.sql, now())
-    await runEach(...due.map((id) => () => end(id)))
+    await forEach(due, end)
   }
 
   const end = (id: string): Promise<void> =>
@@ -102,8 +102,7 @@ export const createEvaluationSteps = (parts: {
         return evaluations.answer(tx, { roundId: round.id, deviceId }, answer, now())
       })
       if (!isTaken) throw conflict('The evaluation is over.')
-      // The report is taken; what fails here, perhaps about another round, is tried again by the clock.
-      await tick().catch(() => undefined)
+      await catchUp(tick)
     },
   }
 }

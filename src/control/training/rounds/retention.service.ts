@@ -2,6 +2,7 @@ import type { Config } from '../../../config.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { SettingsService } from '../../access/settings/settings.service.ts'
 import type { RoundModels } from '../../catalog/models/round-models.service.ts'
+import { forEach } from '../../module.ts'
 import type { RetentionStore } from './retention.store.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -38,7 +39,7 @@ export const createRetention = (parts: {
       const [beforeAnywhere, ofOrgs] = [before(config.updateRetentionDays), await beforeInOrgs()]
       for (;;) {
         const expired = await store.expired(database.sql, beforeAnywhere, ofOrgs, AT_ONCE)
-        for (const id of expired) await database.transaction((tx) => store.releaseUpdates(tx, id, now()))
+        await forEach(expired, (id) => database.transaction((tx) => store.releaseUpdates(tx, id, now())))
         if (expired.length < AT_ONCE) return
       }
     },

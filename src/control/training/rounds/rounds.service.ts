@@ -6,6 +6,7 @@ import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { Changes, ControlEventBus } from '../../events.ts'
+import { catchUp } from '../../module.ts'
 import type { DueRounds } from './due-rounds.service.ts'
 import type { RoundEndings } from './round-endings.service.ts'
 import type { RoundReach } from './round-reach.service.ts'
@@ -63,7 +64,7 @@ const createRoundLookup = ({
     const find = () => (isUuid(id) ? lookUp(id.toLowerCase()) : Promise.resolve(null))
     let round = await find()
     if (round !== null && isDue(round, now())) {
-      await tick()
+      await catchUp(tick)
       round = await find()
     }
     if (round === null || !(await maySee(caller, round))) throw notFound('Round', id)
@@ -149,7 +150,7 @@ export const createRoundsService = (parts: {
     },
 
     async list(caller: Caller, page: { limit: number; offset: number }) {
-      await due.tick()
+      await catchUp(due.tick)
       return roundsReport.list(database.sql, caller.orgId, page)
     },
 

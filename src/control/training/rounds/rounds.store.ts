@@ -100,11 +100,12 @@ export const createRoundsStore = () => ({
     return rows[0]!.due
   },
 
-  /** Those rounds, locked; those others hold are skipped. */
-  async lockDue(db: Executor, now: Date): Promise<StoredRound[]> {
+  /** The first of those rounds after this id, locked; those others hold are skipped. */
+  async lockDue(db: Executor, now: Date, after: string): Promise<StoredRound | null> {
     const { rows } = await sql<Selectable<RoundRow>>`
-      select * from rounds where ${isToBeSeenAt(now)} order by id for update skip locked`.execute(db)
-    return rows.map(fromRow)
+      select * from rounds where ${isToBeSeenAt(now)} and id > ${after} order by id limit 1
+      for update skip locked`.execute(db)
+    return rows[0] === undefined ? null : fromRow(rows[0])
   },
 
   /** When the organization's latest round began; null before its first. */

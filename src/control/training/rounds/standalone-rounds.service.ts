@@ -12,6 +12,7 @@ import {
 import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
+import { catchUp } from '../../module.ts'
 import { requireNoNoise, type SecureSteps, type SecureWish } from '../secure-rounds/secure-steps.service.ts'
 import type { DueRounds } from './due-rounds.service.ts'
 import type { ModelLayouts } from './model-layouts.service.ts'
@@ -73,7 +74,7 @@ export const createStandaloneRounds = (parts: {
         requireNoNoise(requested.privacy)
       }
       const within = await reaching.reach(caller, requested)
-      await due.tick()
+      await catchUp(due.tick)
       if ((await store.inProgress(database.sql, within.orgId)) !== null) throw alreadyInProgress()
       const version = await globalModelOf(caller, requested, within.orgId)
       const isPlain = requested.privacy === null && requested.secureAggregation === null

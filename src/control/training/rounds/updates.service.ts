@@ -8,6 +8,7 @@ import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { FilesService } from '../../catalog/files/files.service.ts'
 import type { Changes, ControlEventBus } from '../../events.ts'
+import { catchUp } from '../../module.ts'
 import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { DueRounds } from './due-rounds.service.ts'
 import { createTensorChecks, type ModelLayouts } from './model-layouts.service.ts'
@@ -130,7 +131,7 @@ const createFailures =
       await due.review(tx, changed)
       return false
     })
-    if (isDue) await due.tick()
+    if (isDue) await catchUp(due.tick)
     return rounds.get(caller, roundId)
   }
 
@@ -186,7 +187,7 @@ export const createUpdatesService = (parts: Parts) => {
         update = await accept()
       }
       if (update === null) {
-        await due.tick()
+        await catchUp(due.tick)
         await requireOpen(await rounds.get(caller, admitted.id), caller.deviceId)
         throw conflict(
           'The round changed while the update arrived. Check its status before trying again.',

@@ -11,7 +11,7 @@ import {
   requireTurn,
 } from '../../../secure-aggregation/server-round.ts'
 import type { Changes } from '../../events.ts'
-import { runEach } from '../../module.ts'
+import { forEach } from '../../module.ts'
 import { createSecureProgress, type Round, type RoundControl, STEP_OF } from './secure-progress.service.ts'
 import type { Messages, SecureRoundsStore, Step, StoredSecureRound } from './secure-rounds.store.ts'
 
@@ -108,7 +108,7 @@ export const createSecureRoundsService = <R extends Round>(parts: {
     /** Moves every secure round on that is due. The clock calls it before it lets rounds time out. */
     async tick(): Promise<void> {
       const open = await store.open(database.sql)
-      await runEach(...open.map((roundId) => () => settle(roundId)))
+      await forEach(open, settle)
     },
 
     /** Forgets the messages of rounds whose updates were retired. */

@@ -18,7 +18,11 @@ export const planHref = ({ kind, plan_id, model_id }: Pick<DeviceReport, 'kind' 
   return kind === 'deployment' ? `/delivery/deployments/${plan_id}` : `/experiments/${plan_id}`
 }
 
-export const versionName = ({ model_name, model_id, version }: DeviceReport): string =>
+export const versionName = ({
+  model_name,
+  model_id,
+  version,
+}: Pick<DeviceReport, 'model_name' | 'model_id' | 'version'>): string =>
   `${model_name ?? (model_id === null ? 'a model' : shortId(model_id))} ${version}`
 
 const measured = (metrics: DeviceReport['metrics']): string =>
@@ -26,7 +30,20 @@ const measured = (metrics: DeviceReport['metrics']): string =>
     .map(([name, value]) => `${name} ${measure(value)}`)
     .join(', ')
 
-const COLUMNS: readonly Column<DeviceReport>[] = [
+type Row = Omit<DeviceReport, 'state'> & { readonly state: DeviceReport['state'] | 'replaced' }
+
+/** Newest first: of a model, the device runs only the version that it reported last as active. */
+const withReplaced = (reports: readonly DeviceReport[]): Row[] => {
+  const running = new Set<string | null>()
+  return reports.map((report) => {
+    if (report.state !== 'active' || report.model_id === null) return report
+    const isReplaced = running.has(report.model_id)
+    running.add(report.model_id)
+    return isReplaced ? { ...report, state: 'replaced' } : report
+  })
+}
+
+const COLUMNS: readonly Column<Row>[] = [
   {
     name: 'Version',
     cell: (report) =>
@@ -36,7 +53,10 @@ const COLUMNS: readonly Column<DeviceReport>[] = [
         <Link href={modelHref(report.model_name ?? report.model_id)}>{versionName(report)}</Link>
       ),
   },
-  { name: 'State', cell: ({ state }) => <Badge state={state} tone={reportTone(state)} /> },
+  {
+    name: 'State',
+    cell: ({ state }) => <Badge state={state} tone={state === 'replaced' ? 'idle' : reportTone(state)} />,
+  },
   { name: 'Assigned by', cell: (report) => <Link href={planHref(report)}>{report.kind}</Link> },
   { name: 'Reason', cell: ({ reason }) => reason ?? '' },
   { name: 'Measured', cell: ({ metrics }) => measured(metrics) },
@@ -49,7 +69,7 @@ export const DeviceVersions = ({ reports }: { readonly reports: readonly DeviceR
     title="Reported versions"
     label="Versions"
     columns={COLUMNS}
-    rows={reports}
+    rows={withReplaced(reports)}
     rowKey="plan_id"
     empty={
       <Empty title="No version reported yet" command="svc deploy my-model">

@@ -9,7 +9,7 @@ import { TextField } from '../../parts/form.tsx'
 import { Empty } from '../../parts/layout.tsx'
 import { ListPage, pageQuery } from '../../parts/list-page.tsx'
 import type { Column } from '../../parts/table.tsx'
-import { count } from '../../text/format.ts'
+import { count, NONE } from '../../text/format.ts'
 import { shellWord } from '../../text/shell-word.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import { type Federation, OTHERS } from './types.ts'
@@ -23,7 +23,7 @@ const COLUMNS: readonly Column<Federation>[] = [
     name: 'Your role',
     cell: ({ membership }) =>
       membership === null ? (
-        ''
+        NONE
       ) : (
         <Badge
           state={membership.status === 'invited' ? 'invited' : membership.role}

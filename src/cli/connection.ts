@@ -25,6 +25,10 @@ export const unreachable = (baseUrl: string, reason: string, cause?: unknown): U
     cause,
   })
 
+/** Of a request that got no answer, or not all of it. */
+export const connectionLost = (baseUrl: string, error: unknown): Unreachable =>
+  unreachable(baseUrl, reasonOf(error, REASONS), error)
+
 const ADVICE: Readonly<Record<ErrorBody['error'], string | undefined>> = {
   bad_request: undefined,
   authorization_pending: undefined,
@@ -103,7 +107,7 @@ export const connect = (settings: ConnectionSettings): Connection => {
       return new Response(body.byteLength > 0 ? body : null, { status, headers })
     } catch (error) {
       signal?.throwIfAborted()
-      throw unreachable(baseUrl, reasonOf(error, REASONS), error)
+      throw connectionLost(baseUrl, error)
     } finally {
       clearTimeout(timer)
       signal?.removeEventListener('abort', giveUp)

@@ -4,7 +4,9 @@ export interface TextSink {
   /** Of a terminal: its width and height in characters. */
   readonly columns?: number
   readonly rows?: number
+  /** False where it holds so much that more is to wait for `drain`. */
   write(text: string): unknown
+  once?(event: 'drain', listener: () => void): unknown
 }
 
 /** Everything that `svc` touches of the world it runs in. */

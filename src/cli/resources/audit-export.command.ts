@@ -1,8 +1,10 @@
-import { open } from 'node:fs/promises'
+import { open, rm } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { ApiError } from '../../client/client.ts'
-import { toFailure } from '../connection.ts'
+import { connectionLost, toFailure } from '../connection.ts'
 import { Failure } from '../failure.ts'
+import type { TextSink } from '../io.ts'
 import { apiBaseOption } from '../options.ts'
 import type { Session } from '../session.ts'
 import { AUDIT_FILTERS } from './audit-filters.ts'
@@ -15,7 +17,51 @@ interface ExportOptions {
 
 const camel = (name: string): string => name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-/** The log may be larger than memory: it is written as it comes. */
+/** The log may be larger than memory: it is written as it comes. @throws Failure also where the connection breaks on the way */
+async function* download(
+  { io: { signal } }: Session,
+  url: string,
+  { baseUrl, key, source }: { readonly baseUrl: string; readonly key: string; readonly source: string },
+): AsyncGenerator<string> {
+  const lost = (error: unknown): never => {
+    signal?.throwIfAborted()
+    throw connectionLost(baseUrl, error)
+  }
+  const headers = { authorization: `Bearer ${key}` }
+  const response = await fetch(url, { headers, redirect: 'error', ...(signal && { signal }) }).catch(lost)
+  if (!response.ok || response.body === null) {
+    const refused = new ApiError(response.status, await response.json().catch(() => null))
+    throw toFailure(refused, { baseUrl, keySource: source })
+  }
+  try {
+    for await (const part of response.body.pipeThrough(new TextDecoderStream())) yield part
+  } catch (error) {
+    lost(error)
+  }
+}
+
+const printAll = async (sink: TextSink, text: AsyncIterable<string>): Promise<void> => {
+  for await (const part of text) {
+    if (sink.write(part) === false) await new Promise<void>((drained) => sink.once?.('drain', drained))
+  }
+}
+
+/** A whole file or none: a part of the log is not to be taken for all of it. */
+const writeNew = async (path: string, text: AsyncIterable<string>): Promise<void> => {
+  const refuse = (advice: string) => (error: NodeJS.ErrnoException) => {
+    throw new Failure(`${path} cannot be written (${error.code}).`, { advice, cause: error })
+  }
+  const file = await open(path, 'wx', 0o600).catch(refuse('Name a file that does not exist.'))
+  try {
+    for await (const part of text) await file.write(part).catch(refuse('Is the disk full?'))
+  } catch (error) {
+    await rm(path, { force: true })
+    throw error
+  } finally {
+    await file.close()
+  }
+}
+
 export const define = (command: Command, session: Session): void => {
   command
     .addOption(new Option('--format <format>', 'JSON lines or CSV').choices(['jsonl', 'csv']).default('jsonl'))
@@ -30,29 +76,9 @@ export const define = (command: Command, session: Session): void => {
       if (value !== undefined) query.set(field, value)
     }
     const { key, source } = (await session.apiKey(baseUrl))!
-    const response = await fetch(`${baseUrl}/api/v1/audit/export?${query}`, {
-      headers: { authorization: `Bearer ${key}` },
-      redirect: 'error',
-      ...(session.io.signal && { signal: session.io.signal }),
-    })
-    if (!response.ok || response.body === null)
-      throw toFailure(new ApiError(response.status, await response.json().catch(() => null)), {
-        baseUrl,
-        keySource: source,
-      })
-    const text = response.body.pipeThrough(new TextDecoderStream())
-    if (output === undefined) {
-      for await (const part of text) session.io.stdout.write(part)
-      return
-    }
-    const file = await open(output, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
-      throw new Failure(`${output} cannot be written (${error.code}).`, { advice: 'Name a file that does not exist.' })
-    })
-    try {
-      for await (const part of text) await file.write(part)
-    } finally {
-      await file.close()
-    }
+    const text = download(session, `${baseUrl}/api/v1/audit/export?${query}`, { baseUrl, key, source })
+    if (output === undefined) return printAll(session.io.stdout, text)
+    await writeNew(resolve(session.io.cwd, output), text)
     session.out.note(`Wrote ${output}.`)
   })
 }

@@ -25,6 +25,12 @@ export const unreachable = (baseUrl: string, reason: string, cause?: unknown): U
     cause,
   })
 
+/** A website, or a network that asks to be signed in to: the service sends no pages to programs. */
+const otherProgram = (baseUrl: string): Unreachable =>
+  new Unreachable(`${baseUrl} answers with web pages: it is not the service.`, {
+    advice: 'Name the address of the service with --api-base or SERVICE_API_BASE.',
+  })
+
 /** Of a request that got no answer, or not all of it. */
 export const connectionLost = (baseUrl: string, error: unknown): Unreachable =>
   unreachable(baseUrl, reasonOf(error, REASONS), error)
@@ -99,6 +105,7 @@ export const connect = (settings: ConnectionSettings): Connection => {
       // A redirect would carry the key to somewhere nobody named.
       const response = await fetch(request, { signal: stop.signal, redirect: 'error' })
       const { status, headers } = response
+      if (response.ok && headers.get('content-type')?.startsWith('text/html') === true) throw otherProgram(baseUrl)
       const warning = headers.get('x-service-warning')
       if (warning !== null) warn?.(warning)
       const body = await response.arrayBuffer()
@@ -107,7 +114,7 @@ export const connect = (settings: ConnectionSettings): Connection => {
       return new Response(body.byteLength > 0 ? body : null, { status, headers })
     } catch (error) {
       signal?.throwIfAborted()
-      throw connectionLost(baseUrl, error)
+      throw error instanceof Unreachable ? error : connectionLost(baseUrl, error)
     } finally {
       clearTimeout(timer)
       signal?.removeEventListener('abort', giveUp)

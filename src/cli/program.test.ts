@@ -123,6 +123,8 @@ it('says so when something else answers, cuts the answer off, or sends the key e
     if (request.url?.startsWith('/moved')) response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()
     else if (request.url?.startsWith('/cut')) {
       response.writeHead(200, { 'content-length': '100' }).write('{', () => response.destroy())
+    } else if (request.url?.startsWith('/page')) {
+      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<h1>Welcome</h1>')
     } else response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not Found</h1>')
   }).listen(0, '127.0.0.1')
   onTestFinished(() => void server.close())
@@ -134,6 +136,9 @@ it('says so when something else answers, cuts the answer off, or sends the key e
     `svc: ${base}: The server answered 404 with a response that is not from this API. Is the address correct?\n`,
   )
   expect(await stderrOf('/moved')).toBe(`svc: Cannot reach ${base}/moved (unexpected redirect).\n${ADVICE}`)
+  expect(await stderrOf('/page')).toBe(
+    `svc: ${base}/page answers with web pages: it is not the service.\nName the address of the service with --api-base or SERVICE_API_BASE.\n`,
+  )
   expect(await stderrOf('/cut')).toBe(`svc: Cannot reach ${base}/cut (connection lost).\n${ADVICE}`)
 })
 

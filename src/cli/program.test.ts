@@ -125,6 +125,8 @@ it('says so when something else answers, cuts the answer off, or sends the key e
       response.writeHead(200, { 'content-length': '100' }).write('{', () => response.destroy())
     } else if (request.url?.startsWith('/page')) {
       response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<h1>Welcome</h1>')
+    } else if (request.url?.startsWith('/list')) {
+      response.writeHead(200, { 'content-type': 'application/json' }).end('[]')
     } else response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not Found</h1>')
   }).listen(0, '127.0.0.1')
   onTestFinished(() => void server.close())
@@ -136,6 +138,9 @@ it('says so when something else answers, cuts the answer off, or sends the key e
     `svc: ${base}: The server answered 404 with a response that is not from this API. Is the address correct?\n`,
   )
   expect(await stderrOf('/moved')).toBe(`svc: Cannot reach ${base}/moved (unexpected redirect).\n${ADVICE}`)
+  expect(await stderrOf('/list')).toBe(
+    `svc: ${base}/list: The server answered 200 with a response that is not from this API. Is the address correct?\n`,
+  )
   expect(await stderrOf('/page')).toBe(
     `svc: ${base}/page answers with web pages: it is not the service.\nName the address of the service with --api-base or SERVICE_API_BASE.\n`,
   )

@@ -53,6 +53,8 @@ const isErrorBody = (body: unknown): body is ErrorBody =>
 /** The data of a successful response. @throws ApiError for any other response. */
 export const unwrap = async <Data>(answer: Promise<Answer<Data>> | Answer<Data>): Promise<NonNullable<Data>> => {
   const { data, error, response } = await answer
-  if (!response.ok || data === undefined || data === null) throw new ApiError(response.status, error)
+  // No success of this API is a list.
+  if (!response.ok || data === undefined || data === null || Array.isArray(data))
+    throw new ApiError(response.status, error)
   return data
 }

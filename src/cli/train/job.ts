@@ -26,10 +26,8 @@ const jobNamed = async (connection: Connection, text: string): Promise<JobDetail
 /** The job with this id or name, or the newest one that began from the model with this name or id. */
 export const jobOf = async (connection: Connection, modelOrJob: string): Promise<JobDetail> => {
   if (UUID.test(modelOrJob)) {
-    const { data } = await connection.client.GET('/api/v1/training/jobs/{job_id}', {
-      params: { path: { job_id: modelOrJob } },
-    })
-    if (data !== undefined) return data
+    const job = await orNull(jobById(connection, modelOrJob))
+    if (job !== null) return job
   }
   const query = { model: modelOrJob, limit: 1, offset: 0 }
   const ofModel = connection.ask((client) => client.GET('/api/v1/training/jobs', { params: { query } }))

@@ -101,7 +101,7 @@ class FolderLock:
 def _read(path: Path) -> str:
     """Empty if there is none. A program that dies while it creates the file leaves it empty."""
     try:
-        return path.read_text()
+        return path.read_text(errors="replace")
     except FileNotFoundError:
         return ""
 

@@ -7,8 +7,6 @@ import type { ControlEventBus } from '../../events.ts'
 import { forEach } from '../../module.ts'
 import type { Approval, ApprovalsStore } from './approvals.store.ts'
 
-const EXPIRED_AT_ONCE = 100
-
 /** How one kind of request is carried out; registered by the service that the request belongs to. */
 export interface ApprovalHandler<Payload> {
   /**
@@ -74,12 +72,8 @@ export const createApprovalEnds = (parts: {
     })
 
   const expire = async (): Promise<void> => {
-    for (;;) {
-      const due = await store.due(database.sql, now(), EXPIRED_AT_ONCE)
-      const end = { by: null, reason: 'Nobody decided it within a week.' }
-      await forEach(due, (id) => drop(id, 'expired', end))
-      if (due.length < EXPIRED_AT_ONCE) return
-    }
+    const end = { by: null, reason: 'Nobody decided it within a week.' }
+    await forEach(await store.due(database.sql, now()), (id) => drop(id, 'expired', end))
   }
 
   return {

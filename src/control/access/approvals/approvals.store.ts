@@ -110,9 +110,9 @@ export const createApprovalsStore = () => ({
   },
 
   /** The pending ones whose time is over. */
-  async due(db: Executor, now: Date, limit: number): Promise<string[]> {
+  async due(db: Executor, now: Date): Promise<string[]> {
     const query = db.selectFrom('approvals').select('id').where('status', '=', 'pending').where('expires_at', '<=', now)
-    return (await query.orderBy('expires_at').limit(limit).execute()).map(({ id }) => id)
+    return (await query.orderBy('expires_at').execute()).map(({ id }) => id)
   },
 
   async decide(tx: Executor, id: string, { status, decidedAt, decidedBy, reason }: Decision): Promise<void> {

@@ -20,8 +20,6 @@ export type { Aim } from './deployment-targets.service.ts'
 export type { StoredDeployment } from './deployments.store.ts'
 export type { TargetDevice } from './targets.report.ts'
 
-const ATTENDED_AT_ONCE = 100
-
 /** How deployments move: by what operators ask for, by the clock, and by what devices report. */
 const createDeploymentMoves = ({ database, store, targetReport, plans, now }: DeploymentParts) => {
   /** One event on a row that the caller has locked. */
@@ -110,11 +108,7 @@ const createDeploymentMoves = ({ database, store, targetReport, plans, now }: De
 
     /** Ends those whose time is up. Called by a timer; reads do the same for what they read. */
     async tick(): Promise<void> {
-      for (;;) {
-        const due = await store.due(database.sql, now(), ATTENDED_AT_ONCE)
-        await forEach(due, attend)
-        if (due.length < ATTENDED_AT_ONCE) return
-      }
+      await forEach(await store.due(database.sql, now()), attend)
     },
 
     /** Looks after those of these plans that are deployments under way: devices have just reported on them. */

@@ -82,14 +82,13 @@ export const createDeploymentsStore = () => ({
     return row === undefined ? null : fromRow(row)
   },
 
-  async due(db: Executor, now: Date, limit: number): Promise<string[]> {
+  async due(db: Executor, now: Date): Promise<string[]> {
     const rows = await db
       .selectFrom('deployments')
       .select('id')
       .where('status', '=', 'started')
       .where('deadline_at', '<=', now)
       .orderBy('deadline_at')
-      .limit(limit)
       .execute()
     return rows.map((row) => row.id)
   },

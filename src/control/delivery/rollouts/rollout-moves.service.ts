@@ -21,8 +21,6 @@ export interface Change {
   readonly actor: string | null
 }
 
-const TICKED_AT_ONCE = 100
-
 /** After these, a rollout may be at its target. */
 const RAISING: readonly RolloutEvent[] = ['step', 'advance', 'set_percentage']
 
@@ -102,11 +100,7 @@ export const createRolloutMoves = (parts: {
 
   /** Moves every due rollout on. Called by a timer and before reads, so that what is read never lags the clock. */
   const tick = async (): Promise<void> => {
-    for (;;) {
-      const due = await store.due(database.sql, now(), TICKED_AT_ONCE)
-      await forEach(due, attend)
-      if (due.length < TICKED_AT_ONCE) return
-    }
+    await forEach(await store.due(database.sql, now()), attend)
   }
 
   return {

@@ -85,14 +85,13 @@ export const createRolloutsStore = () => ({
   },
 
   /** Those that have a step to take, longest due first. */
-  async due(db: Executor, now: Date, limit: number): Promise<string[]> {
+  async due(db: Executor, now: Date): Promise<string[]> {
     const rows = await db
       .selectFrom('rollouts')
       .select('id')
       .where('status', '=', 'active')
       .where('next_step_at', '<=', now)
       .orderBy('next_step_at')
-      .limit(limit)
       .execute()
     return rows.map((row) => row.id)
   },

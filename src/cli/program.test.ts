@@ -52,6 +52,10 @@ it.each([
   ['keys list --jsn', "svc: unknown option '--jsn'\n(Did you mean --json?)\nUsage: svc keys list --help\n"],
   ['keys create', "svc: missing required argument 'name'\nUsage: svc keys create --help\n"],
   [
+    'completion csh',
+    "svc: 'csh' is invalid for argument 'shell'. Allowed choices are bash, zsh, fish.\nUsage: svc completion --help\n",
+  ],
+  [
     'init Acme --region mars',
     "svc: option '--region <region>' argument 'mars' is invalid. Allowed choices are us, eu, ap.\nUsage: svc init --help\n",
   ],

@@ -90,7 +90,7 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
         getErrHelpWidth: () => 100,
         getOutHasColors: () => false,
         getErrHasColors: () => false,
-        outputError: (text, write) => write(text.replace(/^error: /, 'svc: ')),
+        outputError: (text, write) => write(text.replace(/^error: (command-argument value )?/, 'svc: ')),
       })
     const add = (parent: Command, { name, summary, ...rest }: CommandEntry | CommandGroup): void => {
       const command = parent.command(name).summary(summary).description(sentence(summary)).helpCommand(false)

@@ -1,5 +1,5 @@
+import { sizeWords } from '../domain/sizes.ts'
 import type { Io } from './io.ts'
-import { sizeWords } from './sizes.ts'
 
 export interface Progress {
   readonly update: (done: number, total: number | null) => void

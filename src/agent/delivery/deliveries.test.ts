@@ -37,7 +37,7 @@ test('a version that a rollout gives is fetched, checked, made to run and report
     refused: null,
     path: join(unit.folder, model, `${sha256}.txt`),
   })
-  expect(unit.lines).toEqual(['Model m: downloading version 1.0.0, 0.0 MB.', 'Model m: version 1.0.0 is active.'])
+  expect(unit.lines).toEqual(['Model m: downloading version 1.0.0, 1 kB.', 'Model m: version 1.0.0 is active.'])
 })
 
 test('a rollback makes the version before run again at once, without a download, and older files go', async () => {

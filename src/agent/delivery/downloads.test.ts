@@ -56,7 +56,7 @@ test('a download goes on where it stopped, over cuts and restarts', async () => 
   await writeFile(join(folder, model, `${name!.split('.')[0]}.part`), bytes.subarray(0, 300_000))
   const again = await startUnit(world, device, { folder, baseUrl: proxy.baseUrl })
   await again.pull()
-  await again.line('downloading version 1.0.0, 0.7 MB, resuming at 0.3 MB.')
+  await again.line('downloading version 1.0.0, 700 kB, resuming at 300 kB.')
   await again.line('version 1.0.0 is active.')
   expect(proxy.downloads().at(-1)?.from).toBe(300_000)
 })

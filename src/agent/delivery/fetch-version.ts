@@ -1,4 +1,5 @@
 import { ApiError } from '../../client/client.ts'
+import { sizeWords } from '../../domain/sizes.ts'
 import { type FileSink, openFileSink } from '../../platform/transfer/file-sink.ts'
 import type { Assignment } from '../../sdk/assignment.ts'
 import type { Device } from '../../sdk/device.ts'
@@ -25,13 +26,11 @@ export interface FetchContext {
 /** The pointer and the reports want to be written too. */
 const RESERVE = 1024 * 1024
 
-const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
-
 const requireSpace = async (folder: ModelFolder, missing: number): Promise<void> => {
   const free = await folder.freeBytes()
   if (missing <= 0 || free >= missing + RESERVE) return
   throw new DeliveryFailed(
-    `The disk is full: the version needs ${megabytes(missing)} more, but only ${megabytes(free)} is free.`,
+    `The disk is full: the version needs ${sizeWords(missing)} more, but only ${sizeWords(free)} is free.`,
   )
 }
 

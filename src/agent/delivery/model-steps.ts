@@ -1,3 +1,4 @@
+import { sizeWords } from '../../domain/sizes.ts'
 import { type Assignment, type DeliveryReport, sameContent } from '../../sdk/assignment.ts'
 import type { Device } from '../../sdk/device.ts'
 import { type ActivationContext, activate, type Measure, withdraw } from './activation.ts'
@@ -34,8 +35,6 @@ export interface ModelSteps {
 
 const hasContentOf = (version: KeptVersion | null, requested: Assignment): boolean =>
   version !== null && sameContent(version, requested)
-
-const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`
 
 export const createModelSteps = (context: StepsContext): ModelSteps => {
   const { folder, hook, measure, outbox } = context
@@ -91,7 +90,7 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
       signal,
       onStart: (received) => {
         log(
-          `downloading version ${version}, ${megabytes(size)}${received > 0 ? `, resuming at ${megabytes(received)}` : ''}.`,
+          `downloading version ${version}, ${sizeWords(size)}${received > 0 ? `, resuming at ${sizeWords(received)}` : ''}.`,
         )
         void report(requested, { state: 'downloading' })
       },

@@ -2,10 +2,10 @@ import { mkdir, stat, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { convertHuggingFaceToGguf } from '../../convert/gguf/convert-hugging-face.ts'
 import { convertLoraToGguf } from '../../convert/gguf/convert-lora.ts'
+import { sizeWords } from '../../domain/sizes.ts'
 import { Failure } from '../failure.ts'
 import { showProgress } from '../progress.ts'
 import type { Session } from '../session.ts'
-import { sizeWords } from '../sizes.ts'
 import type { ConvertOptions } from './convert-options.ts'
 
 const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => null)) !== null

@@ -5,10 +5,10 @@ import { DEVICE_PROFILES, type DeviceProfile } from '../../convert/check/device-
 import { inspectModel } from '../../convert/check/inspect-model.ts'
 import type { ModelProfile } from '../../convert/check/model-profile.ts'
 import { type DeviceVerdict, judge, type Memory, memoryOf } from '../../convert/check/verdict.ts'
+import { sizeWords } from '../../domain/sizes.ts'
 import { ExitCode } from '../exit-code.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import type { Session } from '../session.ts'
-import { sizeWords } from '../sizes.ts'
 
 export interface CheckOptions {
   readonly devices?: readonly string[]

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join, relative, resolve } from 'node:path'
 import { ServiceError } from '../../domain/errors.ts'
+import { sizeWords } from '../../domain/sizes.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import type { Session } from '../session.ts'
-import { sizeWords } from '../sizes.ts'
 import {
   type FileRequest,
   GGUF_METHODS,

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
+import { sizeWords } from '../../domain/sizes.ts'
 import { downloadParts } from '../model-sources/fetch-to-add.ts'
 import { ensureLocal } from '../model-sources/local-model.ts'
 import type { Session } from '../session.ts'
-import { sizeWords } from '../sizes.ts'
 
 /**
  * Downloads a model of Hugging Face or Ollama, without the service: into the models folder, or its files into the folder that

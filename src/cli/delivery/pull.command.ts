@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander'
 import type { DownloadFormat } from '../../domain/model.ts'
+import { sizeWords } from '../../domain/sizes.ts'
 import { isModelSource } from '../../inference/sources/model-source.ts'
 import { wrongUsage } from '../failure.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
-import { sizeWords } from '../sizes.ts'
 
 interface PullCommandOptions extends DataOptions {
   readonly version: string

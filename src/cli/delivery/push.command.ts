@@ -2,12 +2,12 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { CONVERTED_FORMATS, type ConvertedFormat, isUuid, requireSemantic } from '../../domain/model.ts'
+import { sizeWords } from '../../domain/sizes.ts'
 import { parseThreshold } from '../convert/quantize.command.ts'
 import { METHODS, type Method } from '../convert/quantized-file.ts'
 import { wrongUsage } from '../failure.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
-import { sizeWords } from '../sizes.ts'
 import type { Pushed } from './what-to-push.ts'
 
 interface PushCommandOptions extends DataOptions {

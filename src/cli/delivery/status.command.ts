@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
+import { sizeWords } from '../../domain/sizes.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Output } from '../output.ts'
 import type { Session } from '../session.ts'
-import { sizeWords } from '../sizes.ts'
 import { countWords, type ModelStatus, reachWords, type ShownPlan, statusOf } from './status.ts'
 
 interface StatusOptions extends DataOptions {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
+import { sizeWords } from '../../domain/sizes.ts'
 import { enginesFolder } from '../../inference/engines/parts/part.ts'
 import type { Session } from '../session.ts'
-import { sizeWords } from '../sizes.ts'
 import { PART_ARGUMENT, requireNamed } from './named-part.ts'
 
 export const define = (command: Command, { io, out }: Session): void => {

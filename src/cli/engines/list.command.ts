@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
+import { sizeWords } from '../../domain/sizes.ts'
 import { allEngines } from '../../inference/engines/installed-engines.ts'
 import { partState } from '../../inference/engines/parts/installed-part.ts'
 import { enginesFolder, installLine, PARTS } from '../../inference/engines/parts/part.ts'
 import { jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
-import { sizeWords } from '../sizes.ts'
 
 interface Row {
   readonly name: string

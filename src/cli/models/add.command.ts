@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { sizeWords } from '../../domain/sizes.ts'
 import type { Session } from '../session.ts'
-import { sizeWords } from '../sizes.ts'
 
 export const define = (command: Command, session: Session): void => {
   const { out, home, io } = session

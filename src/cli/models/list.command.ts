@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
+import { sizeWords } from '../../domain/sizes.ts'
 import { type ListedModel, listModels, modelsFolder } from '../../inference/models/model-folder.ts'
 import { jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
-import { sizeWords } from '../sizes.ts'
 
 const shown = (listed: ListedModel) => {
   if (listed.state === 'damaged') {

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
+import { sizeWords } from '../../domain/sizes.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
-import { sizeWords } from '../sizes.ts'
 import { askSources, SOURCES, type SourceName } from './sources.ts'
 
 interface ModelsOptions extends DataOptions {

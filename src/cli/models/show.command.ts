@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { splitReference } from '../../domain/model-reference.ts'
+import { sizeWords } from '../../domain/sizes.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
-import { sizeWords } from '../sizes.ts'
 
 export const define = (command: Command, session: Session): void => {
   command

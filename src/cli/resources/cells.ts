@@ -1,4 +1,4 @@
-import { sizeWords } from '../sizes.ts'
+import { sizeWords } from '../../domain/sizes.ts'
 import type { Column, Format, Row } from './resource.ts'
 
 const MINUTE = 60

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
+import { sizeWords } from '../../domain/sizes.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import { timeWords } from '../resources/cells.ts'
 import type { Session } from '../session.ts'
-import { sizeWords } from '../sizes.ts'
 import { runServiceProgram, targetFrom } from './service-program.ts'
 
 const ofService = async (session: Session, { apiBase, json }: DataOptions): Promise<void> => {

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import type { paths } from '../../client/client.ts'
+import { sizeWords } from '../../domain/sizes.ts'
 import { connect } from '../connection.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import { lookAgain } from '../look-again.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
-import { sizeWords } from '../sizes.ts'
 import { runServiceProgram, targetFrom } from './service-program.ts'
 
 type Backup = paths['/api/v1/backups/{backup_id}']['get']['responses']['200']['content']['application/json']

@@ -2,12 +2,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { sizeWords } from '../../domain/sizes.ts'
 import { allEngines } from '../../inference/engines/installed-engines.ts'
 import { type Connection, connect } from '../connection.ts'
 import { packageVersion } from '../package-version.ts'
 import { timeWords } from '../resources/cells.ts'
 import type { Session } from '../session.ts'
-import { sizeWords } from '../sizes.ts'
 import { type Finding, storedData } from './stored-data.ts'
 
 const TIMEOUT_MS = 5000

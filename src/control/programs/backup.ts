@@ -1,4 +1,5 @@
 import { badRequest, ServiceError } from '../../domain/errors.ts'
+import { sizeWords } from '../../domain/sizes.ts'
 import { openContext } from '../context.ts'
 import { openBackupTarget } from '../operations/backups/backup-target.ts'
 import { openBackups } from '../operations/backups/backups.service.ts'
@@ -31,7 +32,7 @@ export const backup = async ({ config, text, flag, result, progress }: ProgramOp
         unreadable_files: unreadableFiles,
         verified_at: verifiedAt,
       },
-      `Backup ${name} is complete: ${files} files, of which ${copiedFiles} (${copiedBytes} bytes) were new.`,
+      `Backup ${name} is complete: ${files} files, of which ${copiedFiles} (${sizeWords(copiedBytes ?? 0)}) were new.`,
     )
   } finally {
     await context.closeAccounting()
@@ -60,7 +61,7 @@ export const listInTarget = async ({ config, text, result }: ProgramOptions): Pr
   }
   result(
     { target: target.url, backups },
-    backups.map(({ name, files, bytes }) => `${name}  ${files} files, ${bytes} bytes`).join('\n') ||
+    backups.map(({ name, files, bytes }) => `${name}  ${files} files, ${sizeWords(bytes)}`).join('\n') ||
       `There is no complete backup in ${target.url}.`,
   )
 }

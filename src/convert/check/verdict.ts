@@ -1,3 +1,4 @@
+import { sizeWords } from '../../domain/sizes.ts'
 import type { DeviceProfile, Runtime } from './device-profiles.ts'
 import type { ModelProfile } from './model-profile.ts'
 
@@ -52,7 +53,7 @@ export const judge = (model: ModelProfile, device: DeviceProfile, contextTokens:
     return not(refused === undefined ? `It has no ${wanted}.` : whyNot(refused))
   }
   if (memory.total > usableBytes)
-    return not(`It needs ${shown(memory.total)}; a program on this device can use ${shown(usableBytes)}.`)
+    return not(`It needs ${sizeWords(memory.total)}; a program on this device can use ${sizeWords(usableBytes)}.`)
   const bandwidth = device.bandwidth * REACHED_BANDWIDTH
   const arithmetic = ((model.multiplications ?? 0) * 2) / (device.flops * REACHED_FLOPS)
   const read = model.languageModel === null ? memory.weights : model.languageModel.bytesPerToken + memory.cache
@@ -62,7 +63,7 @@ export const judge = (model: ModelProfile, device: DeviceProfile, contextTokens:
   return {
     ...base,
     verdict: isTight ? 'tight' : 'runs',
-    reason: isTight ? `It needs ${shown(memory.total)} of ${shown(usableBytes)}: little else can run.` : null,
+    reason: isTight ? `It needs ${sizeWords(memory.total)} of ${sizeWords(usableBytes)}: little else can run.` : null,
     tokensPerSecond: model.languageModel === null ? null : speed,
     inputsPerSecond: model.languageModel === null ? speed : null,
   }
@@ -72,6 +73,3 @@ const whyNot = ({ runtime, unsupportedOperators, note }: ModelProfile['runtimes'
   unsupportedOperators.length === 0
     ? (note ?? `${runtime} cannot run it.`)
     : `${runtime} cannot run ${unsupportedOperators.join(', ')}.${note === null ? '' : ` ${note}`}`
-
-const shown = (bytes: number): string =>
-  bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`

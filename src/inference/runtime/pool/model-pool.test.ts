@@ -75,7 +75,7 @@ it('says what is missing: a model that is not there, memory, or a file that can 
   await expect(pool.open('other', signal)).rejects.toMatchObject({ code: 'model_not_found', param: 'model' })
   await expect(pool.open('whole', signal)).rejects.toMatchObject({
     code: 'out_of_memory',
-    message: expect.stringMatching(/^Model 'whole' needs [\d.]+ MB of memory, and the limit is 0\.00100 MB\. Choose/),
+    message: expect.stringMatching(/^Model 'whole' needs [\d.]+ MB of memory, and the limit is 1 kB\. Choose/),
   })
   const broken = createModelPool({
     models: [

@@ -1,3 +1,4 @@
+import { sizeWords } from '../../../domain/sizes.ts'
 import { type AvailableModels, type ListedModel, modelNotFound } from '../../api/available-models.ts'
 import type { Engine } from '../../engines/engine.ts'
 import { InferenceError } from '../../errors.ts'
@@ -33,17 +34,14 @@ const TIMEOUT_MS = 60_000
 /** What models may take together unless somebody says otherwise: most of what is free, also inside a container. */
 export const defaultMemoryBytes = (): number => Math.floor(process.availableMemory() * SHARE_OF_FREE_MEMORY)
 
-const sizeOf = (bytes: number): string =>
-  bytes < 1e9 ? `${(bytes / 1e6).toPrecision(3)} MB` : `${(bytes / 1e9).toPrecision(3)} GB`
-
 const outOfMemory = (name: string, { bytes, heldBytes, inUse }: NoRoom, budget: number): InferenceError => {
-  const need = `Model '${name}' needs ${sizeOf(bytes)} of memory`
-  const limit = `the limit is ${sizeOf(budget)}`
+  const need = `Model '${name}' needs ${sizeWords(bytes)} of memory`
+  const limit = `the limit is ${sizeWords(budget)}`
   if (inUse.length === 0) {
     const advice = 'Choose a smaller variant or a shorter context, or allow more memory.'
     return new InferenceError('out_of_memory', `${need}, and ${limit}. ${advice}`, { param: 'model' })
   }
-  const message = `${need}, ${limit}, and ${sizeOf(heldBytes)} are in use by ${inUse.join(', ')}. Try again later.`
+  const message = `${need}, ${limit}, and ${sizeWords(heldBytes)} are in use by ${inUse.join(', ')}. Try again later.`
   return new InferenceError('out_of_memory', message, { param: 'model', retryAfterSeconds: 10 })
 }
 

@@ -123,7 +123,7 @@ it('runs what is delivered with a hook, keeps it where it is told to, and takes 
   const { stdout, stderr } = await ran
   expect(stdout.split('\n')).toEqual(
     expect.arrayContaining([
-      'Model scorer: downloading version 1.0.0, 0.0 MB.',
+      'Model scorer: downloading version 1.0.0, 1 kB.',
       'Model scorer: version 1.0.0 is active (loss 0.25).',
     ]),
   )

@@ -68,12 +68,15 @@ export const createDeliveries = (parts: {
 
   const after = (ms: number): Date => new Date(now().getTime() + ms)
 
-  const fail = (integration: LeasedIntegration, outcome: Outcome): Promise<void> =>
-    deliveryStore.failed(database.sql, integration, {
+  const fail = (integration: LeasedIntegration, outcome: Outcome): Promise<void> => {
+    // Ended by the service and not by the receiver.
+    if (stop.signal.aborted) return deliveryStore.release(database.sql, integration)
+    return deliveryStore.failed(database.sql, integration, {
       error: reasonOf(outcome),
       now: now(),
       nextAt: after(Math.max(outcome.retryAfterMs ?? 0, retryAfterMs(integration.failures + 1))),
     })
+  }
 
   const deliverMetrics = async (integration: LeasedIntegration): Promise<void> => {
     const samples = await metrics.samples(integration.orgId)

@@ -119,6 +119,13 @@ export const createDeliveriesStore = () => ({
         lease_until = null, failures = 0 where id = ${id} and lease_until = ${lease}::timestamptz`.execute(db)
   },
 
+  /** Nothing came of it: the next to claim it tries again. */
+  async release(db: Executor, { id, lease }: LeasedIntegration): Promise<void> {
+    await sql`update integrations set lease_until = null where id = ${id} and lease_until = ${lease}::timestamptz`.execute(
+      db,
+    )
+  },
+
   async failed(
     db: Executor,
     { id, lease }: LeasedIntegration,

@@ -36,6 +36,24 @@ const start = async (database: 'embedded' | 'postgres' = 'embedded') => {
   return { world, key, ask, create, show, happen }
 }
 
+it('a delivery that the end of the service interrupts is no failure of the receiver, and is made by the next one', async () => {
+  const world = await startWorld({ durable: true })
+  const { key } = await world.register('d')
+  const call = async (method: string, path: string, body?: object) =>
+    (await world.request(method, path, { key, ...(body && { body }) })).body as Integration
+  const receiver = await startReceiver()
+  receiver.answer = () => undefined
+  const { id } = await call('POST', AT, { kind: 'logs', type: 'webhook', endpoint: receiver.url })
+  await call('POST', '/api/v1/device-groups', { org_id: 'o', name: 'a' })
+  const interrupted = world.advance(60)
+  await expect.poll(() => receiver.received.length).toBe(1)
+  await world.restart()
+  await interrupted
+  expect(await call('GET', `${AT}/${id}`)).toMatchObject({ status: 'active', failures: 0, last_error: null })
+  receiver.answer = (_request, response) => void response.writeHead(204).end()
+  await deliverUntil(world, async () => (await call('GET', `${AT}/${id}`)).pending === 0)
+})
+
 /** Runs the deliveries until the condition holds, minute by minute of the service's clock. */
 const deliverUntil = async (world: World, isDone: () => boolean | Promise<boolean>): Promise<void> => {
   for (let minute = 0; minute < 60; minute++) {

@@ -128,7 +128,6 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
     } else if (resolved.version === null) {
       warnings.push(`Version ${version} is not uploaded yet: devices get nothing until it is.`)
     }
-    if (targets.length === 0) warnings.push('No target device was found.')
     targets.sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
     return { model, version, number: resolved?.version?.version ?? null, targets, warnings }
   }
@@ -137,7 +136,8 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
   const plan = async (caller: Caller, wanted: NewDeployment, id: string): Promise<Planned> => {
     const { model, version, number, targets, warnings } = await aimAt(caller, wanted)
     if (targets.length === 0) {
-      throw badRequest(`There is no device to deploy to. ${warnings.join(' ')} Name registered devices or a group.`)
+      const reasons = ['There is no device to deploy to.', ...warnings]
+      throw badRequest(`${reasons.join(' ')} Name registered devices or a group.`)
     }
     const activated = activatedAt(wanted.percentage, targets, id)
     const orgs = new Set(targets.map(({ orgId }) => orgId))
@@ -186,7 +186,9 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
     /** Who would get it, and whether a second admin would have to approve it. Nothing is changed. */
     async prepare(caller: Caller, aim: Aim): Promise<Aimed> {
       const aimed = await aimAt(caller, aim)
-      return { ...aimed, warnings: [...(await approverOf(aim, aimed).then(waitOf, refusalOf)), ...aimed.warnings] }
+      const nobody = aimed.targets.length === 0 ? ['No target device was found.'] : []
+      const approval = await approverOf(aim, aimed).then(waitOf, refusalOf)
+      return { ...aimed, warnings: [...approval, ...aimed.warnings, ...nobody] }
     },
 
     /** Under a new id, unless the caller gives one: then a second deployment with that id is a conflict. */

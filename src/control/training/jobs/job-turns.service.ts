@@ -12,7 +12,7 @@ import type { RoundRequest, RoundStarts } from '../rounds/round-starts.service.t
 import type { RoundsService } from '../rounds/rounds.service.ts'
 import type { SecurePlan, SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { JobProgressService } from './job-progress.service.ts'
-import type { JobsStore, StoredJob } from './jobs.store.ts'
+import type { IdleJob, JobsStore, StoredJob } from './jobs.store.ts'
 
 /** Starts the next rounds of jobs when it is their turn, and ends jobs that cannot have another. */
 export const createJobTurns = (parts: {
@@ -62,9 +62,7 @@ export const createJobTurns = (parts: {
     // With fewer devices than the strategy needs, or a secure round its threshold, the round could only fail.
     const needed = Math.max(sizes.minDevices, secured?.settings.threshold ?? 0)
     const active = await starts.countActive(tx, priced, needed)
-    if (active < needed) {
-      return waitForDevices(tx, job, { active, needed })
-    }
+    if (active < needed) return waitForDevices(tx, job, { active, needed })
     // The devices that it needs have come since it was looked at: its noise is priced at its next turn.
     if (priced.privacy !== null && price === null) return
     const previous = await rounds.latestOfJob(tx, job.id)
@@ -153,11 +151,17 @@ export const createJobTurns = (parts: {
     }
   }
 
-  const advanceAll = async (ids: readonly string[], isAwaited: boolean): Promise<void> => {
-    for (const id of ids) {
-      await advance(id, isAwaited).catch((error: unknown) =>
-        log.error({ job_id: id, err: error }, 'a training job could not continue; it will be retried'),
-      )
+  const advanceAll = async (idle: readonly IdleJob[], isAwaited: boolean): Promise<void> => {
+    // Once one of them has begun its round, nothing else of its organization can, however many wait.
+    const busy = new Set<string | null>()
+    for (const { id, orgId } of idle) {
+      if (busy.has(orgId)) continue
+      try {
+        await advance(id, isAwaited)
+        if (await rounds.isInProgress(database.sql, orgId)) busy.add(orgId)
+      } catch (error) {
+        log.error({ job_id: id, err: error }, 'a training job could not continue; it will be retried')
+      }
     }
   }
 

@@ -117,26 +117,17 @@ export const createPeopleStore = () => {
       return rows.length
     },
 
-    /** An open invitation of the same address is replaced. */
-    async invite(tx: Executor, invitation: Invitation): Promise<void> {
+    /** An open invitation of the same address is replaced, also one that is made at this moment. */
+    async invite(
+      tx: Executor,
+      { id, orgId, email, role, hash, invitedBy, createdAt, expiresAt }: Invitation,
+    ): Promise<void> {
       await sql`
-        delete from invitations
-        where org_id = ${invitation.orgId} and lower(email) = lower(${invitation.email}) and accepted_at is null`.execute(
-        tx,
-      )
-      await tx
-        .insertInto('invitations')
-        .values({
-          id: invitation.id,
-          org_id: invitation.orgId,
-          email: invitation.email,
-          role: invitation.role,
-          hash: invitation.hash,
-          invited_by: invitation.invitedBy,
-          created_at: invitation.createdAt,
-          expires_at: invitation.expiresAt,
-        })
-        .execute()
+        insert into invitations (id, org_id, email, role, hash, invited_by, created_at, expires_at)
+        values (${id}, ${orgId}, ${email}, ${role}, ${hash}, ${invitedBy}, ${createdAt}, ${expiresAt})
+        on conflict (org_id, lower(email)) where accepted_at is null do update set id = excluded.id,
+          email = excluded.email, role = excluded.role, hash = excluded.hash, invited_by = excluded.invited_by,
+          created_at = excluded.created_at, expires_at = excluded.expires_at`.execute(tx)
     },
 
     async openInvitations(db: Executor, orgId: string): Promise<Invitation[]> {

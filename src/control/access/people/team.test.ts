@@ -56,6 +56,14 @@ describe.each(['embedded', 'postgres'] as const)('the team on %s', (database) =>
     expect((await call('POST', '/invitations/accept', { token: late.body.token, password: PASSWORD })).status).toBe(401)
   })
 
+  it('has one invitation of an address that many invite at once', async () => {
+    const { call } = await start({ database })
+    const invite = () => call('POST', '/team', { email: 'ada@acme.example', org_id: 'acme' })
+    const answers = await Promise.all(Array.from({ length: 12 }, invite))
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 12 }, () => 201))
+    expect((await call('GET', '/team?org_id=acme')).body.members).toHaveLength(1)
+  })
+
   it('keeps one admin, also when two remove each other at once', async () => {
     const { call, join } = await start({ database })
     const ada = await join('ada@acme.example', 'admin')

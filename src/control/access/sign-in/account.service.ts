@@ -61,6 +61,8 @@ export const createAccountService = (parts: {
 
   const makeRecoveryCodes = async (tx: Executor, id: string): Promise<string[]> => {
     const codes = newRecoveryCodes()
+    // Of two requests at once, only the last one's codes count.
+    await accounts.lock(tx, id)
     await accounts.setRecoveryCodes(tx, id, codes.map(recoveryHashOf))
     return codes
   }

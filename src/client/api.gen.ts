@@ -1223,7 +1223,7 @@ export interface paths {
         };
         /**
          * List rounds
-         * @description All rounds, newest first.
+         * @description Newest first; with status, only those in this state.
          */
         get: operations["listRounds"];
     };
@@ -13558,6 +13558,8 @@ export interface operations {
     listRounds: {
         parameters: {
             query?: {
+                /** @description The state of a round */
+                status?: components["schemas"]["RoundStatus"];
                 /** @description Items per page */
                 limit?: components["parameters"]["LimitTo1000"];
                 /** @description Items to skip */

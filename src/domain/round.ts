@@ -2,7 +2,8 @@ import { badRequest, conflict } from './errors.ts'
 import { privateDueEvent } from './private-round.ts'
 import { cut } from './text.ts'
 
-export type RoundStatus = 'pending' | 'active' | 'aggregating' | 'completed' | 'failed'
+export const ROUND_STATUSES = ['pending', 'active', 'aggregating', 'completed', 'failed'] as const
+export type RoundStatus = (typeof ROUND_STATUSES)[number]
 
 /**
  * What can happen to a round. `start` hands the model out; `collect` stops accepting updates when there are enough of them;

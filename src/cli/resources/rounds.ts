@@ -1,3 +1,4 @@
+import { ROUND_STATUSES } from '../../domain/round.ts'
 import { ACCEPTED_STRATEGY_NAMES } from '../../domain/strategy-rules.ts'
 import { action, argument, type Column, option, type Resource } from './resource.ts'
 
@@ -52,6 +53,7 @@ export const rounds: Resource = {
   summary: 'start and inspect rounds',
   actions: [
     action('list', 'list rounds, newest first', 'GET /api/v1/training/rounds', {
+      options: [option('--status <status>', 'only those in this state', 'status', { choices: ROUND_STATUSES })],
       rows: 'rounds',
       columns: COLUMNS,
       none: 'No rounds. Train with: svc train start <model>',

@@ -18,6 +18,8 @@ interface ListOptions {
   readonly context: FindContext
   readonly json: boolean
   readonly limit: number
+  /** Whether options leave some rows out. */
+  readonly isFiltered: boolean
 }
 
 /** How many there are beside those that are shown. */
@@ -25,7 +27,8 @@ const restOf = ({ rows, total, more }: Pages): string | null =>
   more ? `${rows.length} of ${total ?? 'more'}; --limit all shows all.` : null
 
 /** A list, read page by page. As JSON it is one envelope: the rows and their number, whatever pages they came in. */
-export const showList = async (action: Action, parts: Parts, { context, json, limit }: ListOptions): Promise<void> => {
+export const showList = async (action: Action, parts: Parts, options: ListOptions): Promise<void> => {
+  const { context, json, limit, isFiltered } = options
   const { session, connection } = context
   const { out } = session
   const { rows: field = '', columns = [], none = 'Nothing.' } = action
@@ -36,7 +39,7 @@ export const showList = async (action: Action, parts: Parts, { context, json, li
     const { limit: _limit, offset: _offset, next: _next, ...rest } = first
     return out.json({ ...rest, [field]: rows, ...(isPaged && { total: total ?? rows.length }) })
   }
-  if (rows.length === 0) return out.note(none)
+  if (rows.length === 0) return out.note(isFiltered ? 'Nothing matches.' : none)
   const cells = rows.map((row) => columns.map((column) => cellOf(row, column, session.now())))
   // A column that says nothing of any row is left out.
   const hasValues = columns.map((_, at) => cells.some((row) => row[at] !== null))

@@ -28,6 +28,9 @@ describe('canceling a round', () => {
     })
     expect(late).toMatchObject({ status: 409, body: { message: expect.stringContaining(reason) } })
     expect(await start(world, key)).toMatchObject({ status: 'active', round_number: 2 })
+    const failed = await world.request('GET', `${ROUNDS}?status=failed`, { key })
+    expect(failed.body).toMatchObject({ rounds: [{ id, failure_reason: reason }], total: 1 })
+    expect((await world.request('GET', `${ROUNDS}?status=ended`, { key })).status).toBe(400)
   })
 
   it('is refused for one that has ended, for one of others, and for one that does not exist', async () => {

@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { isMeasuredLater, type RoundValue } from '../../../domain/job-metric.ts'
 import { EVALUATION_PREFIX, type Evaluation, type MetricSummaries } from '../../../domain/metrics.ts'
 import type { NoisySteps } from '../../../domain/privacy/mechanism.ts'
+import type { RoundStatus } from '../../../domain/round.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { FinishedRound, StoredPolicy } from '../../delivery/policies/policies.service.ts'
 import type { Contribution } from '../../federations/members.service.ts'
@@ -46,16 +47,18 @@ export const createRoundsReport = () => ({
     return { id, roundNumber, metrics }
   },
 
-  /** Those that are visible to it, newest first. */
+  /** Those that are visible to it, newest first; with `status`, only those in this state. */
   async list(
     db: Executor,
     orgId: string | null,
+    status: RoundStatus | undefined,
     page: { limit: number; offset: number },
   ): Promise<{ rounds: StoredRound[]; total: number }> {
+    const wanted = sql<boolean>`${visibleTo(orgId)} and ${status === undefined ? sql`true` : sql`status = ${status}`}`
     const rows = await db
       .selectFrom('rounds')
       .select(ROUND_COLUMNS)
-      .where(visibleTo(orgId))
+      .where(wanted)
       .orderBy('created_at', 'desc')
       .orderBy('round_number', 'desc')
       .limit(page.limit)
@@ -64,7 +67,7 @@ export const createRoundsReport = () => ({
     const { total } = await db
       .selectFrom('rounds')
       .select((eb) => eb.fn.countAll<number>().as('total'))
-      .where(visibleTo(orgId))
+      .where(wanted)
       .executeTakeFirstOrThrow()
     return { rounds: rows.map(fromRow), total }
   },

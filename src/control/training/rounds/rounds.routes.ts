@@ -8,7 +8,7 @@ import { warn } from '../../../platform/http/warnings.ts'
 import { settingsOf } from '../secure-rounds/secure-rounds.schema.ts'
 import { reachOf } from './round-settings.schema.ts'
 import { fewDevices, present } from './rounds.present.ts'
-import { CancelRoundBody, ListRoundsQuery, Round, RoundList, RoundParams, StartRoundBody } from './rounds.schema.ts'
+import { CancelRoundBody, FindRoundsQuery, Round, RoundList, RoundParams, StartRoundBody } from './rounds.schema.ts'
 import type { RoundsService } from './rounds.service.ts'
 import type { StandaloneRounds, StartRound } from './standalone-rounds.service.ts'
 
@@ -53,16 +53,16 @@ export const roundsRoutes = (app: App, rounds: RoundsService, standalone: Standa
       schema: {
         operationId: 'listRounds',
         summary: 'List rounds',
-        description: 'All rounds, newest first.',
+        description: 'Newest first; with status, only those in this state.',
         'x-extension': true,
-        querystring: ListRoundsQuery,
+        querystring: FindRoundsQuery,
         response: { 200: RoundList },
       },
       config: { access: 'training:read' } satisfies RouteConfig,
     },
     async (request) => {
-      const { limit, offset } = request.query
-      const found = await rounds.list(callerOf(request), { limit, offset })
+      const { status, limit, offset } = request.query
+      const found = await rounds.list(callerOf(request), status, { limit, offset })
       return { rounds: found.rounds.map(present), total: found.total, limit, offset }
     },
   )

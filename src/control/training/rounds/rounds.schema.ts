@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { TIMEOUT_SECONDS } from '../../../domain/round.ts'
+import { ROUND_STATUSES, TIMEOUT_SECONDS } from '../../../domain/round.ts'
 import {
   Body,
   Count,
@@ -63,10 +63,7 @@ export const Round = Body('Round', 'A training round', examples.round, {
   id: Uuid,
   org_id: Nullable(Type.String()),
   round_number: Type.Integer({ minimum: 1 }),
-  status: OneOf(['pending', 'active', 'aggregating', 'completed', 'failed'], {
-    title: 'RoundStatus',
-    description: 'The state of a round',
-  }),
+  status: OneOf(ROUND_STATUSES, { title: 'RoundStatus', description: 'The state of a round' }),
   target_devices: Count,
   min_devices: Count,
   participated_devices: Count,
@@ -169,6 +166,10 @@ export const FailureBody = Body('Failure', 'Why a device failed', examples.failu
 })
 
 export const ListRoundsQuery = Type.Object(Page({ max: 1000, default: 100 }))
+export const FindRoundsQuery = Type.Object({
+  status: Type.Optional(Round.properties.status),
+  ...Page({ max: 1000, default: 100 }),
+})
 
 export const CancelRoundBody = Body('Cancellation', 'Why a round is canceled', examples.cancellation, {
   reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),

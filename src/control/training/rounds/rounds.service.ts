@@ -1,7 +1,7 @@
 import { type Caller, sees } from '../../../domain/access.ts'
 import { conflict, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
-import { IN_PROGRESS, isDue } from '../../../domain/round.ts'
+import { IN_PROGRESS, isDue, type RoundStatus } from '../../../domain/round.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
@@ -149,9 +149,9 @@ export const createRoundsService = (parts: {
       return round !== null && isDue(round, now()) ? get(caller, round.id) : round
     },
 
-    async list(caller: Caller, page: { limit: number; offset: number }) {
+    async list(caller: Caller, status: RoundStatus | undefined, page: { limit: number; offset: number }) {
       await catchUp(due.tick)
-      return roundsReport.list(database.sql, caller.orgId, page)
+      return roundsReport.list(database.sql, caller.orgId, status, page)
     },
 
     /** The latest round of a job, locked, while it is in progress; null otherwise. */

@@ -52,6 +52,10 @@ describe.skipIf(!hasBrowser())('the page of a device', () => {
     await page.getByRole('img', { name: /^Heartbeats by time\. heartbeats: 1 at / }).waitFor()
     await page.getByRole('region', { name: 'Metrics' }).getByText('0.8000').waitFor()
     await expectAccessible(page)
+    const oneWord = 'f'.repeat(1000)
+    await device.reportAssignment(given!.planId, { state: 'failed', version: '1.0.0', reason: oneWord })
+    await send('PUT', `/device-groups/${group}`, { name: 'g'.repeat(128) })
+    await timeline.getByText(oneWord).waitFor()
     await expectNoSidewaysScroll(page)
 
     await device.reportAssignment(given!.planId, { state: 'active', version: '1.0.0', metrics: { accuracy: 0.9 } })

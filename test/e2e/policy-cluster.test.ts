@@ -75,8 +75,8 @@ it.skipIf(!hasPostgres())(
     expect((await call(one, 'GET', '/models/m/rollouts', key)).body).toMatchObject({
       total: 3,
       rollouts: [
-        { rollout_id: decided[0]![0]!.promotion_rollout_id, version: '2', status: 'active' },
-        { version: '2', status: 'completed', percentage: 50 },
+        { rollout_id: decided[0]![0]!.promotion_rollout_id, version: '1.1.0', status: 'active' },
+        { version: '1.1.0', status: 'completed', percentage: 50 },
         { version: '1' },
       ],
     })

@@ -1,3 +1,4 @@
+import { labelOf } from '../../../domain/model.ts'
 import { NO_STEPS_SECONDS } from '../../../domain/rollout.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
@@ -57,9 +58,9 @@ export const createCanaries = (parts: PolicyParts) => {
         metrics: {},
       })
       if (published === null) return
-      const { version } = published
+      const version = labelOf(published.version, published.ownLabel)
       const canary = await rollouts.launch(tx, bump, model, {
-        version: String(version),
+        version,
         percentage: settings.canaryPercentage,
         targetPercentage: settings.canaryPercentage,
         incrementStep: settings.incrementStep,
@@ -74,7 +75,7 @@ export const createCanaries = (parts: PolicyParts) => {
         policyId: policy.id,
         roundId: round.id,
         rolloutId: canary.id,
-        version: String(version),
+        version,
         status: 'observing',
         record: {
           roundNumber: round.roundNumber,

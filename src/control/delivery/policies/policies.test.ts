@@ -49,7 +49,7 @@ describe('a policy', () => {
           round_id: uuid,
           round_number: 1,
           aggregate_model_id: aggregate,
-          version: '2',
+          version: '1.1.0',
           status: 'observing',
           reason: null,
           canary_rollout_id: uuid,
@@ -73,7 +73,7 @@ describe('a policy', () => {
       expect(await rollout(decision!.canary_rollout_id)).toMatchObject({ status: 'completed', percentage: 50 })
       expect(await rollout(decision!.promotion_rollout_id!)).toMatchObject({
         status: 'active',
-        version: '2',
+        version: '1.1.0',
         percentage: 50,
         target_percentage: 100,
       })
@@ -125,7 +125,7 @@ describe('a policy', () => {
     expect(await decisions(world, key)).toMatchObject([{ round_number: 1, status: 'observing' }])
     await world.advance(30 * 60)
     expect(await decisions(world, key)).toMatchObject([
-      { round_number: 3, status: 'observing', version: '3' },
+      { round_number: 3, status: 'observing', version: '1.2.0' },
       {
         round_number: 1,
         status: 'rolled_back',

@@ -73,7 +73,15 @@ const coversOf = (plan: Plan, { offers, groups }: IndexSources): Map<string, Cov
     const offer = target.modelId === null ? byNameAlone(target) : offers.get(targetKey(target))
     if (offer === undefined) return null
     const content = { planId: plan.id, kind: plan.kind, offer, activate, variant }
-    return { ...content, tag: tagOf(JSON.stringify(content)) }
+    let tag: string | undefined
+    return {
+      ...content,
+      // Of most plans in force no device asks before they are read anew.
+      get tag() {
+        tag ??= tagOf(JSON.stringify(content))
+        return tag
+      },
+    }
   }
   switch (plan.kind) {
     case 'rollout': {
@@ -126,25 +134,36 @@ const tagOf = (text: string): string =>
 /** Arranges the plans in force by organization and model. */
 export const indexAssignments = (sources: IndexSources): AssignmentIndex => {
   const { plans, unboundReachAll } = sources
-  const covered = plans.map((plan) => ({ plan, covers: coversOf(plan, sources) }))
-  const arrange = (reaches: (orgId: string | null) => boolean): ModelPlans[] => {
-    const models = new Map<string, { plan: Plan; entry: Entry }[]>()
-    for (const { plan, covers: byModel } of covered) {
-      if (!reaches(plan.orgId)) continue
-      for (const [key, covers] of byModel) {
-        const found = models.get(key) ?? []
-        models.set(key, found)
-        found.push({ plan, entry: { startedRevision: plan.startedRevision, covers } })
-      }
-    }
-    return [...models].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, found]) => orderOf(found))
+  const byOrg = new Map<string | null, Covered[]>([[null, []]])
+  for (const plan of plans) {
+    const own = byOrg.get(plan.orgId) ?? []
+    byOrg.set(plan.orgId, own)
+    own.push({ plan, covers: coversOf(plan, sources) })
   }
-  const reachAll = (orgId: string | null): boolean => unboundReachAll && orgId === null
-  const orgs = new Set<string | null>([null, ...plans.map((plan) => plan.orgId)])
+  const ofAll = unboundReachAll ? byOrg.get(null)! : []
+  const arrangedFor = (orgId: string | null, own: readonly Covered[]) =>
+    arrange(orgId === null ? own : [...own, ...ofAll])
   return {
-    ofOrg: new Map([...orgs].map((own) => [own, arrange((orgId) => orgId === own || reachAll(orgId))])),
-    ofOthers: arrange(reachAll),
+    ofOrg: new Map([...byOrg].map(([orgId, own]) => [orgId, arrangedFor(orgId, own)])),
+    ofOthers: arrange(ofAll),
   }
+}
+
+interface Covered {
+  readonly plan: Plan
+  readonly covers: ReadonlyMap<string, Covers>
+}
+
+const arrange = (covered: readonly Covered[]): ModelPlans[] => {
+  const models = new Map<string, { plan: Plan; entry: Entry }[]>()
+  for (const { plan, covers: byModel } of covered) {
+    for (const [key, covers] of byModel) {
+      const found = models.get(key) ?? []
+      models.set(key, found)
+      found.push({ plan, entry: { startedRevision: plan.startedRevision, covers } })
+    }
+  }
+  return [...models].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, found]) => orderOf(found))
 }
 
 const orderOf = (found: readonly { readonly plan: Plan; readonly entry: Entry }[]): ModelPlans => {

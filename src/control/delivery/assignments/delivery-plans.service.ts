@@ -12,12 +12,16 @@ import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.servic
 import type { PlansReport } from './plans.report.ts'
 import type { PlanEvent, PlansStore } from './plans.store.ts'
 
+export type { PlansReport } from './plans.report.ts'
 export type { PlanEvent } from './plans.store.ts'
 
 /** One kind of plan. A store of rollouts, deployments or experiments is one. */
 export interface PlanSource {
-  /** Every plan of this kind that is in force, of all organizations: running, paused or settled. */
-  load(db: Executor): Promise<Plan[]>
+  /**
+   * Every plan of this kind that is in force, of all organizations: running, paused or settled. Settled ones that reach no
+   * device, because newer ones have replaced them, may be left out.
+   */
+  load(db: Executor, report: PlansReport): Promise<Plan[]>
 }
 
 /** Counts a change; what was running before is then read anew. Returns the revision, by which plans are older or newer. */
@@ -48,7 +52,7 @@ export const createDeliveryPlans = (parts: {
     // Read before the plans: what is committed in between moves it, and is then loaded next time.
     const revision = await store.revision(database.sql)
     if (revision === loadedRevision) return
-    const plans = (await Promise.all(sources.map((source) => source.load(database.sql)))).flat()
+    const plans = (await Promise.all(sources.map((source) => source.load(database.sql, report)))).flat()
     const [offers, groups] = await Promise.all([
       report.offers(
         database.sql,

@@ -1,10 +1,37 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import { type Offer, type Target, targetKey } from '../../../domain/delivery-plan.ts'
 import { labelOf } from '../../../domain/model.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
+/** Whether a version `v` has this text as its label or number, or as the `n.0.0` that stands for a label: each by an index. */
+const namesVersion = (text: RawBuilder<unknown>) => {
+  const number = sql`case when ${text} ~ '^[1-9][0-9]{0,8}$' then (${text})::integer end`
+  const whole = sql`case when ${text} ~ '^[1-9][0-9]{0,8}[.]0[.]0$' then split_part(${text}, '.', 1)::integer end`
+  return sql<boolean>`(
+    v.version_label = ${text} or v.version = ${number} or (v.version_label is null and v.version = ${whole}))`
+}
+
+const isUploadedAs = (modelId: RawBuilder<unknown>, version: RawBuilder<unknown>) => sql<boolean>`
+  exists (select from model_versions v where v.model_id = ${modelId} and ${namesVersion(version)})`
+
+const lastToAll = sql`(
+  select org_id, model_id, started_revision from (
+    select distinct on (org_id, model_id) org_id, model_id, version, started_revision from rollouts
+    where status = 'completed' and percentage >= 100 and group_id is null and started_revision is not null
+    order by org_id, model_id, started_revision desc
+  ) as r where ${isUploadedAs(sql`r.model_id`, sql`r.version`)})`
+
 /** What plans are made of in other modules: the versions that they offer, and the members of groups. */
 export const createPlansReport = () => ({
+  /** Whether an upload carries the version that this text names, of the model with this id. */
+  isUploadedAs,
+
+  /**
+   * For a query's `from`: by organization and model the newest completed rollout to all devices, where its version is uploaded.
+   * Settled plans that are older (a lower `started_revision`) reach no device while it is in force.
+   */
+  lastToAll,
+
   /** By `targetKey`: the uploads that these targets name. A version's own label goes before the `n.0.0` of another. */
   async offers(db: Executor, targets: readonly Target[]): Promise<Map<string, Offer>> {
     const { rows } = await sql<{
@@ -24,9 +51,7 @@ export const createPlansReport = () => ({
       join models m on m.id = w.model_id
       join lateral (
         select * from model_versions v
-        where v.model_id = w.model_id and (
-          v.version_label = w.version or v.version::text = w.version
-          or (v.version_label is null and v.version || '.0.0' = w.version))
+        where v.model_id = w.model_id and ${namesVersion(sql`w.version`)}
         order by v.version_label is null limit 1
       ) as v on true`.execute(db)
     return new Map(

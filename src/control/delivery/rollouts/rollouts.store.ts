@@ -3,6 +3,7 @@ import type { RolloutPlan } from '../../../domain/delivery-plan.ts'
 import type { RolloutState, RolloutStatus } from '../../../domain/rollout.ts'
 import type { RolloutRow } from '../../../platform/db/delivery-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
+import type { PlansReport } from '../assignments/delivery-plans.service.ts'
 
 export interface StoredRollout extends RolloutState {
   readonly id: string
@@ -26,14 +27,15 @@ export interface RolloutFilter {
 }
 
 export const createRolloutsStore = () => ({
-  /** As a source of plans: those that were started and not rolled back. */
-  async load(db: Executor): Promise<RolloutPlan[]> {
-    const rows = await db
-      .selectFrom('rollouts')
-      .selectAll()
-      .where('status', 'in', ['active', 'paused', 'completed'])
-      .where('started_revision', 'is not', null)
-      .execute()
+  /** As a source of plans: those that were started and not rolled back, unless a newer one has replaced them on all devices. */
+  async load(db: Executor, { lastToAll }: Pick<PlansReport, 'lastToAll'>): Promise<RolloutPlan[]> {
+    type Columns = 'id' | 'org_id' | 'model_id' | 'version' | 'status' | 'percentage' | 'group_id' | 'started_revision'
+    const { rows } = await sql<Pick<Selectable<RolloutRow>, Columns>>`
+      select r.id, r.org_id, r.model_id, r.version, r.status, r.percentage, r.group_id, r.started_revision
+      from rollouts r
+      left join ${lastToAll} as l on l.model_id = r.model_id and l.org_id is not distinct from r.org_id
+      where r.started_revision is not null and (r.status in ('active', 'paused')
+        or (r.status = 'completed' and r.started_revision >= coalesce(l.started_revision, 0)))`.execute(db)
     return rows.map((row) => ({
       id: row.id,
       kind: 'rollout',

@@ -114,7 +114,8 @@ export const createJobsStore = () => ({
     const inOrg = sql`and coalesce(j.org_id, '') = (select coalesce(o.org_id, '') from training_jobs o where o.id = ${ofOrgOf})`
     const { rows } = await sql<IdleJob>`
       select j.id, j.org_id as "orgId" from training_jobs j
-      left join lateral (select max(ended_at) as at from rounds r where r.job_id = j.id) as latest on true
+      left join lateral (
+        select ended_at as at from rounds r where r.job_id = j.id order by round_number desc limit 1) as latest on true
       where j.ended_at is null and j.ending is null ${ofOrgOf === undefined ? sql`` : inOrg} and not exists (
         select from rounds r where coalesce(r.org_id, '') = coalesce(j.org_id, '')
           and r.status in ('pending', 'active', 'aggregating'))

@@ -24,7 +24,7 @@ const meanOf = (metric: string) => {
 export const visibleTo = (orgId: string | null) =>
   orgId === null
     ? sql<boolean>`true`
-    : sql<boolean>`(org_id = ${orgId} or federation_id in (
+    : sql<boolean>`(coalesce(org_id, '') = ${orgId} or federation_id in (
         select m.federation_id from federation_members m where m.org_id = ${orgId} and m.status = 'active'))`
 
 /** What rounds are to others: jobs, the members of a federation, devices, and in files. */

@@ -35,6 +35,7 @@ import { integrationTopics } from './0035-integration-topics.ts'
 import { heartbeatCounts } from './0037-heartbeat-counts.ts'
 import { deviceNamesByParts } from './0038-device-names-by-parts.ts'
 import { deviceErasures } from './0039-device-erasures.ts'
+import { roundsByCreation } from './0040-rounds-by-creation.ts'
 
 /** Forward only, applied in this order. A published migration is never edited: add the next one. */
 export const MIGRATIONS = [
@@ -75,4 +76,5 @@ export const MIGRATIONS = [
   heartbeatCounts,
   deviceNamesByParts,
   deviceErasures,
+  roundsByCreation,
 ] as const

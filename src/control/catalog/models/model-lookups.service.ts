@@ -22,7 +22,7 @@ export const createModelLookups = ({
   aliases,
 }: {
   readonly database: Database
-  readonly store: Pick<ModelsStore, 'find' | 'latestAggregated'>
+  readonly store: Pick<ModelsStore, 'find' | 'findAll' | 'latestAggregated'>
   readonly versions: Pick<VersionsStore, 'find' | 'findByLabel'>
   readonly aliases: Pick<AliasesStore, 'find' | 'list'>
 }) => {
@@ -93,5 +93,9 @@ export const createModelLookups = ({
     /** A model by its internal id; the service's own look-up, without a caller. */
     known: async (id: string, db: Executor = database.sql): Promise<StoredModel | null> =>
       (await store.find(db, { id }))?.model ?? null,
+
+    /** The same for many: those that exist, by id. */
+    knownAll: async (ids: readonly string[]): Promise<ReadonlyMap<string, StoredModel>> =>
+      new Map((await store.findAll(database.sql, ids)).map(({ model }) => [model.id, model])),
   }
 }

@@ -91,6 +91,11 @@ export const createModelsStore = () => ({
     return rows[0] === undefined ? null : fromListedRow(rows[0])
   },
 
+  async findAll(db: Executor, ids: readonly string[]): Promise<ListedModel[]> {
+    const { rows } = await sql<ListedRow>`${select} where m.id = any(${[...ids]}::uuid[])`.execute(db)
+    return rows.map(fromListedRow)
+  },
+
   async list(
     db: Executor,
     filter: ModelFilter,

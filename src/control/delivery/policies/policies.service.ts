@@ -52,7 +52,8 @@ export const createPoliciesService = (parts: PolicyParts & { readonly groups: Pi
     /** Those of every model that the caller sees, each with its model. */
     async list(caller: Caller) {
       const found = await store.list(database.sql, caller.orgId)
-      return Promise.all(found.map(async (policy) => ({ policy, model: await models.known(policy.modelId) })))
+      const known = await models.knownAll(found.map(({ modelId }) => modelId))
+      return found.map((policy) => ({ policy, model: known.get(policy.modelId) ?? null }))
     },
 
     async set(caller: Caller, modelIdOrName: string, wanted: WantedPolicy): Promise<StoredPolicy> {

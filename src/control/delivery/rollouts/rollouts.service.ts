@@ -145,9 +145,8 @@ export const createRolloutsService = (parts: {
       const { orgId } = caller
       const filter = { ...(orgId !== null && { orgId }), ...(status !== undefined && { status }) }
       const { rollouts, total } = await store.list(database.sql, filter, page)
-      const ids = [...new Set(rollouts.map(({ modelId }) => modelId))]
-      const found = new Map(await Promise.all(ids.map(async (id) => [id, await models.known(id)] as const)))
-      return { total, rollouts: rollouts.map((rollout) => ({ rollout, model: found.get(rollout.modelId) ?? null })) }
+      const known = await models.knownAll(rollouts.map(({ modelId }) => modelId))
+      return { total, rollouts: rollouts.map((rollout) => ({ rollout, model: known.get(rollout.modelId) ?? null })) }
     },
 
     async history(caller: Caller, modelIdOrName: string, id: string, page: { limit: number; offset: number }) {

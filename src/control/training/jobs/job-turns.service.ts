@@ -12,10 +12,9 @@ import type { RoundRequest, RoundStarts } from '../rounds/round-starts.service.t
 import type { RoundsService } from '../rounds/rounds.service.ts'
 import type { SecurePlan, SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { JobProgressService } from './job-progress.service.ts'
-import type { IdleJob, JobsStore, StoredJob } from './jobs.store.ts'
+import type { JobsStore, StoredJob } from './jobs.store.ts'
 
-/** Starts the next rounds of jobs when it is their turn, and ends jobs that cannot have another. */
-export const createJobTurns = (parts: {
+interface Parts {
   readonly database: Database
   readonly store: JobsStore
   readonly progress: JobProgressService
@@ -27,7 +26,10 @@ export const createJobTurns = (parts: {
   readonly models: Pick<ModelsService, 'versionFor'>
   readonly log: { error(fields: object, message: string): void }
   readonly now: () => Date
-}) => {
+}
+
+/** Starts the next rounds of jobs when it is their turn, and ends jobs that cannot have another. */
+export const createJobTurns = (parts: Parts) => {
   const { database, store, progress, rounds, reaching, starts, prices, secure, models, log, now } = parts
 
   /** What its price depends on: the same outside the transaction that starts the round, and inside. */
@@ -123,9 +125,7 @@ export const createJobTurns = (parts: {
   }
 
   /** Starts the job's next round if it is the job's turn; where somebody else does so at this moment, that may be awaited. */
-  const advance = async (id: string, isAwaited: boolean): Promise<void> => {
-    const seen = await store.find(database.sql, id)
-    if (seen === null || seen.endedAt !== null) return
+  const advance = async (seen: StoredJob, isAwaited: boolean): Promise<void> => {
     const version = await models.versionFor(...distributedBy(seen))
     try {
       const secured = await securePlanOf(seen, version!)
@@ -151,16 +151,18 @@ export const createJobTurns = (parts: {
     }
   }
 
-  const advanceAll = async (idle: readonly IdleJob[], isAwaited: boolean): Promise<void> => {
+  const advanceAll = async (idle: readonly StoredJob[], isAwaited: boolean): Promise<void> => {
+    const waits = createWaits(parts, toPrice)
     // Once one of them has begun its round, nothing else of its organization can, however many wait.
     const busy = new Set<string | null>()
-    for (const { id, orgId } of idle) {
-      if (busy.has(orgId)) continue
+    for (const job of idle) {
+      if (busy.has(job.orgId)) continue
       try {
-        await advance(id, isAwaited)
-        if (await rounds.isInProgress(database.sql, orgId)) busy.add(orgId)
+        if (await waits(job)) continue
+        await advance(job, isAwaited)
+        if (await rounds.isInProgress(database.sql, job.orgId)) busy.add(job.orgId)
       } catch (error) {
-        log.error({ job_id: id, err: error }, 'a training job could not continue; it will be retried')
+        log.error({ job_id: job.id, err: error }, 'a training job could not continue; it will be retried')
       }
     }
   }
@@ -171,6 +173,29 @@ export const createJobTurns = (parts: {
 
     /** The same in the organization of this job; its answer sees the round also where a tick begins it at the same time. */
     start: async (id: string): Promise<void> => advanceAll(await store.idle(database.sql, id), true),
+  }
+}
+
+/**
+ * Whether a job can only go on waiting for devices, as it does already. The devices are counted once for all jobs that wait for
+ * the same ones: hundreds may.
+ */
+const createWaits = (
+  { database, starts, now }: Pick<Parts, 'database' | 'starts' | 'now'>,
+  toPrice: (db: Database['sql'], job: StoredJob) => Promise<ToPrice>,
+) => {
+  const counts = new Map<string, Promise<number>>()
+  return async (job: StoredJob): Promise<boolean> => {
+    const { waitingUntil, waitingFor, settings } = job
+    // How many a secure round needs depends on the model too.
+    if (waitingUntil === null || now() >= waitingUntil || settings.secureAggregation !== null) return false
+    const needed = roundSizes(settings).minDevices
+    const key = JSON.stringify([job.orgId, job.groupId, job.federationId, needed, settings.privacy !== null])
+    const count = async () => starts.countActive(database.sql, await toPrice(database.sql, job), needed)
+    const counting = counts.get(key) ?? count()
+    counts.set(key, counting)
+    const active = await counting
+    return active < needed && waitingFor === waitingForDevices(active, needed, settings)
   }
 }
 

@@ -110,25 +110,19 @@ export const createJobsStore = () => ({
    * Jobs that have no round in progress, and whose organization has none; with `ofOrgOf`, those of that job's organization.
    * Who has waited longest comes first, so that the jobs of one organization take turns.
    */
-  async idle(db: Executor, ofOrgOf?: string): Promise<IdleJob[]> {
+  async idle(db: Executor, ofOrgOf?: string): Promise<StoredJob[]> {
     const inOrg = sql`and coalesce(j.org_id, '') = (select coalesce(o.org_id, '') from training_jobs o where o.id = ${ofOrgOf})`
-    const { rows } = await sql<IdleJob>`
-      select j.id, j.org_id as "orgId" from training_jobs j
+    const { rows } = await sql<Selectable<TrainingJobRow>>`
+      select j.* from training_jobs j
       left join lateral (
         select ended_at as at from rounds r where r.job_id = j.id order by round_number desc limit 1) as latest on true
       where j.ended_at is null and j.ending is null ${ofOrgOf === undefined ? sql`` : inOrg} and not exists (
         select from rounds r where coalesce(r.org_id, '') = coalesce(j.org_id, '')
           and r.status in ('pending', 'active', 'aggregating'))
       order by coalesce(latest.at, j.created_at), j.ordinal`.execute(db)
-    return rows
+    return rows.map(fromRow)
   },
 })
-
-/** A job that no round is in progress for. */
-export interface IdleJob {
-  readonly id: string
-  readonly orgId: string | null
-}
 
 export const fromRow = (row: Selectable<TrainingJobRow>): StoredJob => ({
   id: row.id,

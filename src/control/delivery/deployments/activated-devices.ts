@@ -35,8 +35,8 @@ export const createActivatedDevices = (
     db: Executor,
     deployments: readonly DeploymentInForce[],
   ): Promise<ReadonlyMap<string, ReadonlySet<string>>> => {
-    const grouped = new Map<string, DeploymentInForce[]>()
-    for (const one of deployments) grouped.set(one.group, [...(grouped.get(one.group) ?? []), one])
+    const grouped = new Map<string, DeploymentInForce[]>(deployments.map(({ group }) => [group, []]))
+    for (const one of deployments) grouped.get(one.group)!.push(one)
     const kept = new Map([...grouped].map(([name, members]) => [name, stillKnown(groups.get(name), members)]))
     const missing = deployments.filter(({ id, group }) => !kept.get(group)!.has(id)).map(({ id }) => id)
     const lists = missing.length === 0 ? new Map<string, readonly string[]>() : await read(db, missing)

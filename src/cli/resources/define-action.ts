@@ -135,9 +135,6 @@ const execute = async (action: Action, words: readonly unknown[], values: Values
       return await showList(action, parts, {
         context,
         json,
-        isFiltered: (action.options ?? []).some(
-          (option) => option.field !== 'org_id' && sentBy(option, values) !== undefined,
-        ),
         limit: values.limit ?? (isWhole(action) ? Number.POSITIVE_INFINITY : DEFAULT_LIMIT),
       })
     const answer = await send(connection, parts)

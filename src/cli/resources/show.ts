@@ -18,17 +18,24 @@ interface ListOptions {
   readonly context: FindContext
   readonly json: boolean
   readonly limit: number
-  /** Whether options leave some rows out. */
-  readonly isFiltered: boolean
 }
+
+/** Fields of the query that leave no row out. */
+const ALL_ROWS: readonly string[] = ['org_id', 'sort', 'order']
+
+/** Whether options leave rows out. */
+const isFiltered = ({ options = [] }: Action, { path, query }: Parts): boolean =>
+  options.some(({ field, request }) => {
+    const sent = request === undefined ? query : path
+    return sent[field] !== undefined && !ALL_ROWS.includes(field)
+  })
 
 /** How many there are beside those that are shown. */
 const restOf = ({ rows, total, more }: Pages): string | null =>
   more ? `${rows.length} of ${total ?? 'more'}; --limit all shows all.` : null
 
 /** A list, read page by page. As JSON it is one envelope: the rows and their number, whatever pages they came in. */
-export const showList = async (action: Action, parts: Parts, options: ListOptions): Promise<void> => {
-  const { context, json, limit, isFiltered } = options
+export const showList = async (action: Action, parts: Parts, { context, json, limit }: ListOptions): Promise<void> => {
   const { session, connection } = context
   const { out } = session
   const { rows: field = '', columns = [], none = 'Nothing.' } = action
@@ -39,7 +46,7 @@ export const showList = async (action: Action, parts: Parts, options: ListOption
     const { limit: _limit, offset: _offset, next: _next, ...rest } = first
     return out.json({ ...rest, [field]: rows, ...(isPaged && { total: total ?? rows.length }) })
   }
-  if (rows.length === 0) return out.note(isFiltered ? 'Nothing matches.' : none)
+  if (rows.length === 0) return out.note(isFiltered(action, parts) ? 'Nothing matches.' : none)
   const cells = rows.map((row) => columns.map((column) => cellOf(row, column, session.now())))
   // A column that says nothing of any row is left out.
   const hasValues = columns.map((_, at) => cells.some((row) => row[at] !== null))

@@ -13,6 +13,7 @@ import { createReportsStore } from './assignments/reports.store.ts'
 import { deploymentsRoutes } from './deployments/deployments.routes.ts'
 import { createDeploymentsService } from './deployments/deployments.service.ts'
 import { createDeploymentsStore } from './deployments/deployments.store.ts'
+import { createDeploymentsInForce } from './deployments/deployments-in-force.store.ts'
 import { createTargetsReport } from './deployments/targets.report.ts'
 import { createEstimatesService } from './experiments/estimates.service.ts'
 import { createEstimatesStore } from './experiments/estimates.store.ts'
@@ -54,7 +55,7 @@ const create = (context: Context, { access, catalog, fleet }: Earlier) => {
     database,
     store: createPlansStore(),
     report: createPlansReport(),
-    sources: Object.values(stores),
+    sources: [stores.rollouts, createDeploymentsInForce(), stores.experiments],
     unboundReachAll: config.enrollment === 'open',
     heartbeats,
     events,

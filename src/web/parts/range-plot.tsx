@@ -78,7 +78,7 @@ export const RangePlot = ({
     <figure className={styles.plot} aria-label={label}>
       {rows.map((row) => (
         <div key={row.key} className={`${styles.row} ${row.bars ? styles.tall : ''}`}>
-          <span className={styles.label}>{row.label}</span>
+          <span>{row.label}</span>
           <div className={styles.area}>
             <Marks row={row} scale={scale} />
             {zero && <span className={styles.zero} style={{ left: percentOf(scale.at(0)) }} />}

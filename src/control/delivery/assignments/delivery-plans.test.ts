@@ -4,72 +4,13 @@ import { type Plan, targetKey } from '../../../domain/delivery-plan.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { createEventBus } from '../../../platform/events/event-bus.ts'
 import { createDeliveryPlans } from './delivery-plans.service.ts'
+import { deviceId, GROUP, MODEL, seedPlans } from './plans.fixture.ts'
 import { createPlansReport } from './plans.report.ts'
 import { createPlansStore } from './plans.store.ts'
 
-const M = 'a0000000-0000-4000-8000-000000000001'
-const GROUP = 'b0000000-0000-4000-8000-000000000001'
-const device = (n: number) => `d0000000-0000-4000-8000-00000000000${n}`
-const at = new Date('2026-01-01T00:00:00Z')
-
-/** A model whose versions have these labels, null for none, and a group with devices 1 and 2 of three. */
-const seed = async ({ sql }: Database, labels: readonly (string | null)[]): Promise<void> => {
-  await sql
-    .insertInto('models')
-    .values({
-      id: M,
-      org_id: null,
-      name: 'm',
-      round_id: null,
-      framework: 'pytorch',
-      framework_version: '',
-      accuracy: null,
-      loss: null,
-      is_baseline: false,
-      description: '',
-      created_at: at,
-    })
-    .execute()
-  const sha256 = 'ab'.repeat(32)
-  await sql.insertInto('blobs').values({ sha256, size: 5, touched_at: at }).execute()
-  const version = { model_id: M, format: 'onnx', file_name: 'f', sha256, size: 5, description: '', warnings: [] }
-  for (const [index, version_label] of labels.entries()) {
-    await sql
-      .insertInto('model_versions')
-      .values({ ...version, version: index + 1, version_label, uploaded_at: at })
-      .execute()
-  }
-  for (const n of [1, 2, 3]) {
-    await sql
-      .insertInto('devices')
-      .values({
-        id: device(n),
-        device_id: `d${n}`,
-        org_id: null,
-        platform: 'linux',
-        capabilities: '{}',
-        status: 'active',
-        last_heartbeat: at,
-        created_at: at,
-        updated_at: at,
-      })
-      .execute()
-  }
-  const group = {
-    id: GROUP,
-    org_id: 'acme',
-    name: 'beta',
-    description: '',
-    group_type: 'static',
-    tags: [],
-    created_at: at,
-  }
-  await sql.insertInto('device_groups').values(group).execute()
-  await sql
-    .insertInto('device_group_members')
-    .values([1, 2].map((n) => ({ group_id: GROUP, device_id: device(n), added_by: null, added_at: at })))
-    .execute()
-}
+/** Devices 1 and 2 of three are in the group. */
+const seed = (database: Database, labels: readonly (string | null)[]): Promise<void> =>
+  seedPlans(database, labels, { orgs: [null, null, null], members: [1, 2] })
 
 const toGroup: Plan = {
   id: 'e0000000-0000-4000-8000-000000000001',
@@ -77,7 +18,7 @@ const toGroup: Plan = {
   orgId: null,
   startedRevision: 1,
   settled: false,
-  target: { modelId: M, modelName: null, version: '2.0.0' },
+  target: { modelId: MODEL, modelName: null, version: '2.0.0' },
   percentage: 100,
   groupId: GROUP,
 }
@@ -87,7 +28,7 @@ eachDatabase('the store of plans', (open) => {
     const db = await open()
     await seed(db, [null, '7.1.0', null, '1.0.0'])
     const found = async (version: string) => {
-      const target = { modelId: M, modelName: null, version }
+      const target = { modelId: MODEL, modelName: null, version }
       const offer = (await createPlansReport().offers(db.sql, [target])).get(targetKey(target))
       return offer && [offer.versionNumber, offer.version]
     }
@@ -124,7 +65,7 @@ describe('delivery plans', () => {
         changed,
       })
     const given = (plans: ReturnType<typeof of>) =>
-      [1, 2, 3].map((n) => plans.assignmentsOf({ id: device(n), deviceId: `d${n}`, orgId: null }).length)
+      [1, 2, 3].map((n) => plans.assignmentsOf({ id: deviceId(n), deviceId: `d${n}`, orgId: null }).length)
 
     it('reach the members of their group, and are known to every process that looks', async () => {
       const db = await open()

@@ -1,101 +1,35 @@
+import { sql } from 'kysely'
 import { expect, it } from 'vitest'
 import { eachDatabase } from '../../../../test/databases.ts'
 import { assignmentsOf, indexAssignments } from '../../../domain/assignment.ts'
 import type { Plan } from '../../../domain/delivery-plan.ts'
 import { createRandom } from '../../../domain/random-numbers.ts'
 import type { Database } from '../../../platform/db/open.ts'
-import { createDeploymentsStore } from '../deployments/deployments.store.ts'
+import { createDeploymentsInForce } from '../deployments/deployments-in-force.store.ts'
 import { createRolloutsStore } from '../rollouts/rollouts.store.ts'
+import { AT, deviceId, GROUP, MODEL, seedPlans } from './plans.fixture.ts'
 import { createPlansReport } from './plans.report.ts'
 
-const at = new Date('2026-01-01T00:00:00Z')
 const id = (kind: string, n: number): string => `${kind}0000000-0000-4000-8000-${String(n).padStart(12, '0')}`
-const MODEL = id('a', 0)
-const GROUP = id('b', 0)
-const DEVICES = Array.from({ length: 12 }, (_, n) => ({
-  id: id('d', n),
-  deviceId: `d${n}`,
-  orgId: [null, 'acme'][n % 2]!,
-}))
+const ORGS = Array.from({ length: 12 }, (_, at) => (at % 2 === 0 ? null : 'acme'))
+const DEVICES = ORGS.map((orgId, at) => ({ id: deviceId(at + 1), deviceId: `d${at + 1}`, orgId }))
 
-/** A model with versions 1 and 2.5.0; an organization and none, with devices, some of them in a group. */
-const seed = async ({ sql }: Database): Promise<void> => {
-  const model = {
-    org_id: null,
-    name: null,
-    round_id: null,
-    framework: 'pytorch',
-    framework_version: '',
-    accuracy: null,
-  }
-  const rest = { loss: null, is_baseline: false, description: '', created_at: at }
-  await sql
-    .insertInto('models')
-    .values({ id: MODEL, ...model, ...rest })
-    .execute()
-  const sha256 = 'ab'.repeat(32)
-  await sql.insertInto('blobs').values({ sha256, size: 5, touched_at: at }).execute()
-  const version = { format: 'onnx', file_name: 'f', sha256, size: 5, description: '', warnings: [], uploaded_at: at }
-  for (const [index, version_label] of [null, '2.5.0'].entries()) {
-    await sql
-      .insertInto('model_versions')
-      .values({ model_id: MODEL, version: index + 1, version_label, ...version })
-      .execute()
-  }
-  const device = { platform: 'linux', capabilities: '{}', status: 'active', last_heartbeat: at, updated_at: at }
-  await sql
-    .insertInto('devices')
-    .values(
-      DEVICES.map((one) => ({ id: one.id, device_id: one.deviceId, org_id: one.orgId, created_at: at, ...device })),
-    )
-    .execute()
-  const group = {
-    id: GROUP,
-    org_id: 'acme',
-    name: 'beta',
-    description: '',
-    group_type: 'static',
-    tags: [],
-    created_at: at,
-  }
-  await sql.insertInto('device_groups').values(group).execute()
-  await sql
-    .insertInto('device_group_members')
-    .values(
-      DEVICES.filter((_, n) => n % 3 === 0).map((one) => ({
-        group_id: GROUP,
-        device_id: one.id,
-        added_by: null,
-        added_at: at,
-      })),
-    )
-    .execute()
-}
+const report = createPlansReport()
+const NONE_TO_ALL = sql`(select null::text as org_id, null::uuid as model_id, 0 as started_revision where false)`
 
 /** Every plan in force, whether it reaches a device or not. */
-const allInForce = async ({ sql }: Database): Promise<Plan[]> => {
-  const rollouts = await sql
-    .selectFrom('rollouts')
-    .selectAll()
-    .where('status', 'in', ['active', 'paused', 'completed'])
-    .execute()
-  const deployments = await sql
+const allInForce = async (db: Database): Promise<Plan[]> => {
+  const rollouts = await createRolloutsStore().load(db.sql, { lastToAll: NONE_TO_ALL })
+  const deployments = await db.sql
     .selectFrom('deployments')
     .selectAll()
     .where('status', 'in', ['started', 'completed'])
     .execute()
-  const targets = await sql.selectFrom('deployment_targets').selectAll().where('activated', '=', true).execute()
+  const targets = await db.sql.selectFrom('deployment_targets').selectAll().where('activated', '=', true).execute()
+  const deviceIdsOf = (deployment: string) =>
+    new Set(targets.filter((target) => target.deployment_id === deployment).map((target) => target.device_id))
   return [
-    ...rollouts.map((row) => ({
-      id: row.id,
-      kind: 'rollout' as const,
-      orgId: row.org_id,
-      startedRevision: row.started_revision!,
-      settled: row.status === 'completed',
-      target: { modelId: row.model_id, modelName: null, version: row.version },
-      percentage: row.percentage,
-      groupId: row.group_id,
-    })),
+    ...rollouts,
     ...deployments.map((row) => ({
       id: row.id,
       kind: 'deployment' as const,
@@ -103,7 +37,7 @@ const allInForce = async ({ sql }: Database): Promise<Plan[]> => {
       startedRevision: row.started_revision!,
       settled: row.status === 'completed',
       target: { modelId: row.model_id, modelName: row.model_name, version: row.model_version },
-      deviceIds: new Set(targets.filter((target) => target.deployment_id === row.id).map((target) => target.device_id)),
+      deviceIds: deviceIdsOf(row.id),
       activate: true,
     })),
   ]
@@ -112,12 +46,11 @@ const allInForce = async ({ sql }: Database): Promise<Plan[]> => {
 eachDatabase('plans that newer ones have replaced', (open) => {
   it('are not read, and no device is given anything else for it, whatever is started, settled and rolled back', async () => {
     const db = await open()
-    await seed(db)
+    await seedPlans(db, [null, '2.5.0'], { orgs: ORGS, members: [1, 4, 7, 10] })
     const random = createRandom(7)
     const below = (n: number): number => Math.floor(random() * n)
     const pick = <T>(list: readonly T[]): T => list[below(list.length)]!
-    const report = createPlansReport()
-    const sources = [createRolloutsStore(), createDeploymentsStore()]
+    const sources = [createRolloutsStore(), createDeploymentsInForce()]
     let leftOut = 0
 
     const startRollout = (n: number) =>
@@ -140,10 +73,10 @@ eachDatabase('plans that newer ones have replaced', (open) => {
           next_step_at: null,
           health_since: null,
           started_revision: n,
-          created_at: at,
-          started_at: at,
+          created_at: AT,
+          started_at: AT,
           ended_at: null,
-          updated_at: at,
+          updated_at: AT,
         })
         .execute()
 
@@ -164,9 +97,9 @@ eachDatabase('plans that newer ones have replaced', (open) => {
           activated_count: 6,
           reason: null,
           switched_at: null,
-          deadline_at: at,
+          deadline_at: AT,
           started_revision: n,
-          created_at: at,
+          created_at: AT,
           ended_at: null,
         })
         .execute()

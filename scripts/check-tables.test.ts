@@ -111,6 +111,23 @@ describe('the check of table ownership', () => {
     expect(check(LATER, code)).toEqual([])
   })
 
+  it.each([
+    ['sql<boolean>`a = 1 or b = 2`', '`a = 1 or b = 2`'],
+    ["sql`select 1 from rounds where ${sql`x = ${x} or (y and 'a or b')`}`", "`x = ${x} or (y and 'a or b')`"],
+  ])('finds a condition without parentheses: %s', (code, condition) => {
+    expect(check(LATER, code)).toEqual([`${LATER} lacks parentheses around ${condition}`])
+  })
+
+  it.each([
+    'sql<boolean>`(a = 1 or b = 2)`',
+    "sql`a = 'this or that'`",
+    'sql`select 1 from rounds where a or b`',
+    'sql` or `',
+    'sql`exists (select from rounds where a or b) and c`',
+  ])('takes a condition in parentheses, and what is none: %s', (code) => {
+    expect(check(LATER, code)).toEqual([])
+  })
+
   it('finds tables without an owner, with two, and owned ones that no migration creates', () => {
     const owners = [...OWNERS, { module: 'analytics', tables: ['rounds', 'queries'] }]
     expect(violations([], owners, [...TABLES, 'orphans'])).toEqual([

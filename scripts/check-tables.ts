@@ -1,10 +1,11 @@
 // Each table has one owner, the module of the control plane that names it in its module.ts. Only that module's stores may
-// name it; the reports (`*.report.ts`) of later modules may read it; reports write nothing. `npm run check` runs this.
+// name it; the reports (`*.report.ts`) of later modules may read it; reports write nothing. And a condition in SQL that has an
+// `or` stands in parentheses. `npm run check` runs this.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
-import { type Access, accessesIn, COMPUTED } from './table-names.ts'
+import { type Access, accessesIn, COMPUTED, looseConditionsIn } from './table-names.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
@@ -70,12 +71,13 @@ export const violations = (
   owners: readonly Owner[],
   tables: readonly string[],
 ): readonly string[] => {
-  const faults = files.flatMap(({ path, text }) =>
-    accessesIn(path, text, tables).flatMap((access) => {
+  const faults = files.flatMap(({ path, text }) => [
+    ...accessesIn(path, text, tables).flatMap((access) => {
       const fault = faultOf(path, access, owners)
       return fault === null ? [] : [`${path} ${fault}`]
     }),
-  )
+    ...looseConditionsIn(path, text).map((condition) => `${path} lacks parentheses around ${condition}`),
+  ])
   return [...ownershipFaults(owners, tables), ...new Set(faults)]
 }
 

@@ -149,7 +149,14 @@ describe('versions', () => {
     expect(await fetched('1.0.0')).toBe(`sha256:${sha256(Buffer.from('one'))}`)
     expect(await fetched('1.4.0')).toBe(`sha256:${sha256(Buffer.from('two'))}`)
     expect(await fetched('latest')).toBe(`sha256:${sha256(Buffer.from('two'))}`)
-    expect(await fetched('2.0.0')).toBeNull()
+    // Another model, which is not theirs either, has versions of these labels.
+    const other = await world.register('other', { org_id: 'other' })
+    const { body } = await world.request('POST', '/api/v1/models', {
+      key: other.key,
+      body: { name: 'own', framework: 'pytorch' },
+    })
+    for (const text of ['a', 'b', 'c']) await upload(world, other.key, (body as { id: string }).id, text)
+    for (const label of ['2.0.0', '3.0.0', '3']) expect(await fetched(label), label).toBeNull()
     expect((await upload(world, key, id, 'three', { version_label: '1.4.0' })).status).toBe(409)
   })
 

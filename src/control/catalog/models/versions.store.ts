@@ -81,7 +81,7 @@ export const createVersionsStore = () => ({
       .selectFrom('model_versions')
       .selectAll()
       .where('model_id', '=', modelId)
-      .where(sql<boolean>`version_label = ${label} or (version_label is null and version || '.0.0' = ${label})`)
+      .where(sql<boolean>`(version_label = ${label} or (version_label is null and version || '.0.0' = ${label}))`)
       .orderBy(sql`version_label is null`)
       .limit(1)
       .executeTakeFirst()

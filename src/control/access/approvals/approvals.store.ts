@@ -38,8 +38,8 @@ type Decision = Required<Pick<Approval, 'status' | 'decidedAt' | 'decidedBy' | '
 
 /** The name of a person or key. */
 const nameOf = (id: ReturnType<typeof sql>) => sql<string | null>`coalesce(
-  (select coalesce(name, email) from people where people.id::text = ${id} and removed_at is null),
-  (select name from keys where keys.id::text = ${id}))`
+  (select coalesce(name, email) from people where people.id = (${id})::uuid and removed_at is null),
+  (select name from keys where keys.id = (${id})::uuid))`
 
 const shown = (db: Executor) =>
   db

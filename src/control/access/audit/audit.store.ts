@@ -65,6 +65,8 @@ export const createAuditStore = () => ({
   /** Adds an entry and moves the head on to it. Names of keys and people are looked up, the others given. */
   async append(tx: Executor, entry: ChainedEntry, names: readonly AuditName[]): Promise<void> {
     const { orgId, actorKind, actorId } = entry
+    // Compared as ids, which are indexed: every device has a key.
+    const idOf = (kind: AuditActor) => sql`${actorKind === kind ? actorId : null}::uuid`
     await sql`
       with entry as (
         insert into audit_entries (org_id, seq, at, actor_kind, actor_id, credential_id, address_id, action,
@@ -75,9 +77,9 @@ export const createAuditStore = () => ({
       ), head as (
         update audit_heads set seq = ${entry.seq}, hash = ${entry.hash} where org_id = ${orgId}
       ), named as (
-        select 'key' as kind, id::text, name from keys where ${actorKind} = 'key' and id::text = ${actorId}
+        select 'key' as kind, id::text, name from keys where id = ${idOf('key')}
         union all
-        select 'person', id::text, coalesce(email, name) from people where ${actorKind} = 'person' and id::text = ${actorId}
+        select 'person', id::text, coalesce(email, name) from people where id = ${idOf('person')}
         union all
         select kind, id, name from jsonb_to_recordset(${JSON.stringify(names)}::jsonb) as given (kind text, id text, name text)
       )

@@ -1,5 +1,4 @@
-// What a source file says in SQL: the tables that it names, in templates and in calls of the query builder, and alternatives
-// that lack parentheses.
+// Which tables a source file names: in SQL templates and in calls of the query builder.
 import ts from 'typescript'
 
 export interface Access {
@@ -20,7 +19,7 @@ const ENDS_FROM = new Set(
 )
 
 /** Names lose their quotes, comments and text go; the rest are single characters. */
-const tokensOf = (text: string): readonly string[] =>
+export const tokensOf = (text: string): readonly string[] =>
   [
     ...text
       .replace(/--[^\n]*|\/\*[\s\S]*?\*\//g, ' ')
@@ -88,7 +87,7 @@ const WRITES = new Set(
 /** Of these, other objects have methods too. */
 const COMMON_WORDS = new Set(['from', 'using'])
 
-const textOf = (node: ts.TemplateLiteral | ts.StringLiteral): string =>
+export const textOf = (node: ts.TemplateLiteral | ts.StringLiteral): string =>
   ts.isTemplateExpression(node)
     ? node.head.text + node.templateSpans.map((span) => ` ${PLACEHOLDER} ${span.literal.text}`).join('')
     : node.text
@@ -129,38 +128,8 @@ const accessesInCall = (node: ts.CallExpression): readonly Access[] => {
     .map((table) => ({ table, writes: WRITES.has(method) }))
 }
 
-/** Pieces that are a whole clause or statement, or continue one: nothing is put around them. */
-const CLAUSES = new Set('select with insert update delete where or case create merge on'.split(' '))
-
-const hasLooseOr = (text: string): boolean => {
-  const tokens = tokensOf(text)
-  let depth = 0
-  return (
-    !CLAUSES.has(tokens[0]!) &&
-    tokens.some((token) => {
-      if (token === '(') depth++
-      if (token === ')') depth--
-      return token === 'or' && depth === 0
-    })
-  )
-}
-
-const isSqlTemplate = (node: ts.Node): node is ts.TaggedTemplateExpression =>
+export const isSqlTemplate = (node: ts.Node): node is ts.TaggedTemplateExpression =>
   ts.isTaggedTemplateExpression(node) && node.tag.getText() === 'sql'
-
-/**
- * Conditions with an `or` outside parentheses. The query builder puts `and` between conditions and no parentheses around them,
- * so such an `or` would make the conditions before it optional.
- */
-export const looseConditionsIn = (path: string, text: string): readonly string[] => {
-  const found: string[] = []
-  const visit = (node: ts.Node): void => {
-    if (isSqlTemplate(node) && hasLooseOr(textOf(node.template))) found.push(node.template.getText())
-    ts.forEachChild(node, visit)
-  }
-  visit(ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true))
-  return found
-}
 
 /** The tables of `tables` that the file names, each once as read and once as written; `COMPUTED` where that cannot be said. */
 export const accessesIn = (path: string, text: string, tables: readonly string[]): readonly Access[] => {

@@ -1,11 +1,12 @@
 // Each table has one owner, the module of the control plane that names it in its module.ts. Only that module's stores may
-// name it; the reports (`*.report.ts`) of later modules may read it; reports write nothing. And a condition in SQL that has an
-// `or` stands in parentheses. `npm run check` runs this.
+// name it; the reports (`*.report.ts`) of later modules may read it; reports write nothing. A condition with an `or` stands
+// in parentheses. `npm run check` runs this.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
-import { type Access, accessesIn, COMPUTED, looseConditionsIn } from './table-names.ts'
+import { looseConditionsIn } from './loose-conditions.ts'
+import { type Access, accessesIn, COMPUTED } from './table-names.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 

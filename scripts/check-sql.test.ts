@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the code that is checked is text here
 import { describe, expect, it } from 'vitest'
-import { checkProject, namedIn, type Owner, tablesOf, violations } from './check-tables.ts'
+import { checkProject, namedIn, type Owner, tablesOf, violations } from './check-sql.ts'
 
 const OWNERS: readonly Owner[] = [
   { module: 'fleet', tables: ['devices', 'device_counts'] },
@@ -14,7 +14,7 @@ const EARLIER = 'src/control/fleet/devices/devices.store.ts'
 const LATER = 'src/control/training/rounds/rounds.store.ts'
 const REPORT = 'src/control/training/rounds/rounds.report.ts'
 
-describe('the check of table ownership', () => {
+describe('the check of SQL', () => {
   it('passes on the project itself', () => {
     expect(checkProject()).toEqual([])
   })

@@ -39,6 +39,9 @@ it.each(databases)(
     const integration = await post('/integrations', receiver)
     await post('/device-groups', { org_id: 'o', name: 'g' })
     await world.advance(60)
+    // Under way in the background, where an event began it.
+    const shown = async () => (await world.request('GET', `/api/v1/integrations/${integration.id}`, { key })).body
+    await expect.poll(shown).not.toMatchObject({ failures: 0 })
     const text = String((await world.request('GET', '/metrics', { key })).body)
     const lines = text.split('\n')
     for (const { name } of STATE_METRICS) expect(text).toContain(`# TYPE ${name} gauge\n`)

@@ -5,11 +5,17 @@ import { gaussianEpsilon } from '../../../domain/privacy/gaussian.ts'
 
 const near = (epsilon: number) => expect.closeTo(epsilon, 9)
 
-it('noise that no federation pays for is told with each round, its receipt, and the job', async () => {
+/** A model, and so many devices that can train it. */
+const ready = async (devices: number) => {
   const world = await startWorld()
-  const fleet = await startFleet(world, 3)
+  const fleet = await startFleet(world, devices)
   const { key } = fleet[0]!
   await uploadModel(world, key)
+  return { world, fleet, key }
+}
+
+it('noise that no federation pays for is told with each round, its receipt, and the job', async () => {
+  const { world, fleet, key } = await ready(3)
   const get = async (path: string) => (await world.request('GET', `/api/v1/training/${path}`, { key })).body
   const started = await startJob(world, key, {
     rounds: 2,
@@ -39,10 +45,7 @@ it('noise that no federation pays for is told with each round, its receipt, and 
 })
 
 it('a round by itself tells what it costs at the delta it was asked for, 1e-5 unless named', async () => {
-  const world = await startWorld()
-  const fleet = await startFleet(world, 2)
-  const { key } = fleet[0]!
-  await uploadModel(world, key)
+  const { world, fleet, key } = await ready(2)
   for (const target_delta of [undefined, 1e-8]) {
     const privacy = { noise_multiplier: 4, clip_norm: 1, ...(target_delta && { target_delta }) }
     const body = { target_devices: 2, min_devices: 2, global_model_id: 'beginner', privacy }
@@ -57,10 +60,7 @@ it('a round by itself tells what it costs at the delta it was asked for, 1e-5 un
 })
 
 it('every eligible device has the same chance, target_devices of N, whether it was heard from lately or not', async () => {
-  const world = await startWorld()
-  const fleet = await startFleet(world, 8)
-  const { key } = fleet[0]!
-  await uploadModel(world, key)
+  const { world, fleet, key } = await ready(8)
   await world.advance(1)
   for (const { device } of fleet.slice(0, 3)) await device.heartbeat()
   const job = { rounds: 1, min_devices: 2, privacy: { noise_multiplier: 2, clip_norm: 1 } }
@@ -82,10 +82,7 @@ it('every eligible device has the same chance, target_devices of N, whether it w
 })
 
 it('what would make one device’s part depend on another’s, or show the loss, is refused with privacy', async () => {
-  const world = await startWorld()
-  const fleet = await startFleet(world, 2)
-  const { key } = fleet[0]!
-  await uploadModel(world, key)
+  const { world, key } = await ready(2)
   const privacy = { noise_multiplier: 2, clip_norm: 1 }
   for (const [field, value] of [
     ['over_selection', 1.5],
@@ -99,10 +96,7 @@ it('what would make one device’s part depend on another’s, or show the loss,
 })
 
 it('a job whose rounds fail pays for them', async () => {
-  const world = await startWorld()
-  const fleet = await startFleet(world, 3)
-  const { key } = fleet[0]!
-  await uploadModel(world, key)
+  const { world, key } = await ready(3)
   const privacy = { noise_multiplier: 2, clip_norm: 1 }
   const { id } = (await startJob(world, key, { rounds: 2, min_devices: 3, privacy })).body as JobBody
   await world.request('POST', `/api/v1/training/jobs/${id}/stop`, { key })
@@ -115,20 +109,14 @@ it('a job whose rounds fail pays for them', async () => {
 })
 
 it('a job without noise tells of no privacy spent', async () => {
-  const world = await startWorld()
-  const fleet = await startFleet(world, 2)
-  const { key } = fleet[0]!
-  await uploadModel(world, key)
+  const { world, key } = await ready(2)
   const { id } = (await startJob(world, key, { rounds: 1 })).body as JobBody
   const { body } = await world.request('GET', `/api/v1/training/jobs/${id}`, { key })
   expect(body).not.toHaveProperty('privacy_spent')
 })
 
 it('a job with a target epsilon ends when its failed rounds have used it up, and before that a round costs what was planned', async () => {
-  const world = await startWorld()
-  const fleet = await startFleet(world, 3)
-  const { key } = fleet[0]!
-  await uploadModel(world, key)
+  const { world, fleet, key } = await ready(3)
   const privacy = { target_epsilon: 4, clip_norm: 1 }
   const job = { rounds: 3, min_devices: 3, timeout_seconds: 60, privacy }
   const { id } = (await startJob(world, key, job)).body as JobBody
@@ -147,10 +135,7 @@ it('a job with a target epsilon ends when its failed rounds have used it up, and
 })
 
 it('a job with a target epsilon ends early when devices leave, and those that stay are drawn more often', async () => {
-  const world = await startWorld()
-  const fleet = await startFleet(world, 12)
-  const { key } = fleet[0]!
-  await uploadModel(world, key)
+  const { world, fleet, key } = await ready(12)
   const privacy = { target_epsilon: 2, clip_norm: 1 }
   const job = { rounds: 3, min_devices: 1, target_devices: 6, timeout_seconds: 60, privacy }
   const { id } = (await startJob(world, key, job)).body as JobBody
@@ -165,10 +150,7 @@ it('a job with a target epsilon ends early when devices leave, and those that st
 })
 
 it('a job with a target epsilon gets all the rounds that it was planned with', async () => {
-  const world = await startWorld()
-  const fleet = await startFleet(world, 3)
-  const { key } = fleet[0]!
-  await uploadModel(world, key)
+  const { world, fleet, key } = await ready(3)
   for (const [rounds, target_epsilon] of [
     [1, 0.5],
     [4, 4],

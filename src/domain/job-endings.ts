@@ -1,5 +1,5 @@
 import { DEFAULT_METRIC, hasConverged } from './job-metric.ts'
-import type { JobEvent, JobSettings } from './training-job.ts'
+import { type JobEvent, type JobSettings, type JobTarget, targetOf } from './training-job.ts'
 
 /** Why a job ended, as a word for programs. */
 export type EndedBy =
@@ -63,10 +63,14 @@ export const afterFailedRound = (failedInARow: number, reason: string): Ending |
       }
 
 /** The end of waiting for devices that did not come. */
-export const noDevices = (active: number, settings: JobSettings): Ending => ({
+export const noDevices = (
+  active: number,
+  needed: number,
+  job: JobTarget & { readonly settings: Pick<JobSettings, 'waitForDevicesSeconds'> },
+): Ending => ({
   event: 'give_up',
   endedBy: 'no_devices',
   reason:
-    `Waited ${settings.waitForDevicesSeconds} s for at least ${settings.minDevices} active devices; ` +
+    `Waited ${job.settings.waitForDevicesSeconds} s for at least ${needed} active devices${targetOf(job)}; ` +
     `there ${active === 1 ? 'was 1' : `were ${active}`}.`,
 })

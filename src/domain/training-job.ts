@@ -185,16 +185,29 @@ export const evaluationSecondsOf = ({
 export const waitingForEvaluations = (devices: number): string =>
   `Waits for ${devices === 1 ? '1 device' : `${devices} devices`} to evaluate the last model.`
 
+/** Whose devices a job trains with; all of its organization's where both are null. */
+export interface JobTarget {
+  readonly groupId: string | null
+  readonly federationId: string | null
+}
+
+/** Behind "devices": which ones. */
+export const targetOf = ({ groupId, federationId }: JobTarget): string => {
+  if (groupId !== null) return ' of its device group'
+  return federationId === null ? '' : ' of its federation'
+}
+
 /** What a job tells of itself while too few devices are active, and why it needs so many. */
 export const waitingForDevices = (
   active: number,
   needed: number,
-  { strategy, minDevices }: Pick<JobSettings, 'strategy' | 'minDevices'>,
+  job: JobTarget & { readonly settings: Pick<JobSettings, 'strategy' | 'minDevices'> },
 ): string => {
+  const { strategy, minDevices } = job.settings
   const fewest = fewestUpdates(strategy)
   const why =
     fewest > minDevices && needed === fewest
       ? ` Strategy '${strategy.name}' with byzantine ${strategy.options.byzantine} needs 2f + 3 = ${fewest} updates.`
       : ''
-  return `Waits for ${needed} active devices that train; ${active === 1 ? '1 is' : `${active} are`} active.${why}`
+  return `Waits for ${needed} active devices${targetOf(job)} that train; ${active === 1 ? '1 is' : `${active} are`} active.${why}`
 }

@@ -66,7 +66,7 @@ export const groups: Resource = {
     }),
     action('delete', 'delete a group; its devices stay', `DELETE ${AT}`, {
       args: [groupArgument],
-      confirm: 'Deleting the group {group}',
+      confirm: 'Deleting the group {group}, whose devices lose the versions of rollouts and experiments to it,',
       done: 'Deleted group {group_id}.',
     }),
   ],

@@ -31,7 +31,7 @@ const STEPS: readonly Step[] = [
   ['groups update kitchen --name hall', 0, new RegExp(`^Changed group hall \\(${ID}\\)\\.\n$`)],
   ['groups remove hall d1', 0, 'Removed d1.\n'],
   ['groups show hall', 0, /Device count: +1\n/],
-  ['groups delete hall', 2, /^svc: Deleting the group hall needs a confirmation/],
+  ['groups delete hall', 2, /^svc: Deleting the group hall, whose devices lose .+, needs a confirmation/],
   ['rounds list', 0, /^No rounds/],
   ['rounds show', 1, 'svc: There are no rounds yet.\nTrain with: svc train start <model>\n'],
   ['rounds start --target-devices 2 --min-devices 1', 0, /^Started round 1 \(\S+\): 2 devices, at least 1 updates\.\n/],

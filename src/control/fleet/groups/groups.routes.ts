@@ -120,7 +120,9 @@ export const groupsRoutes = (app: App, groups: GroupsService, now: () => Date): 
       schema: {
         operationId: 'deleteGroup',
         summary: 'Delete a device group',
-        description: 'Delete a device group; its devices stay registered.',
+        description:
+          'Delete a device group. Its devices stay registered, and lose the versions of rollouts and experiments to the group: they ' +
+          'get what other plans assign to them. Policies and training jobs of the group reach no device.',
         params: GroupParams,
         response: { 200: DeletedGroup },
       },

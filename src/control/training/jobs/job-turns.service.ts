@@ -97,10 +97,10 @@ export const createJobTurns = (parts: Parts) => {
     { active, needed }: { readonly active: number; readonly needed: number },
   ): Promise<void> => {
     if (job.waitingUntil !== null && now().getTime() >= job.waitingUntil.getTime()) {
-      return progress.end(tx, job, noDevices(active, { ...job.settings, minDevices: needed }))
+      return progress.end(tx, job, noDevices(active, needed, job))
     }
     const until = job.waitingUntil ?? new Date(now().getTime() + job.settings.waitForDevicesSeconds * 1000)
-    const waitingFor = waitingForDevices(active, needed, job.settings)
+    const waitingFor = waitingForDevices(active, needed, job)
     if (job.waitingUntil !== null && job.waitingFor === waitingFor) return
     await store.update(tx, job.id, { waiting_until: until, waiting_for: waitingFor })
     await progress.announce(tx, job)
@@ -195,7 +195,7 @@ const createWaits = (
     const counting = counts.get(key) ?? count()
     counts.set(key, counting)
     const active = await counting
-    return active < needed && waitingFor === waitingForDevices(active, needed, settings)
+    return active < needed && waitingFor === waitingForDevices(active, needed, job)
   }
 }
 

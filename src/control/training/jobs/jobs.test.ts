@@ -314,6 +314,17 @@ describe('a training job', () => {
       updates: { device_identifier: string }[]
     }
     expect(updates.map((update) => update.device_identifier)).toEqual(['d2', 'd3'])
+
+    const next = await startOk(world, key, { group: 'beta', min_devices: 3, wait_for_devices_seconds: 60 })
+    expect(next).toMatchObject({
+      waiting_for: 'Waits for 3 active devices of its device group that train; 2 are active.',
+    })
+    await world.request('DELETE', `/api/v1/device-groups/${groupId}`, { key })
+    await world.advance(60)
+    expect(await jobOf(world, key, next.id)).toMatchObject({
+      ended_by: 'no_devices',
+      reason: 'Waited 60 s for at least 3 active devices of its device group; there were 0.',
+    })
   })
 
   it('is refused with fields that are wrong, naming them', async () => {

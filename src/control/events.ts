@@ -62,6 +62,8 @@ export interface ControlEvents {
   'plan.changed': PlanChange
   /** A federation's members, models or budget changed, or statistics were requested; for all who can or could see it. */
   'federation.changed': { readonly federationId: string; readonly orgIds: readonly string[] }
+  /** An organization is no longer a member of a federation. */
+  'member.left': { readonly federationId: string; readonly orgId: string }
   /** A change waits for approval by a second admin, or no longer does. */
   'approval.changed': { readonly id: string; readonly orgId: string; readonly kind: string; readonly status: string }
   /** Devices reported on what these plans assigned to them. */

@@ -2,6 +2,7 @@ import { type Caller, sees } from '../../domain/access.ts'
 import { conflict, forbidden, notFound } from '../../domain/errors.ts'
 import type { Database } from '../../platform/db/open.ts'
 import { auditNote } from '../audit-note.ts'
+import type { ControlEventBus } from '../events.ts'
 import type { FederationChanges } from './federation-changes.service.ts'
 import {
   boundElsewhere,
@@ -43,9 +44,10 @@ export const createMembersService = (parts: {
   readonly members: MembersStore
   readonly federations: FederationsService
   readonly changed: FederationChanges
+  readonly events: Pick<ControlEventBus, 'publish'>
   readonly now: () => Date
 }) => {
-  const { database, store, members, federations, changed, now } = parts
+  const { database, store, members, federations, changed, events, now } = parts
 
   let contributionsTo: ContributionsTo = async () => new Map()
 
@@ -92,6 +94,7 @@ export const createMembersService = (parts: {
         if (!(await members.remove(tx, id, orgId))) {
           throw notFound('Member', orgId, `of federation '${federation.name}'`)
         }
+        await events.publish(tx, 'member.left', { federationId: id, orgId })
         await changed(tx, id, [orgId])
         // It is in the audit log of the organization that ended it: the owner, or the member itself.
         const ended = sees(caller, federation.orgId) ? federation.orgId : orgId

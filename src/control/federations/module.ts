@@ -32,7 +32,7 @@ const create = ({ database, accounting, events, now, newId }: Context, { catalog
     newId,
   })
   const changed = createFederationChanges(events, membersStore)
-  const members = createMembersService({ database, store, members: membersStore, federations, changed, now })
+  const members = createMembersService({ database, store, members: membersStore, federations, changed, events, now })
   const sharedModels = createSharedModelsService({
     database,
     sharedModels: sharedModelsStore,

@@ -21,6 +21,7 @@ import { adoptTraining, trainingRowsOf, withdrawFromRounds } from './ownership.s
 import { createAbsentDevicesStore } from './rounds/absent-devices.store.ts'
 import { createAggregationQueue } from './rounds/aggregation-queue.service.ts'
 import { createAnnouncementsReport } from './rounds/announcements.report.ts'
+import { endDepartures } from './rounds/departures.service.ts'
 import { createDueRounds } from './rounds/due-rounds.service.ts'
 import { evaluationRoutes } from './rounds/evaluation.routes.ts'
 import { createEvaluationSteps } from './rounds/evaluation-steps.service.ts'
@@ -133,6 +134,7 @@ const composeRounds = (
   const rounds = createRoundsService({ ...shared, endings, due })
   const acceptance = createUpdateAcceptance({ ...shared, endings, observations: delivery.observations })
   const aggregation = createRoundAggregation(shared)
+  endDepartures({ ...shared, endings })
   return {
     layouts: sides.layouts,
     reaching,

@@ -19,7 +19,7 @@ interface Parts {
   readonly store: JobsStore
   readonly progress: JobProgressService
   readonly rounds: Pick<RoundsService, 'latestOfJob' | 'isInProgress'>
-  readonly reaching: Pick<RoundReach, 'scopeOf'>
+  readonly reaching: Pick<RoundReach, 'scopeOf' | 'requireMember'>
   readonly starts: Pick<RoundStarts, 'countActive' | 'open'>
   readonly prices: Pick<RoundPrices, 'priced'>
   readonly secure: Pick<SecureSteps, 'prepare'>
@@ -30,25 +30,8 @@ interface Parts {
 
 /** Starts the next rounds of jobs when it is their turn, and ends jobs that cannot have another. */
 export const createJobTurns = (parts: Parts) => {
-  const { database, store, progress, rounds, reaching, starts, prices, secure, models, log, now } = parts
-
-  /** What its price depends on: the same outside the transaction that starts the round, and inside. */
-  const toPrice = async (db: Database['sql'], job: StoredJob): Promise<ToPrice> => {
-    const { settings, orgId, federationId } = job
-    const sizes = roundSizes(settings)
-    return {
-      orgId,
-      federationId,
-      scope: await reaching.scopeOf(db, job),
-      privacy:
-        settings.privacy === null ? null : { ...settings.privacy, clipNorm: job.clipNorm ?? settings.privacy.clipNorm },
-      minDevices: sizes.minDevices,
-      // A private round draws by chance, and waits for all that it has drawn.
-      targetDevices: settings.privacy === null ? sizes.selected : settings.targetDevices,
-      wantedUpdates: settings.privacy === null ? sizes.requested : null,
-      starter: null,
-    }
-  }
+  const { database, store, progress, rounds, starts, prices, secure, models, log, now } = parts
+  const toPrice = createToPrice(parts)
 
   /** Starts the job's next round in this transaction, or says why there is none yet. */
   const openRound = async (
@@ -176,6 +159,27 @@ export const createJobTurns = (parts: Parts) => {
   }
 }
 
+/** What its price depends on: the same outside the transaction that starts the round, and inside. @throws forbidden */
+const createToPrice =
+  ({ reaching }: Pick<Parts, 'reaching'>) =>
+  async (db: Database['sql'], job: StoredJob): Promise<ToPrice> => {
+    const { orgId, federationId, settings } = job
+    const { privacy, targetDevices } = settings
+    const { minDevices, requested, selected } = roundSizes(settings)
+    await reaching.requireMember(db, job)
+    return {
+      orgId,
+      federationId,
+      scope: await reaching.scopeOf(db, job),
+      privacy: privacy === null ? null : { ...privacy, clipNorm: job.clipNorm ?? privacy.clipNorm },
+      minDevices,
+      // A private round draws by chance, and waits for all that it has drawn.
+      targetDevices: privacy === null ? selected : targetDevices,
+      wantedUpdates: privacy === null ? requested : null,
+      starter: null,
+    }
+  }
+
 /**
  * Whether a job can only go on waiting for devices, as it does already. The devices are counted once for all jobs that wait for
  * the same ones: hundreds may.
@@ -194,8 +198,8 @@ const createWaits = (
     const count = async () => starts.countActive(database.sql, await toPrice(database.sql, job), needed)
     const counting = counts.get(key) ?? count()
     counts.set(key, counting)
-    const active = await counting
-    return active < needed && waitingFor === waitingForDevices(active, needed, job)
+    const active = await counting.catch(() => null)
+    return active !== null && active < needed && waitingFor === waitingForDevices(active, needed, job)
   }
 }
 

@@ -78,6 +78,13 @@ export const createEvaluationsStore = () => ({
     return numUpdatedRows > 0
   },
 
+  /** These devices are no longer waited for. */
+  async excuse(tx: Executor, roundId: string, deviceIds: readonly string[]): Promise<void> {
+    await sql`
+      update evaluations set state = 'missed'
+      where round_id = ${roundId} and device_id = any(${[...deviceIds]}::uuid[]) and state = 'asked'`.execute(tx)
+  },
+
   /** What has been reported, by device. */
   async reports(db: Executor, roundId: string): Promise<MetricReport[]> {
     const rows = await db

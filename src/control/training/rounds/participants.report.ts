@@ -16,6 +16,14 @@ export interface ListedParticipant extends Participant {
 
 /** Who takes part in a round, by the user-chosen ids of the devices. */
 export const createParticipantsReport = () => ({
+  /** An organization's devices in a round, by internal ids. */
+  async devicesOf(db: Executor, roundId: string, orgId: string): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      select d.id from round_participants p join devices d on d.id = p.device_id
+      where p.round_id = ${roundId} and d.org_id = ${orgId}`.execute(db)
+    return rows.map(({ id }) => id)
+  },
+
   /** A page of the round's participants, in the order of these ids. */
   async page(
     db: Executor,

@@ -162,6 +162,22 @@ export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMis
       .execute()
   },
 
+  /** Fails these devices where they have not delivered; returns how many had a place, and how many have failed by it. */
+  async failAll(
+    db: Executor,
+    roundId: string,
+    { deviceIds, reason }: { readonly deviceIds: readonly string[]; readonly reason: string },
+    now: Date,
+  ): Promise<{ readonly places: number; readonly failed: number }> {
+    const { rows } = await sql<{ had_place: boolean }>`
+      update round_participants p set state = 'failed', failure_reason = ${reason}, reported_at = ${now}
+      from round_participants before
+      where p.round_id = ${roundId} and p.device_id = any(${[...deviceIds]}::uuid[]) and p.state in ('selected', 'absent')
+        and before.round_id = p.round_id and before.device_id = p.device_id
+      returning before.state = 'selected' as had_place`.execute(db)
+    return { places: rows.filter(({ had_place }) => had_place).length, failed: rows.length }
+  },
+
   /** Fails the devices that have not delivered; returns how many have failed in all. `missed`: they had enough time. */
   async failTheRest(
     db: Executor,

@@ -125,7 +125,7 @@ export const explainSelection = (round: StoredRound, part: Participant | null, i
   if (part !== null) return CHOSEN[part.chosen]
   if (round.status !== 'active') return `Not selected: the round is ${round.status}.`
   return round.takingPart < round.targetDevices
-    ? 'Not selected yet: it was not active when the round started. It joins with its next heartbeat.'
+    ? 'Not selected yet: the round has free places. It joins with its next heartbeat, unless other devices fill them first.'
     : `Not selected: all ${round.targetDevices} places were drawn at random and went to other devices.`
 }
 

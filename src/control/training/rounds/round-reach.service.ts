@@ -81,11 +81,20 @@ export const createRoundReach = (parts: {
     return { orgIds: groupId === null ? [orgId] : 'any', groupId }
   }
 
+  /** @throws forbidden where it is for a federation that its organization has left: the others' devices are no longer its to train with */
+  const requireMember = async (db: Database['sql'], within: Omit<Reach, 'scope'>): Promise<void> => {
+    const { orgId, federationId } = within
+    if (federationId === null || (await federations.activeOrgs(db, federationId)).includes(orgId!)) return
+    throw forbidden(
+      `'${orgId}' is no longer a member of the federation: it cannot train with the devices of its members.`,
+    )
+  }
+
   /** Whether the device could take part in the round, as far as it depends on the device. */
   const includes = async (round: Omit<Reach, 'scope'>, deviceId: string): Promise<boolean> =>
     selection.belongsTo(database.sql, await scopeOf(database.sql, round), deviceId)
 
-  return { maySee, reach, scopeOf, includes }
+  return { maySee, reach, scopeOf, requireMember, includes }
 }
 
 export type RoundReach = ReturnType<typeof createRoundReach>

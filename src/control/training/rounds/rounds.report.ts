@@ -134,6 +134,14 @@ export const createRoundsReport = () => ({
     return rows.map(({ name }) => name)
   },
 
+  /** The rounds of a federation that are in progress, or whose model is being evaluated. */
+  async openOf(db: Executor, federationId: string): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      select id from rounds where federation_id = ${federationId}
+        and (status in ('pending', 'active', 'aggregating') or evaluation_until is not null)`.execute(db)
+    return rows.map((row) => row.id)
+  },
+
   /** Rounds whose evaluation is over: its time has passed, or no device that it waits for is still active. */
   async evaluationsDue(db: Executor, now: Date): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`

@@ -2,6 +2,7 @@ import { labelOf } from '../../../domain/model.ts'
 import { NO_STEPS_SECONDS } from '../../../domain/rollout.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { ModelsService } from '../../catalog/models/models.service.ts'
+import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { DeliveryPlans } from '../assignments/delivery-plans.service.ts'
 import type { RolloutsService } from '../rollouts/rollouts.service.ts'
 import type { DecisionsStore } from './decisions.store.ts'
@@ -26,6 +27,7 @@ export interface PolicyParts {
   readonly plans: DeliveryPlans
   readonly models: ModelsService
   readonly rollouts: RolloutsService
+  readonly groups: Pick<GroupsService, 'locate'>
   readonly log: { error(fields: object, message: string): void; info(fields: object, message: string): void }
   readonly now: () => Date
   readonly newId: () => string

@@ -3,7 +3,6 @@ import { badRequest, notFound } from '../../../domain/errors.ts'
 import { METRIC_NAME } from '../../../domain/metrics.ts'
 import type { PolicySettings } from '../../../domain/policy.ts'
 import { auditNote } from '../../audit-note.ts'
-import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import { catchUp } from '../../module.ts'
 import type { PolicyParts } from './canaries.service.ts'
 import type { StoredPolicy } from './policies.store.ts'
@@ -33,7 +32,7 @@ const requireFurtherMetric = (name: string): void => {
  * The closed loop: what a finished round learned becomes the next version of a model, is tried on a canary, and goes to
  * all devices or is rolled back. Off unless a model has a policy that is enabled.
  */
-export const createPoliciesService = (parts: PolicyParts & { readonly groups: Pick<GroupsService, 'locate'> }) => {
+export const createPoliciesService = (parts: PolicyParts) => {
   const { database, store, decisionsStore, plans, models, groups, now, newId } = parts
   const { tick, followRounds } = createPolicyDecisions(parts)
 

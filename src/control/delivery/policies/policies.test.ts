@@ -134,6 +134,23 @@ describe('a policy', () => {
     ])
   })
 
+  it('says so when the canary group is gone', async () => {
+    const { world, fleet, key } = await start(POLICY)
+    const post = (path: string, body: object) => world.request('POST', `/api/v1/device-groups${path}`, { key, body })
+    const { id } = (await post('', { org_id: 'default', name: 'early' })).body as { id: string }
+    await post(`/${id}/devices`, { device_ids: [fleet[0]!.deviceId] })
+    await world.request('PUT', '/api/v1/models/m/policy', { key, body: { ...POLICY, canary_group: 'early' } })
+    await trainOnce(world, fleet[0]!, 'm')
+    await world.request('DELETE', `/api/v1/device-groups/${id}`, { key })
+    await world.advance(30 * 60)
+    expect(await decisions(world, key)).toMatchObject([
+      {
+        status: 'rolled_back',
+        reason: 'Inconclusive after 30 minutes, so nothing was promoted. The canary group was deleted: set another.',
+      },
+    ])
+  })
+
   it('rolls back as soon as the version fails on its devices', async () => {
     const { world, fleet, key } = await start(POLICY)
     await trainOnce(world, fleet[0]!, 'm')

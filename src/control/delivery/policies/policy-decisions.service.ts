@@ -15,8 +15,14 @@ export const announcePolicy = (
 
 /** What becomes of canaries: promoted, or rolled back. */
 export const createPolicyDecisions = (parts: PolicyParts) => {
-  const { database, store, decisionsStore, plans, models, rollouts, log, now } = parts
+  const { database, store, decisionsStore, plans, models, rollouts, groups, log, now } = parts
   const { begin, followRounds } = createCanaries(parts)
+
+  const unmeasured = async ({ settings }: StoredPolicy, metrics: readonly string[]): Promise<string> => {
+    const { canaryGroupId: id } = settings
+    const isDeleted = id !== null && (await groups.locate({ orgId: null }, id)) === null
+    return isDeleted ? 'The canary group was deleted: set another.' : `No device measured ${metrics.join(' or ')}.`
+  }
 
   /** Looks at a canary at most twice, so that chance gets no third: when enough have measured, and at the end. */
   const conclude = async (decision: StoredDecision, policy: StoredPolicy): Promise<void> => {
@@ -39,7 +45,7 @@ export const createPolicyDecisions = (parts: PolicyParts) => {
     if (!isOver && (hasLooked || !isJudgeable(measured.canary, measured.current, settings))) return
     const { verdict, comparisons } = judge(measured.canary, measured.current, settings)
     const seen: StoredDecision = { ...decision, record: { ...decision.record, comparisons } }
-    const findings = comparisons.map(explain).join(' ') || `No device measured ${metrics.join(' or ')}.`
+    const findings = comparisons.map(explain).join(' ') || (await unmeasured(policy, metrics))
     if (verdict === 'promote') return end(seen, policy, 'promoted', `No worse than the current version. ${findings}`)
     if (verdict === 'roll_back') return end(seen, policy, 'rolled_back', `Worse than the current version. ${findings}`)
     if (isOver) {

@@ -81,7 +81,16 @@ it('can be changed by its own organization only', async () => {
   await share(acme, modelId)
   const upload = (key: string) =>
     world.request('POST', `/api/v1/models/${modelId}/versions/upload`, { key, body: formOf('others') })
-  expect((await upload(beta)).status).toBe(404)
+  const readOnly = refused(
+    "Model 'scanner' belongs to 'acme', which shares it: 'beta' can read and download it only. " +
+      'To change or deliver it, upload a copy as a model of your own.',
+  )
+  expect((await upload(beta)).status).toBe(403)
+  expect(await send(beta, 'PUT', '/models/scanner/aliases/best', { version: '1' })).toEqual(readOnly)
+  const deployment = { model_name: 'scanner', model_version: '1' }
+  expect(await send(beta, 'POST', '/deploy/execute', deployment)).toEqual(readOnly)
+  const rollout = { version: '1', rollout_percentage: 10 }
+  expect(await send(beta, 'POST', '/models/scanner/rollouts', rollout)).toEqual(readOnly)
   expect((await upload(acme)).status).toBe(201)
   expect((await send(beta, 'GET', '/models')).body).toMatchObject({ models: [], total: 0 })
 })
@@ -108,7 +117,7 @@ it('must be a model that the owner has', async () => {
   await send(acme, 'POST', `/federations/${other.body.id}/join`, { org_id: 'acme' })
   await send(beta, 'POST', `/federations/${other.body.id}/models`, { model_id: 'secret' })
   expect((await send(acme, 'GET', '/models/secret')).status).toBe(200)
-  expect(await share(acme, foreign.body.id as string)).toEqual(missing('Model', foreign.body.id as string))
+  expect(await share(acme, foreign.body.id as string)).toMatchObject({ status: 403 })
   expect((await send(beta, 'GET', `/federations/${id}/models`)).body.total).toBe(0)
   expect((await share(acme, modelId)).status).toBe(201)
 })

@@ -1,5 +1,5 @@
 import { type Caller, sees } from '../../../domain/access.ts'
-import { notFound } from '../../../domain/errors.ts'
+import { forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { AliasesStore } from './aliases.store.ts'
@@ -28,24 +28,35 @@ export const createModelLookups = ({
 }) => {
   let shared: SharedModels | null = null
 
-  /** The model with this id or name; not_found when there is none that the caller may see. */
-  const find = async (caller: Caller, idOrName: string): Promise<ListedModel> => {
+  /** A model of another organization that a federation shares with the caller's; null where there is none. */
+  const sharedTo = async ({ orgId }: Caller, idOrName: string): Promise<ListedModel | null> => {
+    if (orgId === null || shared === null) return null
+    const id = isUuid(idOrName) ? idOrName : await shared.idByName(database.sql, idOrName, orgId)
+    if (id === null || (isUuid(idOrName) && !(await shared.isSharedWith(database.sql, id, orgId)))) return null
+    return store.find(database.sql, { id })
+  }
+
+  const findOwn = async (caller: Caller, idOrName: string): Promise<ListedModel | null> => {
     const requested = isUuid(idOrName) ? { id: idOrName } : { name: idOrName, orgId: caller.orgId }
     const found = await store.find(database.sql, requested)
-    if (found === null || !sees(caller, found.model.orgId)) throw notFound('Model', idOrName)
-    return found
+    return found !== null && sees(caller, found.model.orgId) ? found : null
+  }
+
+  /** The model with this id or name. @throws not_found where the caller may not see it, forbidden where it may only read it */
+  const find = async (caller: Caller, idOrName: string): Promise<ListedModel> => {
+    const own = await findOwn(caller, idOrName)
+    if (own !== null) return own
+    const other = await sharedTo(caller, idOrName)
+    if (other === null) throw notFound('Model', idOrName)
+    throw forbidden(
+      `Model '${idOrName}' belongs to '${other.model.orgId}', which shares it: '${caller.orgId}' can read and download it only. ` +
+        'To change or deliver it, upload a copy as a model of your own.',
+    )
   }
 
   /** As `find`, and a model that a federation shares with the caller's organization. Such a model may only be read. */
   const findReadable = async (caller: Caller, idOrName: string): Promise<ListedModel> => {
-    const { orgId } = caller
-    if (orgId === null) return find(caller, idOrName)
-    const own = await store.find(database.sql, isUuid(idOrName) ? { id: idOrName } : { name: idOrName, orgId })
-    if (own !== null && sees(caller, own.model.orgId)) return own
-    const sharedId = isUuid(idOrName)
-      ? own !== null && (await shared?.isSharedWith(database.sql, own.model.id, orgId)) === true && own.model.id
-      : await shared?.idByName(database.sql, idOrName, orgId)
-    const found = sharedId ? await store.find(database.sql, { id: sharedId }) : null
+    const found = (await findOwn(caller, idOrName)) ?? (await sharedTo(caller, idOrName))
     if (found === null) throw notFound('Model', idOrName)
     return found
   }

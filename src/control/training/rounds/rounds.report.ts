@@ -188,16 +188,20 @@ export const contributionsTo = async (db: Executor, federationId: string): Promi
   )
 }
 
-/** The round that a delivery policy is to decide on next; null while there is none. See `UndecidedRound`. */
+/**
+ * The round that a delivery policy is to decide on next; null while there is none. See `UndecidedRound`. Rounds of other
+ * organizations do not count: who may read a shared model must not decide what the owner's devices run.
+ */
 export const undecidedRound = async (db: Executor, policy: StoredPolicy): Promise<FinishedRound | null> => {
   const { rows } = await sql<{ id: string; round_number: number; aggregated_model_id: string }>`
     with recursive lineage (id) as (
       select ${policy.modelId}::uuid
       union select r.aggregated_model_id from rounds r join lineage l on r.global_model_id = l.id
-      where r.status = 'completed' and r.aggregated_model_id is not null
+      where r.status = 'completed' and r.aggregated_model_id is not null and r.org_id is not distinct from ${policy.orgId}
     )
     select r.id, r.round_number, r.aggregated_model_id from rounds r join lineage l on r.global_model_id = l.id
     where r.status = 'completed' and r.aggregated_model_id is not null and r.ended_at >= ${policy.updatedAt}
+      and r.org_id is not distinct from ${policy.orgId}
       and r.round_number > coalesce((
         select max(d.round_number) from delivery_decisions e join rounds d on d.id = e.round_id
         where e.policy_id = ${policy.id} and d.org_id is not distinct from r.org_id), 0)

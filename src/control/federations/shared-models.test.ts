@@ -123,31 +123,28 @@ it('must be a model that the owner has', async () => {
 })
 
 it.each([
-  ['of their own', {}],
-  ['of the federation', { federated: true }],
-])(
-  'what others make of it in rounds %s does not reach the devices of its owner',
-  async (_whose, { federated = false }) => {
-    const { world, send, id, acme, beta, modelId, share } = await openShop()
-    await share(acme, modelId)
-    const policy = { enabled: true, canary_percentage: 100, min_reports: 2, observe_minutes: 30 }
-    expect(await send(acme, 'PUT', '/models/scanner/policy', policy)).toMatchObject({ status: 200 })
-    const { body: device } = await send(beta, 'POST', '/devices/register', { device_id: 'theirs' })
-    const started = await send(beta, 'POST', '/training/rounds/start', {
-      target_devices: 1,
-      min_devices: 1,
-      global_model_id: modelId,
-      ...(federated && { federation_id: id }),
-    })
-    expect(started).toMatchObject({ status: 201, body: { org_id: 'beta' } })
-    const path = `/training/rounds/${started.body.id}`
-    const update = formOf('weights', { num_samples: 1 })
-    expect(await send(device.api_key as string, 'POST', `${path}/updates`, update)).toMatchObject({ status: 201 })
-    await world.advance(0)
-    expect(await send(beta, 'GET', `${path}/status`)).toMatchObject({ body: { status: 'completed' } })
+  ['of their own', false],
+  ['of the federation', true],
+])('what others make of it in rounds %s does not reach the devices of its owner', async (_whose, isFederated) => {
+  const { world, send, id, acme, beta, modelId, share } = await openShop()
+  await share(acme, modelId)
+  const policy = { enabled: true, canary_percentage: 100, min_reports: 2, observe_minutes: 30 }
+  expect(await send(acme, 'PUT', '/models/scanner/policy', policy)).toMatchObject({ status: 200 })
+  const { body: device } = await send(beta, 'POST', '/devices/register', { device_id: 'theirs' })
+  const started = await send(beta, 'POST', '/training/rounds/start', {
+    target_devices: 1,
+    min_devices: 1,
+    global_model_id: modelId,
+    ...(isFederated && { federation_id: id }),
+  })
+  expect(started).toMatchObject({ status: 201, body: { org_id: 'beta' } })
+  const path = `/training/rounds/${started.body.id}`
+  const update = formOf('weights', { num_samples: 1 })
+  expect(await send(device.api_key as string, 'POST', `${path}/updates`, update)).toMatchObject({ status: 201 })
+  await world.advance(0)
+  expect(await send(beta, 'GET', `${path}/status`)).toMatchObject({ body: { status: 'completed' } })
 
-    await world.advance(1)
-    expect(await send(acme, 'GET', '/models/scanner/policy/decisions')).toMatchObject({ body: { decisions: [] } })
-    expect(await send(acme, 'GET', '/models/scanner')).toMatchObject({ body: { versions: [{ version: 1 }] } })
-  },
-)
+  await world.advance(1)
+  expect(await send(acme, 'GET', '/models/scanner/policy/decisions')).toMatchObject({ body: { decisions: [] } })
+  expect(await send(acme, 'GET', '/models/scanner')).toMatchObject({ body: { versions: [{ version: 1 }] } })
+})

@@ -1,5 +1,5 @@
 import { type Caller, sees } from '../../../domain/access.ts'
-import { conflict, notFound, ServiceError } from '../../../domain/errors.ts'
+import { conflict, forbidden, ServiceError } from '../../../domain/errors.ts'
 import { requireLikelyDraw, samplingOf } from '../../../domain/poisson-sampling.ts'
 import { continuedSettings, type JobPrivacy, type JobSettings, nextJobStatus } from '../../../domain/training-job.ts'
 import type { Database } from '../../../platform/db/open.ts'
@@ -109,8 +109,8 @@ export const createJobContinuations = (parts: {
     event: 'resume' | 'extend',
     more: number | undefined,
   ): Promise<void> => {
-    // Members of its federation see it; only the organization that started it may continue it.
-    if (!sees(caller, seen.orgId)) throw notFound('Training job', seen.id)
+    // Members of its federation see it.
+    if (!sees(caller, seen.orgId)) throw forbidden(`Only '${seen.orgId}', which started the job, can continue it.`)
     const status = nextJobStatus(seen.status, event)
     const wanted = continuedSettings(seen.settings, seen.roundsCompleted, event, more)
     await requireBeginning(seen)

@@ -134,7 +134,10 @@ describe('a job of a federation', () => {
     expect(await jobOf(world, keys.globex, job.id)).toMatchObject({ status: 'completed', federation_id: id })
     expect(await jobOf(world, keys.initech, job.id)).toMatchObject({ error: 'not_found' })
     const stop = await world.request('POST', `/api/v1/training/jobs/${job.id}/stop`, { key: keys.globex })
-    expect(stop.status).toBe(404)
+    expect([stop.status, stop.body]).toMatchObject([
+      403,
+      { message: "Only 'acme', which started the job, can stop it." },
+    ])
     expect((await startJob(world, keys.initech, { federation: id })).status).toBe(404)
   })
 

@@ -1,5 +1,5 @@
 import { type Caller, sees } from '../../../domain/access.ts'
-import { notFound } from '../../../domain/errors.ts'
+import { forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { JobStatus } from '../../../domain/training-job.ts'
 import type { Database } from '../../../platform/db/open.ts'
@@ -110,8 +110,8 @@ export const createJobsService = (parts: {
     /** Ends the job at once, and its round with it. */
     async stop(caller: Caller, id: string): Promise<StoredJob> {
       const visible = await get(caller, id)
-      // Members of its federation see it; only the organization that started it may stop it.
-      if (!sees(caller, visible.orgId)) throw notFound('Training job', id)
+      // Members of its federation see it.
+      if (!sees(caller, visible.orgId)) throw forbidden(`Only '${visible.orgId}', which started the job, can stop it.`)
       // Round before job, as everything that ends rounds has it: one that was begun between the two is left for another try.
       const attempt = async (tx: Database['sql']): Promise<boolean> => {
         const active = await rounds.lockActiveOf(tx, id)

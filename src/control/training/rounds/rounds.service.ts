@@ -1,5 +1,5 @@
 import { type Caller, sees } from '../../../domain/access.ts'
-import { conflict, notFound } from '../../../domain/errors.ts'
+import { conflict, forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import { IN_PROGRESS, isDue, type RoundStatus } from '../../../domain/round.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
@@ -122,8 +122,9 @@ export const createRoundsService = (parts: {
     /** Ends the round, for callers who may start rounds of its organization; a job goes on with its next round. */
     async cancel(caller: Caller, id: string, why: string | null): Promise<StoredRound> {
       const visible = await get(caller, id)
-      // Members of its federation see it; only the organization that started it may end it.
-      if (!sees(caller, visible.orgId)) throw notFound('Round', id)
+      // Members of its federation see it.
+      if (!sees(caller, visible.orgId))
+        throw forbidden(`Only '${visible.orgId}', which started the round, can cancel it.`)
       const reason = why === null ? 'The round was canceled.' : `The round was canceled: ${why}`
       await database.transaction(async (tx) => {
         const round = (await store.lock(tx, visible.id))!

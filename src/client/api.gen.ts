@@ -6382,7 +6382,7 @@ export interface components {
             model: string;
             /** @description Free text; the job can also be named by its id */
             name?: string;
-            /** @description Only for keys without an org_id */
+            /** @description Only for keys without an org_id; default: the organization of the group, federation, or model */
             org_id?: string;
             strategy?: components["schemas"]["AcceptedStrategy"];
             strategy_options?: components["schemas"]["StrategyOptions"];
@@ -6728,7 +6728,7 @@ export interface components {
             timeout_seconds?: number;
             /** @description Id or name, or name@version; default: the latest aggregated model */
             global_model_id?: string;
-            /** @description Only for keys without an org_id */
+            /** @description Only for keys without an org_id; default: the organization of the group, federation, or model */
             org_id?: string;
             /** @description Passed to the devices in the plan, such as local_epochs, batch_size, learning_rate */
             hyperparameters?: { [key: string]: unknown; };

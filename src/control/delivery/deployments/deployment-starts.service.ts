@@ -14,7 +14,7 @@ import {
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { GroupsService } from '../../fleet/groups/groups.service.ts'
 import type { Bump, DeliveryPlans } from '../assignments/delivery-plans.service.ts'
-import { type Aim, createDeploymentTargets } from './deployment-targets.service.ts'
+import { type Aim, createDeploymentTargets, enumerate } from './deployment-targets.service.ts'
 import type { DeploymentsStore, StoredDeployment } from './deployments.store.ts'
 import type { Candidate, TargetsReport } from './targets.report.ts'
 
@@ -25,6 +25,8 @@ export interface NewDeployment extends Aim {
 }
 
 interface Aimed {
+  /** The organization that the deployment belongs to. */
+  readonly orgId: string | null
   readonly model: StoredModel | null
   readonly version: string
   /** The number of the upload that carries it; null: none does yet. */
@@ -98,6 +100,15 @@ export const auditedOf = (deployment: StoredDeployment) => {
   return { modelName, modelVersion, status, strategy, percentage, targetCount, activatedCount, reason }
 }
 
+/** A key without an organization deploys a model to the devices of the model's organization. */
+const ownerOf = (caller: Caller, model: StoredModel | null, targets: readonly Candidate[]): string | null => {
+  if (caller.orgId !== null) return caller.orgId
+  const orgIds = new Set(targets.map(({ orgId }) => orgId))
+  // Under open enrollment.
+  if (orgIds.has(null)) return null
+  return model?.orgId ?? (orgIds.size === 1 ? [...orgIds][0]! : homeOf(caller))
+}
+
 /** How deployments begin: which version, for which devices. */
 export const createDeploymentStarts = (parts: DeploymentParts) => {
   const { database, store, targetReport, plans, models, groups, approvals, now, newId } = parts
@@ -120,7 +131,12 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
   const aimAt = async (caller: Caller, aim: Aim): Promise<Aimed> => {
     const resolved = await resolve(caller, aim)
     const model = resolved?.model ?? null
-    const { targets, warnings } = await targetsOf(caller, aim, model?.orgId ?? null)
+    const { targets: found, warnings } = await targetsOf(caller, aim, model?.orgId ?? null)
+    const orgId = ownerOf(caller, model, found)
+    const targets = found.filter((device) => plans.reaches(orgId, device.orgId))
+    const others = found.filter((device) => !targets.includes(device)).map(({ deviceId }) => deviceId)
+    if (others.length > 0)
+      warnings.push(`Devices of other organizations, which it does not reach: ${enumerate(others)}.`)
     // What `latest` or an alias is now: what it becomes must not slip into a deployment that is under way.
     const version = resolved?.label ?? aim.modelVersion
     if (resolved === null) {
@@ -129,21 +145,20 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
       warnings.push(`Version ${version} is not uploaded yet: devices get nothing until it is.`)
     }
     targets.sort((a, b) => (a.deviceId < b.deviceId ? -1 : 1))
-    return { model, version, number: resolved?.version?.version ?? null, targets, warnings }
+    return { orgId, model, version, number: resolved?.version?.version ?? null, targets, warnings }
   }
 
   /** The deployment as it would start. */
   const plan = async (caller: Caller, wanted: NewDeployment, id: string): Promise<Planned> => {
-    const { model, version, number, targets, warnings } = await aimAt(caller, wanted)
+    const { orgId, model, version, number, targets, warnings } = await aimAt(caller, wanted)
     if (targets.length === 0) {
       const reasons = ['There is no device to deploy to.', ...warnings]
       throw badRequest(`${reasons.join(' ')} Name registered devices or a group.`)
     }
     const activated = activatedAt(wanted.percentage, targets, id)
-    const orgs = new Set(targets.map(({ orgId }) => orgId))
     const deployment: StoredDeployment = {
       id,
-      orgId: caller.orgId ?? (orgs.size === 1 ? [...orgs][0]! : homeOf(caller)),
+      orgId,
       modelName: model?.name ?? wanted.modelName,
       modelVersion: version,
       modelId: model?.id ?? null,

@@ -85,7 +85,7 @@ const meant = (named: readonly Candidate[], near: string | null): readonly Candi
   })
 }
 
-const enumerate = (names: readonly string[]): string => {
+export const enumerate = (names: readonly string[]): string => {
   const more = names.length - NAMED_IN_A_WARNING
   return `${names.slice(0, NAMED_IN_A_WARNING).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createModel } from '../../../../test/fleet-of-models.ts'
 import { startWorld, type TestDevice, type World } from '../../../../test/world.ts'
+import { openLeague } from '../../federations/federation.fixture.ts'
 
 const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/)
 const WEEK_SECONDS = 7 * 24 * 60 * 60
@@ -234,5 +235,33 @@ describe('a deployment', () => {
         expect((await world.request(method, `/api/v1/deployments/${id}${rest}`, { key })).status).toBe(404)
       }
     }
+  })
+})
+
+it('of a key without an organization reaches the devices of the organization of its model, and names the others', async () => {
+  const { world, admin, send, keyOf } = await openLeague()
+  for (const org of ['acme', 'beta']) {
+    const key = await keyOf(org)
+    for (const name of ['0', '1']) await send(key, 'POST', '/devices/register', { device_id: `${org}-${name}` })
+  }
+  await createModel(world, await keyOf('acme'), 'm', ['1.0.0', '2.0.0'])
+  const { id: model_name } = (await send(await keyOf('acme'), 'GET', '/models/m')).body as { id: string }
+  const others = 'Devices of other organizations, which it does not reach: beta-0, beta-1.'
+  const aim = { model_name, model_version: '2.0.0' }
+  expect(await send(admin, 'POST', '/deploy/prepare', aim)).toMatchObject({
+    body: { ok: true, resolved_targets: ['acme-0', 'acme-1'], warnings: [expect.any(String), others] },
+  })
+  const started = await send(admin, 'POST', '/deploy/execute', { ...aim, devices: ['beta-0', 'beta-1', 'acme-1'] })
+  expect(started).toMatchObject({ status: 200, body: { target_count: 1, warnings: [others] } })
+  expect(await send(admin, 'GET', '/devices/acme-1/assignments')).toMatchObject({
+    body: { assignments: [{ plan_id: started.body.deployment_id }] },
+  })
+  expect(await send(admin, 'POST', '/deploy/execute', { ...aim, devices: ['beta-0', 'beta-1'] })).toMatchObject({
+    status: 400,
+    body: { message: `There is no device to deploy to. ${others} Name registered devices or a group.` },
+  })
+  const rollout = { version: '2', rollout_percentage: 50 }
+  expect(await send(admin, 'POST', `/models/${model_name}/rollouts/dry-run`, rollout)).toMatchObject({
+    body: { target_devices: 2 },
   })
 })

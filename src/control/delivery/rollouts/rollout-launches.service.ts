@@ -214,7 +214,7 @@ export const createRolloutLaunches = (parts: Parts, waits: ReturnType<typeof cre
       requireSteps(wanted)
       const group = await groupOf(caller, wanted.group)
       const version = await pinVersion(caller, model, wanted.version)
-      const total = group?.deviceCount ?? (await devices.census(caller)).total
+      const total = group?.deviceCount ?? (await devices.census(model)).total
       const steps = previewSchedule(wanted).map(({ atSeconds, percentage }) => ({
         atSeconds,
         percentage,

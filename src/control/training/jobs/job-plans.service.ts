@@ -136,7 +136,8 @@ export const createJobPlans = (parts: {
       }
       const minDevices = requested.minDevices ?? MIN_DEVICES_DEFAULT
       const isAsynchronous = STRATEGY_RULES[strategy.name].asynchronous
-      const reach = await reaching.reach(caller, requested)
+      const orgOfModel = async () => (await modelOf(caller, requested.model)).model.orgId
+      const reach = await reaching.reach(caller, requested, orgOfModel)
       const population = requested.privacy === undefined ? null : await draws.countEligible(database.sql, reach.scope)
       const targetDevices =
         requested.targetDevices ??

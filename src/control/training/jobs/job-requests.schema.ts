@@ -54,7 +54,13 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
   name: Type.Optional(
     Type.String({ minLength: 1, maxLength: 200, description: 'Free text; the job can also be named by its id' }),
   ),
-  org_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Only for keys without an org_id' })),
+  org_id: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 128,
+      description: 'Only for keys without an org_id; default: the organization of the group, federation, or model',
+    }),
+  ),
   strategy: StrategyField,
   strategy_options: StrategyOptionsField,
   rounds: Type.Optional(

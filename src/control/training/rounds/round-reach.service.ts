@@ -41,10 +41,12 @@ export const createRoundReach = (parts: {
   }
 
   /** Under open enrollment a device's key is bound to no organization, though the device may belong to one. */
-  const orgOfDevice = async (caller: Caller): Promise<string | null> =>
-    caller.deviceId === null ? null : (await devices.owner(caller)).orgId
+  const orgOfDevice = async (caller: Caller): Promise<string | null> => (await devices.owner(caller)).orgId
 
-  /** The devices that a round or job of this caller may select. */
+  /**
+   * The devices that a round or job of this caller may select. Where neither request nor key says whose, they are those of the
+   * model's organization.
+   */
   const reach = async (
     caller: Caller,
     requested: {
@@ -52,6 +54,7 @@ export const createRoundReach = (parts: {
       readonly group: string | undefined
       readonly federation: string | undefined
     },
+    orgOfModel: () => Promise<string | null | undefined> = async () => null,
   ): Promise<Reach> => {
     if (requested.orgId !== undefined && !sees(caller, requested.orgId)) {
       throw forbidden(`This key is bound to a different organization than '${requested.orgId}'.`)
@@ -63,7 +66,7 @@ export const createRoundReach = (parts: {
     const federation =
       requested.federation === undefined ? null : await federations.getAsMember(caller, requested.federation)
     const named = requested.orgId ?? caller.orgId ?? group?.orgId ?? federation?.orgId
-    const orgId = named ?? (await orgOfDevice(caller)) ?? homeOf(caller)
+    const orgId = named ?? (await (caller.deviceId === null ? orgOfModel() : orgOfDevice(caller))) ?? homeOf(caller)
     const orgIds = federation === null ? null : await federations.activeOrgs(database.sql, federation.id)
     if (orgIds !== null && (orgId === null || !orgIds.includes(orgId))) {
       throw forbidden(

@@ -42,7 +42,12 @@ export const StartRoundBody = Body('NewRound', 'A training round to start', exam
     Type.String({ description: 'Id or name, or name@version; default: the latest aggregated model' }),
   ),
   org_id: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 128, 'x-extension': true, description: 'Only for keys without an org_id' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 128,
+      'x-extension': true,
+      description: 'Only for keys without an org_id; default: the organization of the group, federation, or model',
+    }),
   ),
   hyperparameters: Type.Optional(
     Type.Unsafe<Record<string, unknown>>({

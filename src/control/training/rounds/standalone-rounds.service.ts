@@ -11,7 +11,7 @@ import {
 } from '../../../domain/strategy-settings.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
-import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
+import type { ModelsService } from '../../catalog/models/models.service.ts'
 import { catchUp } from '../../module.ts'
 import { requireNoNoise, type SecureSteps, type SecureWish } from '../secure-rounds/secure-steps.service.ts'
 import type { DueRounds } from './due-rounds.service.ts'
@@ -54,15 +54,11 @@ export const createStandaloneRounds = (parts: {
 }) => {
   const { database, store, models, layouts, reaching, prices, starts, secure, due } = parts
 
-  const globalModelOf = async (
-    caller: Caller,
-    requested: StartRound,
-    orgId: string | null,
-  ): Promise<StoredVersion | null> => {
-    const { globalModel } = requested
-    if (globalModel === undefined) return models.latestAggregated(orgId)
+  /** Null where the request names no model. */
+  const namedModel = async (caller: Caller, { globalModel }: StartRound) => {
+    if (globalModel === undefined) return null
     const advice = 'Name a model of the catalog that has an uploaded version.'
-    return (await inBody('global_model_id', () => models.findVersion(caller, globalModel), advice)).version
+    return inBody('global_model_id', () => models.findVersion(caller, globalModel), advice)
   }
 
   return {
@@ -73,10 +69,12 @@ export const createStandaloneRounds = (parts: {
         requireSecureAggregationAllowed(requested.strategy?.name ?? DEFAULT_STRATEGY)
         requireNoNoise(requested.privacy)
       }
-      const within = await reaching.reach(caller, requested)
+      const orgOfModel = async () => (await namedModel(caller, requested))?.model.orgId
+      const within = await reaching.reach(caller, requested, orgOfModel)
       await catchUp(due.tick)
       if ((await store.inProgress(database.sql, within.orgId)) !== null) throw alreadyInProgress()
-      const version = await globalModelOf(caller, requested, within.orgId)
+      const named = await namedModel(caller, requested)
+      const version = named === null ? await models.latestAggregated(within.orgId) : named.version
       const isPlain = requested.privacy === null && requested.secureAggregation === null
       const strategy = requested.strategy ?? (isPlain ? null : { name: DEFAULT_STRATEGY, options: {} })
       requireStandsAlone(strategy, { hasModel: version !== null, isPrivate: requested.privacy !== null })

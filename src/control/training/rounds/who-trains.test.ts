@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { startWorld, type TestDevice, type World } from '../../../../test/world.ts'
+import { formOf, startWorld, type TestDevice, type World } from '../../../../test/world.ts'
 import { createDevice } from '../../../sdk/device-client.ts'
+import { initialModel } from '../../../sdk/trainers/dense-network.ts'
+import { encodeModel } from '../../../sdk/trainers/weights-codec.ts'
+import { openLeague } from '../../federations/federation.fixture.ts'
 
 const ROUNDS = '/api/v1/training/rounds'
 type Body = Readonly<Record<string, unknown>> & { readonly id: string }
@@ -123,4 +126,22 @@ describe('a round for an organization', () => {
       body: { message: `This device is not a participant of the round. ${reason}` },
     })
   })
+})
+
+it('a key without an organization trains with the devices of the organization of the model', async () => {
+  const { admin, send, keyOf } = await openLeague()
+  const acme = await keyOf('acme')
+  const { body: model } = await send(acme, 'POST', '/models', { name: 'net' })
+  const weights = encodeModel(initialModel({ features: 3, classes: 2, hidden: [], seed: 1 }), new Map())
+  await send(acme, 'POST', `/models/${model.id}/versions/upload`, formOf(weights, {}, 'model.safetensors'))
+  await send(acme, 'POST', '/devices/register', { device_id: 'd0' })
+  const round = { target_devices: 1, min_devices: 1 }
+  const started = await send(admin, 'POST', '/training/rounds/start', { ...round, global_model_id: model.id })
+  expect(started).toMatchObject({ status: 201, body: { org_id: 'acme' } })
+  expect(await send(admin, 'GET', `/training/rounds/${started.body.id}/participants`)).toMatchObject({
+    body: { participants: [{ device_identifier: 'd0' }] },
+  })
+  expect(await send(admin, 'POST', '/training/jobs', { model: model.id })).toMatchObject({ body: { org_id: 'acme' } })
+  const elsewhere = { ...round, global_model_id: model.id, org_id: 'default' }
+  expect(await send(admin, 'POST', '/training/rounds/start', elsewhere)).toMatchObject({ body: { org_id: 'default' } })
 })

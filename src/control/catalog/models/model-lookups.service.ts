@@ -1,5 +1,5 @@
-import { type Caller, sees } from '../../../domain/access.ts'
-import { forbidden, notFound } from '../../../domain/errors.ts'
+import { type Caller, homeOf, sees } from '../../../domain/access.ts'
+import { badRequest, forbidden, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { AliasesStore } from './aliases.store.ts'
@@ -22,7 +22,7 @@ export const createModelLookups = ({
   aliases,
 }: {
   readonly database: Database
-  readonly store: Pick<ModelsStore, 'find' | 'findAll' | 'latestAggregated'>
+  readonly store: Pick<ModelsStore, 'find' | 'named' | 'findAll' | 'latestAggregated'>
   readonly versions: Pick<VersionsStore, 'find' | 'findByLabel'>
   readonly aliases: Pick<AliasesStore, 'find' | 'list'>
 }) => {
@@ -33,13 +33,22 @@ export const createModelLookups = ({
     if (orgId === null || shared === null) return null
     const id = isUuid(idOrName) ? idOrName : await shared.idByName(database.sql, idOrName, orgId)
     if (id === null || (isUuid(idOrName) && !(await shared.isSharedWith(database.sql, id, orgId)))) return null
-    return store.find(database.sql, { id })
+    return store.find(database.sql, id)
   }
 
+  /** By id, or by name: an unbound key means the model of where it makes things, else the only one. @throws bad_request */
   const findOwn = async (caller: Caller, idOrName: string): Promise<ListedModel | null> => {
-    const requested = isUuid(idOrName) ? { id: idOrName } : { name: idOrName, orgId: caller.orgId }
-    const found = await store.find(database.sql, requested)
-    return found !== null && sees(caller, found.model.orgId) ? found : null
+    if (isUuid(idOrName)) {
+      const found = await store.find(database.sql, idOrName)
+      return found !== null && sees(caller, found.model.orgId) ? found : null
+    }
+    const home = homeOf(caller)
+    const [found, another] = await store.named(database.sql, idOrName, caller.orgId, home)
+    if (found === undefined) return null
+    if (another === undefined || found.model.orgId === home) return found
+    throw badRequest(
+      `Several organizations have a model '${idOrName}'. Use its id, or a key of the intended organization.`,
+    )
   }
 
   /** The model with this id or name. @throws not_found where the caller may not see it, forbidden where it may only read it */
@@ -96,14 +105,14 @@ export const createModelLookups = ({
 
     /** A model and a version that are known by their internal ids; the service's own look-up, without a caller. */
     async originOf(modelId: string, version: number): Promise<{ model: StoredModel; version: StoredVersion } | null> {
-      const found = await store.find(database.sql, { id: modelId })
+      const found = await store.find(database.sql, modelId)
       const stored = await versions.find(database.sql, modelId, version)
       return found === null || stored === null ? null : { model: found.model, version: stored }
     },
 
     /** A model by its internal id; the service's own look-up, without a caller. */
     known: async (id: string, db: Executor = database.sql): Promise<StoredModel | null> =>
-      (await store.find(db, { id }))?.model ?? null,
+      (await store.find(db, id))?.model ?? null,
 
     /** The same for many: those that exist, by id. */
     knownAll: async (ids: readonly string[]): Promise<ReadonlyMap<string, StoredModel>> =>

@@ -77,18 +77,19 @@ export const createModelsStore = () => ({
       })
   },
 
-  /** By id when the text is a uuid, else by name. */
-  async find(
-    db: Executor,
-    requested: { id: string } | { name: string; orgId: string | null },
-  ): Promise<ListedModel | null> {
-    const condition =
-      'id' in requested
-        ? sql<boolean>`m.id = ${requested.id}`
-        : sql<boolean>`(m.name = ${requested.name} or m.round_name = ${requested.name}) and ${visible(requested.orgId)}`
-    const { rows } =
-      await sql<ListedRow>`${select} where ${condition} order by m.name is null, m.created_at limit 1`.execute(db)
+  async find(db: Executor, id: string): Promise<ListedModel | null> {
+    const { rows } = await sql<ListedRow>`${select} where m.id = ${id}`.execute(db)
     return rows[0] === undefined ? null : fromListedRow(rows[0])
+  },
+
+  /** Of each organization the model of this name, or of this round: of this one alone; of all if it is null, two at most. */
+  async named(db: Executor, name: string, orgId: string | null, home: string | null): Promise<ListedModel[]> {
+    const { rows } = await sql<ListedRow>`
+      select * from (
+        select distinct on (m.org_id) ${columns} where (m.name = ${name} or m.round_name = ${name}) and ${visible(orgId)}
+        order by m.org_id, m.name is null, m.created_at) as found
+      order by org_id is not distinct from ${home} desc limit 2`.execute(db)
+    return rows.map(fromListedRow)
   },
 
   async findAll(db: Executor, ids: readonly string[]): Promise<ListedModel[]> {
@@ -137,9 +138,11 @@ export const createModelsStore = () => ({
   },
 })
 
-const select = sql`
-  select m.*, newest.sha256 as newest_sha256, newest.size as newest_size
+const columns = sql`
+  m.*, newest.sha256 as newest_sha256, newest.size as newest_size
   from models m left join model_versions newest on newest.model_id = m.id and newest.version = m.version_count`
+
+const select = sql`select ${columns}`
 
 const visible = (orgId: string | null) => (orgId === null ? sql<boolean>`true` : sql<boolean>`m.org_id = ${orgId}`)
 

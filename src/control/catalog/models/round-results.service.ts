@@ -97,7 +97,7 @@ export const createRoundResults = ({
       origin: { roundId, roundNumber, jobId, metrics },
     })
     await conversions.versionAdded(tx, published)
-    const orgId = (await store.find(tx, { id: modelId }))?.model.orgId ?? null
+    const orgId = (await store.find(tx, modelId))?.model.orgId ?? null
     await events.publish(tx, 'version.added', { modelId, orgId, version: published.version })
     return published
   },

@@ -57,7 +57,7 @@ export const createDeploymentTargets = (parts: {
       if (unknown.length > 0) warnings.push(`Unknown devices: ${enumerate(unknown)}.`)
     }
     if (aim.group !== undefined) {
-      const group = await groups.locate(caller, aim.group)
+      const group = await groups.locate({ orgId: caller.orgId ?? near }, aim.group)
       if (group === null) warnings.push(`Unknown group: ${aim.group}.`)
       else for (const device of await report.inGroup(database.sql, group.id, since)) found.set(device.id, device)
     }

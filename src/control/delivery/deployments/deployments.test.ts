@@ -265,3 +265,28 @@ it('of a key without an organization reaches the devices of the organization of 
     body: { target_devices: 2 },
   })
 })
+
+it('of a key without an organization names no model or group of whichever organization has that name', async () => {
+  const { world, admin, send, keyOf } = await openLeague()
+  for (const org of ['acme', 'beta']) {
+    const key = await keyOf(org)
+    await createModel(world, key, 'm', ['1.0.0'])
+    await send(key, 'POST', '/device-groups', { org_id: org, name: 'lab' })
+  }
+  expect(await send(admin, 'GET', '/models/m')).toMatchObject({
+    status: 400,
+    body: { message: "Several organizations have a model 'm'. Use its id, or a key of the intended organization." },
+  })
+  const { body: own } = await send(await keyOf('beta'), 'GET', '/models/m')
+  const aim = { model_name: 'unknown', model_version: '1.0.0', group: 'lab' }
+  expect(await send(admin, 'POST', '/deploy/prepare', aim)).toMatchObject({
+    status: 400,
+    body: { message: "Several organizations have a device group 'lab'. Use its id." },
+  })
+  const rollout = { version: '1', rollout_percentage: 10, group: 'lab' }
+  const started = await send(admin, 'POST', `/models/${own.id}/rollouts`, rollout)
+  const { body: groups } = await send(admin, 'GET', '/device-groups?org_id=beta')
+  expect(started.body.group_id).toBe((groups.groups as { id: string }[])[0]!.id)
+  const { body: home } = await send(admin, 'POST', '/models', { name: 'm' })
+  expect(await send(admin, 'GET', '/models/m')).toMatchObject({ body: { id: home.id, org_id: 'default' } })
+})

@@ -59,7 +59,7 @@ export const createPoliciesService = (parts: PolicyParts) => {
       const { model } = await models.find(caller, modelIdOrName)
       const { enabled, canaryGroup, ...settings } = wanted
       for (const name of Object.keys(settings.metricMargins ?? {})) requireFurtherMetric(name)
-      const group = canaryGroup === undefined ? null : await groups.locate(caller, canaryGroup)
+      const group = canaryGroup === undefined ? null : await groups.locate(model, canaryGroup)
       if (canaryGroup !== undefined && group === null) {
         throw badRequest(`canary_group: there is no device group '${canaryGroup}'. Create it first, or leave it out.`)
       }

@@ -112,9 +112,9 @@ export const createRolloutApprovals = (parts: Parts) => {
 export const createRolloutLaunches = (parts: Parts, waits: ReturnType<typeof createRolloutApprovals>) => {
   const { store, plans, models, devices, groups, move, settings, now, newId } = parts
 
-  const groupOf = async (caller: Caller, wanted: string | undefined) => {
+  const groupOf = async ({ orgId }: StoredModel, wanted: string | undefined) => {
     if (wanted === undefined) return null
-    const group = await groups.locate(caller, wanted)
+    const group = await groups.locate({ orgId }, wanted)
     if (group === null)
       throw badRequest(`group: there is no device group '${wanted}'. Create it first, or leave it out.`)
     return group
@@ -188,7 +188,7 @@ export const createRolloutLaunches = (parts: Parts, waits: ReturnType<typeof cre
     async create(caller: Caller, modelIdOrName: string, wanted: NewRollout) {
       const { model } = await models.find(caller, modelIdOrName)
       requireSteps(wanted)
-      const group = await groupOf(caller, wanted.group)
+      const group = await groupOf(model, wanted.group)
       const version = await pinVersion(caller, model, wanted.version)
       const mustRollBack = model.orgId !== null && (await settings.of(model.orgId)).automaticRollback
       const autoRollback = wanted.autoRollback || mustRollBack
@@ -212,7 +212,7 @@ export const createRolloutLaunches = (parts: Parts, waits: ReturnType<typeof cre
     async previewSchedule(caller: Caller, modelIdOrName: string, wanted: NewRollout) {
       const { model } = await models.find(caller, modelIdOrName)
       requireSteps(wanted)
-      const group = await groupOf(caller, wanted.group)
+      const group = await groupOf(model, wanted.group)
       const version = await pinVersion(caller, model, wanted.version)
       const total = group?.deviceCount ?? (await devices.census(model)).total
       const steps = previewSchedule(wanted).map(({ atSeconds, percentage }) => ({

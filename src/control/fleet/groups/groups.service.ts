@@ -64,9 +64,12 @@ export const createGroupsService = (parts: {
     add,
     remove,
 
-    /** By id or name, in this organization, or in all if it is null; null if there is none. */
-    locate: ({ orgId }: Pick<Caller, 'orgId'>, idOrName: string): Promise<StoredGroup | null> =>
-      store.locate(database.sql, idOrName, orgId),
+    /** By id or name, in this organization, or in all if it is null; null if there is none. @throws bad_request */
+    async locate({ orgId }: Pick<Caller, 'orgId'>, idOrName: string): Promise<StoredGroup | null> {
+      const [group, another] = await store.locate(database.sql, idOrName, orgId)
+      if (another === undefined) return group ?? null
+      throw badRequest(`Several organizations have a device group '${idOrName}'. Use its id.`)
+    },
 
     async create(caller: Caller, requested: Named & Pick<StoredGroup, 'orgId' | 'groupType'>): Promise<StoredGroup> {
       if (!sees(caller, requested.orgId)) {

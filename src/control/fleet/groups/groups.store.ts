@@ -67,13 +67,12 @@ export const createGroupsStore = () => ({
     return rows.map(fromRow)
   },
 
-  /** By id or name, in this organization, or in all if it is null; null if there is none. */
-  async locate(db: Executor, idOrName: string, orgId: string | null): Promise<StoredGroup | null> {
+  /** The group of this id, or those of this name: in this organization, or in all if it is null, two at most. */
+  async locate(db: Executor, idOrName: string, orgId: string | null): Promise<StoredGroup[]> {
     let query = db.selectFrom('device_groups').selectAll()
     query = isUuid(idOrName) ? query.where('id', '=', idOrName) : query.where('name', '=', idOrName)
     if (orgId !== null) query = query.where('org_id', '=', orgId)
-    const row = await query.orderBy('ordinal').limit(1).executeTakeFirst()
-    return row === undefined ? null : fromRow(row)
+    return (await query.orderBy('ordinal').limit(2).execute()).map(fromRow)
   },
 
   /** Locked until the transaction ends: other transactions that add or remove devices wait. */

@@ -2,9 +2,11 @@ import pg from 'pg'
 import { ignoreBrokenConnections, parseValue } from './pool.ts'
 import { StartError } from './start-error.ts'
 
-/** The settings of every session. */
+/** The settings of every session: limits, and what an administrator may have set differently for the database or the role. */
 export const SESSION = `set timezone = 'UTC'; set statement_timeout = '30s'; set lock_timeout = '10s';
-  set idle_in_transaction_session_timeout = '60s'`
+  set idle_in_transaction_session_timeout = '60s'; set datestyle = 'ISO, MDY'; set intervalstyle = 'postgres';
+  set bytea_output = 'hex'; set extra_float_digits = 1; set standard_conforming_strings = on;
+  set transform_null_equals = off; set default_transaction_isolation = 'read committed'`
 
 /**
  * A pool of connections to a PostgreSQL server, which is asked at once whether it is there.

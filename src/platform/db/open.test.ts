@@ -108,6 +108,41 @@ eachDatabase('a database', (open) => {
   })
 })
 
+test.skipIf(!hasPostgres())(
+  'a server reads and writes values the same, whatever is set for its databases',
+  async () => {
+    const url = await freshPostgresUrl()
+    const query = async (db: Database) => {
+      const { rows } = await sql`
+      select '2026-07-01 12:00'::timestamptz as noon, 1::float8 / 3 as third,
+        '\\x0100'::bytea as bytes, 'a\\nb' as text, '1 day 2 hours'::interval::text as length, null = null as same,
+        current_setting('transaction_isolation') as isolation`.execute(db.sql)
+      return rows
+    }
+    const first = await openDatabase({ url, dataDir: '', log: silent })
+    const expected = await query(first)
+    expect(expected).toMatchObject([{ noon: new Date('2026-07-01T12:00:00Z'), third: 1 / 3, same: null }])
+    const name = new URL(url).pathname.slice(1)
+    const settings = {
+      datestyle: 'German',
+      intervalstyle: 'sql_standard',
+      bytea_output: 'escape',
+      extra_float_digits: '-5',
+      standard_conforming_strings: 'off',
+      transform_null_equals: 'on',
+      default_transaction_isolation: 'serializable',
+    }
+    for (const [setting, value] of Object.entries(settings)) {
+      await sql`alter database ${sql.id(name)} set ${sql.raw(setting)} = ${sql.lit(value)}`.execute(first.sql)
+    }
+    await first.close()
+
+    const second = await openDatabase({ url, dataDir: '', log: silent })
+    expect(await query(second)).toEqual(expected)
+    await second.close()
+  },
+)
+
 eachDatabase('a transaction', (open) => {
   test('keeps all it wrote when its work ends, and returns what the work returned', async () => {
     const db = await open()

@@ -80,3 +80,21 @@ describe.skipIf(!hasPostgres())('several processes', () => {
     await db.close()
   }, 60_000)
 })
+
+test.skipIf(!hasPostgres())('a new database must hold every text', async () => {
+  const open = async (encoding: string) =>
+    openDatabase({
+      url: await freshPostgresUrl(`template0 encoding '${encoding}' locale 'C'`),
+      dataDir: '',
+      log: silent,
+    })
+  const latin = await open('LATIN1')
+  await expect(migrate(latin, MIGRATIONS)).rejects.toThrow(
+    /^The database '\w+' has the encoding LATIN1, which lacks most letters of names\. Create another one: createdb --encoding=UTF8/,
+  )
+  await latin.close()
+
+  const ascii = await open('SQL_ASCII')
+  expect(await migrate(ascii, MIGRATIONS)).toEqual(published)
+  await ascii.close()
+})

@@ -15,7 +15,8 @@ const ADVISORY_LOCK = 7_274_651_823_001
  * Brings the tables up to date: forward only, each migration in one transaction together with the row that remembers
  * it. Processes that start together wait for each other; the second finds the work done.
  * @returns the names of those applied by this call.
- * @throws StartError when the database has migrations this program does not know: a newer one wrote it.
+ * @throws StartError when the database has migrations this program does not know: a newer one wrote it; or when it is empty and
+ * cannot hold every text.
  */
 export const migrate = async (db: Database, migrations: readonly Migration[]): Promise<readonly string[]> => {
   const applied: string[] = []
@@ -41,10 +42,23 @@ const applyNext = async (tx: Executor, migrations: readonly Migration[]): Promis
         'a newer version wrote it. Start that version or a later one, or restore a backup from before the upgrade.',
     )
   }
+  if (rows.length === 0) await requireUnicode(tx)
   const done = new Set(rows.map(({ name }) => name))
   const next = migrations.find(({ name }) => !done.has(name))
   if (next === undefined) return undefined
   for (const statement of next.statements) await sql.raw(statement).execute(tx)
   await sql`insert into migrations (name, applied_at) values (${next.name}, now())`.execute(tx)
   return next.name
+}
+
+/** One with SQL_ASCII keeps the bytes of every text. */
+const requireUnicode = async (tx: Executor): Promise<void> => {
+  const { rows } = await sql<{ name: string; encoding: string }>`
+    select current_database() as name, current_setting('server_encoding') as encoding`.execute(tx)
+  const { name, encoding } = rows[0]!
+  if (encoding === 'UTF8' || encoding === 'SQL_ASCII') return
+  throw new StartError(
+    `The database '${name}' has the encoding ${encoding}, which lacks most letters of names. Create another one: ` +
+      `createdb --encoding=UTF8 --template=template0 ${name}`,
+  )
 }

@@ -14,6 +14,7 @@ const UNBUNDLED = [
   'nodemailer',
   'onnxruntime-node',
   'pg-native',
+  'undici',
 ]
 
 /**

@@ -4,6 +4,7 @@ import { runProgram } from './control/programs/program.ts'
 import { asDatabaseAway } from './domain/outages.ts'
 import { StartError } from './platform/db/start-error.ts'
 import { CertificateError } from './platform/http/certificate.ts'
+import { ProxyError, sendThroughProxy } from './platform/transfer/proxy.ts'
 
 const IMPATIENCE_MS = 1000
 
@@ -14,6 +15,7 @@ const stop = (message: string): never => {
 
 const start = async (): Promise<void> => {
   const config = readConfig(process.env)
+  await sendThroughProxy(process.env)
   const service = await createControlPlane(config, {
     onFatal: (error) => stop(`The service cannot continue: ${error.message}`),
   })
@@ -52,8 +54,8 @@ const main = async (): Promise<void> => {
 }
 
 main().catch((error: unknown) => {
-  if (error instanceof ConfigError || error instanceof StartError || error instanceof CertificateError)
-    stop(error.message)
+  const mistakes = [ConfigError, StartError, CertificateError, ProxyError]
+  if (error instanceof Error && mistakes.some((kind) => error instanceof kind)) stop(error.message)
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
     stop(`The address is already in use: ${error.message}. Stop the other program, or set SERVICE_PORT.`)
   }

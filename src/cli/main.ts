@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { startAhead } from '../inference/engines/child/engine-process.ts'
 import { LLAMA_PROGRAM } from '../inference/engines/llama/settings.ts'
+import { sendThroughProxy } from '../platform/transfer/proxy.ts'
 import { Interrupted, type StopSignal } from './io.ts'
 import { pagerOf } from './pager.ts'
 
@@ -21,6 +22,10 @@ process.on('SIGTERM', interrupt)
 // `svc keys list | head` closes the pipe early, which is no fault of anybody.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
 
+await sendThroughProxy(process.env).catch((error: Error) => {
+  console.error(`svc: ${error.message}`)
+  process.exit(1)
+})
 const { run } = await import('./program.ts')
 process.exitCode = await run(argv, {
   stdout: process.stdout,

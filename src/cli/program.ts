@@ -15,6 +15,7 @@ Environment:
   SERVICE_DASHBOARD_URL  dashboard address for svc dashboard, login and deploy --phone (default: the service's)
   SERVICE_MODEL          default model of svc run and svc serve
   SERVICE_HOME           folder with credentials.json and config.json (default: ~/.svc)
+  HTTPS_PROXY, NO_PROXY  HTTP proxy of this network, and hosts that are reached without it
 
 Exit codes: 0 success, 1 failure, 2 usage error.`
 

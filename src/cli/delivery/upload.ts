@@ -4,6 +4,7 @@ import { request as requestOverHttp } from 'node:http'
 import { request as requestOverHttps } from 'node:https'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { routeTo } from '../../platform/transfer/proxy.ts'
 import { Interruption, reasonOf } from '../../platform/transfer/transfer-error.ts'
 
 /** How requests to the service are sent. */
@@ -66,11 +67,16 @@ const quoted = (name: string): string => `"${name.replace(/[\r\n"\\]/g, '_')}"`
 export const sendOnce = async (sending: Sending, { key, signal, stallMs }: Line): Promise<Answer> => {
   const { method, url, headers, before = NOTHING, file, after = NOTHING } = sending
   signal.throwIfAborted()
+  const route = await routeTo(url, AbortSignal.any([signal, AbortSignal.timeout(stallMs)])).catch((error: unknown) => {
+    signal.throwIfAborted()
+    throw new Interruption(`there is no connection (${reasonOf(error)})`, { cause: error })
+  })
   const request = (url.protocol === 'https:' ? requestOverHttps : requestOverHttp)(url, {
     method,
-    agent: false,
+    ...route,
     signal,
     headers: {
+      ...route.headers,
       ...headers,
       authorization: `Bearer ${key}`,
       ...(method !== 'HEAD' && {

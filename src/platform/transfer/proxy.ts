@@ -1,0 +1,99 @@
+import { type RequestOptions, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import type { Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+
+const VARIABLES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'] as const
+/** Never behind the proxy. */
+const THIS_MACHINE = 'localhost,127.0.0.1,[::1]'
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** The environment names a proxy that cannot be used. */
+export class ProxyError extends Error {}
+
+/** An address without a scheme is one of a proxy that is asked over HTTP, as everywhere else. */
+const addressIn = (env: Environment, names: readonly (typeof VARIABLES)[number][]): URL | null => {
+  const name = names.find((each) => env[each])
+  if (name === undefined) return null
+  const given = env[name]!
+  const address = given.includes('://') ? given : `http://${given}`
+  const isEncoded = !/%(?![\da-f]{2})/i.test(address)
+  if (isEncoded && URL.canParse(address) && /^https?:$/.test(new URL(address).protocol)) return new URL(address)
+  const example = 'http://proxy.example.org:3128, with special characters of a password percent-encoded'
+  throw new ProxyError(`${name} is not the address of an HTTP proxy. Set it to one like ${example}.`)
+}
+
+interface Proxies {
+  readonly http: URL | null
+  readonly https: URL | null
+  /** Hosts, which stand for their subdomains too, perhaps with a port. */
+  readonly direct: string
+}
+
+let proxies: Proxies = { http: null, https: null, direct: '' }
+
+/**
+ * Sends what this thread requests by `fetch` through the proxy that HTTPS_PROXY or HTTP_PROXY names, but to this machine and to the
+ * hosts of NO_PROXY, and their subdomains, directly. Names in lower case come first, as in curl; what is for https only is the
+ * other's too where that names none.
+ * @throws ProxyError
+ */
+export const sendThroughProxy = async (env: Environment): Promise<void> => {
+  if (!VARIABLES.some((name) => env[name])) return
+  const http = addressIn(env, ['http_proxy', 'HTTP_PROXY'])
+  const https = addressIn(env, ['https_proxy', 'HTTPS_PROXY']) ?? http
+  const given = (env.no_proxy ?? env.NO_PROXY ?? '').trim()
+  const direct = given === '*' ? '*' : `${THIS_MACHINE},${given}`
+  proxies = { http, https, direct }
+  const { EnvHttpProxyAgent, setGlobalDispatcher } = await import('undici')
+  setGlobalDispatcher(
+    new EnvHttpProxyAgent({
+      // Tunnels are for https: many proxies allow no others.
+      proxyTunnel: false,
+      httpProxy: http?.href ?? '',
+      httpsProxy: https?.href ?? '',
+      noProxy: direct,
+    }),
+  )
+}
+
+/** By the rules of `EnvHttpProxyAgent`. */
+const isDirect = ({ hostname, protocol, port }: URL): boolean =>
+  proxies.direct.split(/[,\s]+/).some((entry) => {
+    const [, host = '', ofPort] = /^(?:\*?\.)?(.*?)(?::(\d+))?$/.exec(entry.toLowerCase())!
+    if (ofPort !== undefined && ofPort !== (port || (protocol === 'https:' ? '443' : '80'))) return false
+    return host !== '' && (host === '*' || hostname === host || hostname.endsWith(`.${host}`))
+  })
+
+const authorization = ({ username, password }: URL) => {
+  const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  return username === '' ? {} : { 'proxy-authorization': `Basic ${Buffer.from(login).toString('base64')}` }
+}
+
+const openTunnel = (proxy: URL, url: URL, signal: AbortSignal): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const path = `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : 80)}`
+    const send = proxy.protocol === 'https:' ? requestHttps : requestHttp
+    const asked = send(proxy, { method: 'CONNECT', path, headers: { host: path, ...authorization(proxy) }, signal })
+    asked.on('connect', ({ statusCode }, socket) => {
+      if (statusCode === 200) return resolve(socket)
+      socket.destroy()
+      reject(new Error(`the proxy ${proxy.host} answered ${statusCode}`))
+    })
+    asked.on('error', reject)
+    asked.end()
+  })
+
+/** How `request` of `node:http` or `node:https` reaches `url`: as `fetch` does. */
+export const routeTo = async (url: URL, signal: AbortSignal): Promise<RequestOptions> => {
+  const proxy = isDirect(url) ? null : proxies[url.protocol === 'https:' ? 'https' : 'http']
+  if (proxy === null) return { agent: false }
+  if (url.protocol === 'http:' && proxy.protocol === 'http:') {
+    const headers = { host: url.host, ...authorization(proxy) }
+    return { agent: false, hostname: proxy.hostname, port: proxy.port || 80, path: url.href, headers }
+  }
+  const socket = await openTunnel(proxy, url, signal)
+  const connection = url.protocol === 'https:' ? connectTls({ socket, servername: url.hostname }) : socket
+  return { createConnection: () => connection }
+}

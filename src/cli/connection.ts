@@ -1,4 +1,5 @@
 import { type ApiClient, ApiError, createClient, type ErrorBody, unwrap } from '../client/client.ts'
+import { throughProxy } from '../platform/transfer/proxy.ts'
 import { reasonOf } from '../platform/transfer/transfer-error.ts'
 import { Failure } from './failure.ts'
 
@@ -19,11 +20,16 @@ const REASONS: Readonly<Record<string, string>> = {
 /** The service did not answer. */
 export class Unreachable extends Failure {}
 
-export const unreachable = (baseUrl: string, reason: string, cause?: unknown): Unreachable =>
-  new Unreachable(`Cannot reach ${baseUrl} (${reason}).`, {
-    advice: 'Is the service running? Start it with: svc up. Another address: --api-base or SERVICE_API_BASE.',
+export const unreachable = (baseUrl: string, reason: string, cause?: unknown): Unreachable => {
+  const way = throughProxy(new URL(baseUrl))
+  return new Unreachable(`Cannot reach ${baseUrl}${way} (${reason}).`, {
+    advice:
+      way === ''
+        ? 'Is the service running? Start it with: svc up. Another address: --api-base or SERVICE_API_BASE.'
+        : 'Check HTTPS_PROXY and HTTP_PROXY, or add the host to NO_PROXY to reach it directly.',
     cause,
   })
+}
 
 /** A website, or a network that asks to be signed in to: the service sends no pages to programs. */
 const otherProgram = (baseUrl: string): Unreachable =>

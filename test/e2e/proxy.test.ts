@@ -57,7 +57,7 @@ it.each([
     runBuilt(argv, {
       SERVICE_HOME: folder,
       SERVICE_API_KEY: world.service.firstAdminKey!,
-      SERVICE_API_BASE: `${scheme}://fleet.example:${port}`,
+      SERVICE_API_BASE: `${scheme}://fleet.invalid:${port}`,
       NODE_TLS_REJECT_UNAUTHORIZED: '0',
       [`${scheme.toUpperCase()}_PROXY`]: `http://user:p%40ss@${proxy.address}`,
       ...env,
@@ -75,9 +75,9 @@ it.each([
 
   // Neither what NO_PROXY names nor this machine is behind it.
   const asked = proxy.requests.length
-  expect(await svc(['keys', 'list'], { NO_PROXY: 'example' })).toMatchObject({
+  expect(await svc(['keys', 'list'], { NO_PROXY: 'invalid' })).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringContaining('fleet.example'),
+    stderr: expect.stringContaining('fleet.invalid'),
   })
   const local = { SERVICE_API_BASE: `${scheme}://127.0.0.1:${port}` }
   expect(await svc(['keys', 'list'], local)).toMatchObject({ exitCode: 0 })
@@ -86,6 +86,13 @@ it.each([
   // With and without a scheme.
   const name = `${scheme.toUpperCase()}_PROXY`
   expect(await svc(['keys', 'list'], { [name]: proxy.address })).toMatchObject({ exitCode: 0 })
+  const away = await svc(['keys', 'list'], { [name]: '127.0.0.1:1' })
+  expect(away).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining(
+      `svc: Cannot reach ${scheme}://fleet.invalid:${port} through the proxy 127.0.0.1:1 (connection refused).\nCheck HTTPS_PROXY`,
+    ),
+  })
   for (const wrong of ['socks5://127.0.0.1:1', `http://user:100%@${proxy.address}`]) {
     expect(await svc(['keys', 'list'], { [name]: wrong })).toMatchObject({
       exitCode: 1,

@@ -1,3 +1,4 @@
+import { throughProxy } from './proxy.ts'
 import { Interruption, reasonOf, TransferError } from './transfer-error.ts'
 
 const MAX_REDIRECTS = 5
@@ -38,7 +39,7 @@ const ask = async (url: URL, headers: Record<string, string>, requested: Request
   } catch (error) {
     requested.signal.throwIfAborted()
     const reason = reasonOf(stop.signal.aborted ? stop.signal.reason : error)
-    throw new Interruption(`no answer from ${url.host} (${reason})`, { cause: error })
+    throw new Interruption(`no answer from ${url.host}${throughProxy(url)} (${reason})`, { cause: error })
   } finally {
     clearTimeout(timer)
     requested.signal.removeEventListener('abort', giveUp)

@@ -79,15 +79,24 @@ const openTunnel = (proxy: URL, url: URL, signal: AbortSignal): Promise<Socket> 
     asked.on('connect', ({ statusCode }, socket) => {
       if (statusCode === 200) return resolve(socket)
       socket.destroy()
-      reject(new Error(`the proxy ${proxy.host} answered ${statusCode}`))
+      reject(new Error(`the proxy answered ${statusCode}`))
     })
     asked.on('error', reject)
     asked.end()
   })
 
+/** The proxy that requests to `url` go through. */
+const proxyOf = (url: URL): URL | null => (isDirect(url) ? null : proxies[url.protocol === 'https:' ? 'https' : 'http'])
+
+/** For messages about connections: ` through the proxy …` where there is one. */
+export const throughProxy = (url: URL): string => {
+  const proxy = proxyOf(url)
+  return proxy === null ? '' : ` through the proxy ${proxy.host}`
+}
+
 /** How `request` of `node:http` or `node:https` reaches `url`: as `fetch` does. */
 export const routeTo = async (url: URL, signal: AbortSignal): Promise<RequestOptions> => {
-  const proxy = isDirect(url) ? null : proxies[url.protocol === 'https:' ? 'https' : 'http']
+  const proxy = proxyOf(url)
   if (proxy === null) return { agent: false }
   if (url.protocol === 'http:' && proxy.protocol === 'http:') {
     const headers = { host: url.host, ...authorization(proxy) }

@@ -21,12 +21,16 @@ export class Interruption extends Error {
   }
 }
 
+/** Codes that say less than their messages, about a proxy. */
+const UNSPECIFIC = ['UND_ERR_INVALID_ARG', 'UND_ERR_ABORTED']
+
 /** fetch says only "fetch failed"; the reason is one or two causes down. `words` say error codes for people. */
 export const reasonOf = (error: unknown, words: Readonly<Record<string, string>> = {}): string => {
   let reason = ''
   for (let current = error; current instanceof Error; current = current.cause) {
     const code = (current as { readonly code?: unknown }).code
-    reason = (typeof code === 'string' && (words[code] ?? code)) || current.message || reason
+    reason =
+      (typeof code === 'string' && !UNSPECIFIC.includes(code) && (words[code] ?? code)) || current.message || reason
   }
   return reason || String(error)
 }

@@ -1,7 +1,8 @@
 import { type RequestOptions, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import type { Socket } from 'node:net'
+import { isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
+import { urlToHttpOptions } from 'node:url'
 
 const VARIABLES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'] as const
 /** Never behind the proxy. */
@@ -35,8 +36,8 @@ let proxies: Proxies = { http: null, https: null, direct: '' }
 
 /**
  * Sends what this thread requests by `fetch` through the proxy that HTTPS_PROXY or HTTP_PROXY names, but to this machine and to the
- * hosts of NO_PROXY, and their subdomains, directly. Names in lower case come first, as in curl; what is for https only is the
- * other's too where that names none.
+ * hosts of NO_PROXY, and their subdomains, directly. Names in lower case come first, as in curl. HTTP_PROXY is for https too where
+ * HTTPS_PROXY is not set.
  * @throws ProxyError
  */
 export const sendThroughProxy = async (env: Environment): Promise<void> => {
@@ -99,10 +100,14 @@ export const routeTo = async (url: URL, signal: AbortSignal): Promise<RequestOpt
   const proxy = proxyOf(url)
   if (proxy === null) return { agent: false }
   if (url.protocol === 'http:' && proxy.protocol === 'http:') {
+    const { hostname, port } = urlToHttpOptions(proxy)
     const headers = { host: url.host, ...authorization(proxy) }
-    return { agent: false, hostname: proxy.hostname, port: proxy.port || 80, path: url.href, headers }
+    return { agent: false, hostname, port: port || 80, path: url.href, headers }
   }
   const socket = await openTunnel(proxy, url, signal)
-  const connection = url.protocol === 'https:' ? connectTls({ socket, servername: url.hostname }) : socket
+  if (url.protocol === 'http:') return { createConnection: () => socket }
+  const host = urlToHttpOptions(url).hostname!
+  // An address without a name has none to ask for; the certificate is then compared with the address.
+  const connection = connectTls({ socket, host, servername: isIP(host) === 0 ? host : '' })
   return { createConnection: () => connection }
 }

@@ -1,20 +1,10 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { extname, join, resolve } from 'node:path'
 import type { OnnxModel } from '../../convert/onnx/model.ts'
-import { readOnnx } from '../../convert/onnx/read-onnx.ts'
 import { writeOnnx } from '../../convert/onnx/write-onnx.ts'
-import { foldWeights } from '../../convert/quantize/fold-weights.ts'
 import type { ValueRange } from '../../convert/quantize/integer-graph.ts'
 import { classifierOutputs, compareOutputs, qualityOf } from '../../convert/quantize/quality.ts'
-import { COREML_METHODS, type CoremlMethod, quantizeCoreml } from '../../convert/quantize/quantize-coreml.ts'
-import {
-  calibrationModel,
-  ONNX_METHODS,
-  type OnnxMethod,
-  quantizeOnnx,
-  rangesNeeded,
-} from '../../convert/quantize/quantize-onnx.ts'
-import { quantizeTflite, TFLITE_METHODS, type TfliteMethod } from '../../convert/quantize/quantize-tflite.ts'
+import { calibrationModel, rangesNeeded } from '../../convert/quantize/quantize-onnx.ts'
 import {
   generateSamples,
   type NumberArray,
@@ -22,10 +12,8 @@ import {
   samplesFromArrays,
   samplesFromLines,
 } from '../../convert/quantize/samples.ts'
-import { COREML_COMPUTED, coremlToOnnx } from '../../convert/to-coreml/coreml-to-onnx.ts'
-import { tfliteOutline } from '../../convert/to-tflite/tflite-outline.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import { type GraphFormat, type GraphRun, runGraph } from '../../inference/engines/onnx/run-graph.ts'
+import { type GraphRun, runGraph } from '../../inference/engines/onnx/run-graph.ts'
 import { enginesFolder } from '../../inference/engines/parts/part.ts'
 import { InferenceError } from '../../inference/errors.ts'
 import { readTensorFloats } from '../../tensors/elements.ts'
@@ -33,6 +21,7 @@ import { readWeights } from '../../tensors/read-weights.ts'
 import { bytesSource } from '../../tensors/sources.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import type { Session } from '../session.ts'
+import { type Calibrate, MEASURED_FORMATS, type MeasuredFormat } from './measured-formats.ts'
 import type { FileRequest, Measured, QuantizedFile } from './quantized-file.ts'
 
 /** What `auto` accepts where no threshold is given. */
@@ -40,63 +29,6 @@ const AUTO_THRESHOLD = 0.99
 const GENERATED = 32
 const MAX_SAMPLES = 256
 const MAX_BYTES = 2 ** 31 - 1
-
-/** Ranges of the values that int8 computes with, measured on the samples; none where there is no engine, or it cannot give them. */
-type Calibrate = (model: OnnxModel) => Promise<ReadonlyMap<string, ValueRange>>
-
-/** Models that an engine runs before and after. */
-interface MeasuredFormat {
-  /** Of the engine. */
-  readonly engine: GraphFormat
-  readonly methods: readonly string[]
-  /** What `auto` is where nothing is measured; absent: it needs the engine. */
-  readonly unmeasured?: string
-  /** From which samples are drawn, and classifiers recognized. */
-  outline(bytes: Uint8Array): OnnxModel
-  /** What the engine runs of it, where that is not the file itself; and what a user should know of that. */
-  executable?(bytes: Uint8Array): Uint8Array
-  readonly note?: string
-  quantize(
-    bytes: Uint8Array,
-    method: string,
-    calibrate: Calibrate,
-  ): Promise<{ readonly bytes: Uint8Array; readonly notes: readonly string[] }>
-}
-
-const FORMATS = {
-  onnx: {
-    engine: 'onnx',
-    methods: ONNX_METHODS,
-    outline: readOnnx,
-    quantize: async (bytes, method, calibrate) => {
-      const source = readOnnx(bytes)
-      // Half precision halves weights in every form, and would store those of two forms twice.
-      const model = method === 'float16' ? source : foldWeights(source)
-      const ranges = method === 'int8' ? await calibrate(model) : new Map()
-      const quantized = quantizeOnnx(model, method as OnnxMethod, { ranges })
-      const notes = [...quantized.notes]
-      if (method === 'int8' && ranges.size === 0)
-        notes.push('int8 quantized only the weights: ranges of values are measured with onnxruntime.')
-      return { bytes: writeOnnx(quantized.model), notes }
-    },
-  },
-  tflite: {
-    engine: 'tflite',
-    methods: TFLITE_METHODS,
-    unmeasured: 'dynamic',
-    outline: tfliteOutline,
-    quantize: async (bytes, method) => quantizeTflite(bytes, method as TfliteMethod),
-  },
-  coreml: {
-    engine: 'onnx',
-    methods: COREML_METHODS,
-    unmeasured: 'float16',
-    outline: coremlToOnnx,
-    executable: (bytes) => writeOnnx(coremlToOnnx(bytes)),
-    note: `The quality is ${COREML_COMPUTED}.`,
-    quantize: async (bytes, method) => quantizeCoreml(bytes, method as CoremlMethod),
-  },
-} as const satisfies Readonly<Record<string, MeasuredFormat>>
 
 /** What the original gave, to compare with. */
 interface Reference {
@@ -224,11 +156,11 @@ const originalOf = (bytes: number, reference: Reference | null): Measured => ({
  * the threshold is taken. @throws Failure where there is no engine to measure with, and it is needed
  */
 export const quantizeMeasuredFile = async (
-  name: keyof typeof FORMATS,
+  name: keyof typeof MEASURED_FORMATS,
   request: FileRequest,
   session: Session,
 ): Promise<QuantizedFile> => {
-  const format: MeasuredFormat = FORMATS[name]
+  const format: MeasuredFormat = MEASURED_FORMATS[name]
   const work = { format, request, session }
   const { source, method, data } = request
   if ((await stat(source)).size > MAX_BYTES) throw new Failure(`${source} is larger than 2 GB.`)

@@ -9,6 +9,7 @@ import { presentEntry } from './audit/audit.present.ts'
 import { auditRoutes } from './audit/audit.routes.ts'
 import { createAudit } from './audit/audit.service.ts'
 import { createAuditStore } from './audit/audit.store.ts'
+import { createAuditSearchStore } from './audit/audit-search.store.ts'
 import { type AuditChains, createAuditChains } from './audit/chains.service.ts'
 import { keysRoutes } from './keys/keys.routes.ts'
 import { createKeysService } from './keys/keys.service.ts'
@@ -22,10 +23,13 @@ import { createLoginStore } from './login/login.store.ts'
 import { orgsRoutes } from './orgs/orgs.routes.ts'
 import { createOrgsService } from './orgs/orgs.service.ts'
 import { createOrgsStore } from './orgs/orgs.store.ts'
+import { invitationsRoutes } from './people/invitations.routes.ts'
+import { nameErasureRoutes } from './people/name-erasure.routes.ts'
 import { createNameErasure } from './people/name-erasure.service.ts'
 import { createPeopleService } from './people/people.service.ts'
 import { createPeopleStore } from './people/people.store.ts'
-import { invitationsRoutes, nameErasureRoutes, signInPolicyRoutes, teamRoutes } from './people/team.routes.ts'
+import { signInPolicyRoutes } from './people/sign-in-policy.routes.ts'
+import { teamRoutes } from './people/team.routes.ts'
 import { createRateLimitsStore } from './rate-limits/rate-limits.store.ts'
 import { createSessionPresenter } from './sessions/session-view.service.ts'
 import { sessionsRoutes } from './sessions/sessions.routes.ts'
@@ -111,7 +115,7 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
   const provider = config.oidc === null ? null : createIdentityProvider(config.oidc)
   const oidc = createOidc({ database, provider, accounts, people, sessions, signIn, steps, now })
   const auditParts = { database, store: createAuditStore(), signer, now }
-  const audit = createAudit(auditParts)
+  const audit = createAudit({ ...auditParts, search: createAuditSearchStore() })
   const eraseNames = createNameErasure({ database, store: peopleStore, audit })
   const auditChains = createAuditChains({ ...auditParts, audit, dataDir: config.dataDir })
   events.inTransaction('unbound.adopted', (tx, { orgId }) => keysStore.adopt(tx, orgId))

@@ -2,7 +2,7 @@
 import { badRequest } from '../../domain/errors.ts'
 import type { DType } from '../../tensors/weight-file.ts'
 import type { GraphBuilder } from '../onnx/graph-builder.ts'
-import { type Attribute, elementCount, int, ints, numberOfElementType, type OnnxTensor } from '../onnx/model.ts'
+import { type Attribute, int, ints, numberOfElementType, type OnnxTensor } from '../onnx/model.ts'
 import { numbersOf, scalarOf, tensorOf } from '../onnx/tensors.ts'
 import { isObject, type Json, type JsonObject, type KerasCall, type KerasLayer, numbersIn } from './keras-config.ts'
 import type { LayerWeights, Place } from './keras-weights.ts'
@@ -32,27 +32,6 @@ export interface Scope {
 
 const toFirst = (rank: number): number[] => [0, rank - 1, ...Array.from({ length: rank - 2 }, (_, at) => at + 1)]
 const toLast = (rank: number): number[] => [0, ...Array.from({ length: rank - 2 }, (_, at) => at + 2), 1]
-
-/** Row-major elements with their axes in another order. */
-export const permuted = (tensor: OnnxTensor, order: readonly number[]): OnnxTensor => {
-  const from = numbersOf(tensor)
-  const strides = tensor.shape.map((_, axis) => elementCount(tensor.shape.slice(axis + 1)))
-  const shape = order.map((axis) => tensor.shape[axis]!)
-  const steps = order.map((axis) => strides[axis]!)
-  const index = new Array<number>(shape.length).fill(0)
-  const values = new Float32Array(from.length)
-  let at = 0
-  for (let to = 0; to < values.length; to++) {
-    values[to] = from[at]!
-    for (let axis = shape.length - 1; axis >= 0; axis--) {
-      at += steps[axis]!
-      if (++index[axis]! < shape[axis]!) break
-      at -= steps[axis]! * shape[axis]!
-      index[axis] = 0
-    }
-  }
-  return tensorOf('f32', shape, values)
-}
 
 export class LayerCall {
   readonly scope: Scope

@@ -83,6 +83,9 @@ export const transposeConstant = (constant: Constant, permutation: readonly numb
   return { type: constant.type, shape, values: viewElements(constant.values, shape, steps) }
 }
 
+export const transposeTensor = (tensor: OnnxTensor, permutation: readonly number[]): OnnxTensor =>
+  tensorOfConstant(transposeConstant(constantOf(tensor), permutation))
+
 /** [before, along, after]: how many elements lie before, on, and behind an axis. */
 export const aroundAxis = (shape: readonly number[], axis: number): [number, number, number] => [
   elementCount(shape.slice(0, axis)),

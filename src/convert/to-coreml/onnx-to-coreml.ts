@@ -6,16 +6,17 @@ import { DataDependent } from '../onnx/node-context.ts'
 import { numbersOf } from '../onnx/tensors.ts'
 import { encodeMessage } from '../protobuf/message.ts'
 import { CLASSICAL } from './classical.ts'
+import { gru } from './gru.ts'
 import type { Message } from './layer-schema.ts'
 import { LAYERS } from './layers.ts'
+import { lstm } from './lstm.ts'
 import { coremlShape, createNetwork, isFloat, type Network, type Shape } from './network.ts'
 import { POINTWISE } from './pointwise.ts'
 import { REARRANGING } from './rearranging.ts'
-import { RECURRENT } from './recurrent.ts'
 import { coremlModel } from './schema.ts'
 import type { Rule, Step } from './step.ts'
 
-const RULES: Readonly<Record<string, Rule>> = { ...POINTWISE, ...REARRANGING, ...LAYERS, ...RECURRENT }
+const RULES: Readonly<Record<string, Rule>> = { ...POINTWISE, ...REARRANGING, ...LAYERS, LSTM: lstm, GRU: gru }
 
 /** iOS 13, macOS 10.15: layers of any number of dimensions. */
 const SPECIFICATION_VERSION = 4

@@ -6,7 +6,9 @@ import { DataDependent } from '../onnx/node-context.ts'
 import { graphValues, type Lower, lowerNode, tfliteType } from './lowering.ts'
 import { CLASSICAL } from './operators/classical.ts'
 import { ELEMENTWISE } from './operators/elementwise.ts'
+import { GATHERING } from './operators/gathering.ts'
 import { MATRIX } from './operators/matrix.ts'
+import { NORMALIZATION } from './operators/normalization.ts'
 import { QUANTIZED } from './operators/quantized.ts'
 import { RECURRENT } from './operators/recurrent.ts'
 import { REDUCTIONS } from './operators/reductions.ts'
@@ -21,8 +23,10 @@ const OPERATORS: Readonly<Record<string, Lower>> = {
   ...MATRIX,
   ...QUANTIZED,
   ...RECURRENT,
+  ...NORMALIZATION,
   ...REDUCTIONS,
   ...RESIZING,
+  ...GATHERING,
   ...SHAPING,
   ...WINDOWS,
 }

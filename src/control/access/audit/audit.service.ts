@@ -6,10 +6,11 @@ import type { Database, Executor } from '../../../platform/db/open.ts'
 import { witnessed } from '../../../platform/db/transactions.ts'
 import type { Signer } from '../../../platform/secrets.ts'
 import type { AuditNote, AuditWitness } from '../../audit-note.ts'
-import type { AuditFilter, AuditName, AuditStore, StoredEntry } from './audit.store.ts'
+import type { AuditName, AuditStore } from './audit.store.ts'
+import type { AuditFilter, AuditSearchStore, StoredEntry } from './audit-search.store.ts'
 import { createRefusals } from './refusals.ts'
 
-export type { AuditFilter, StoredEntry } from './audit.store.ts'
+export type { AuditFilter, StoredEntry } from './audit-search.store.ts'
 
 /** A request as the log sees it. */
 export interface AuditedRequest {
@@ -40,10 +41,11 @@ const actorOf = (caller: Caller | null): { kind: AuditActor; id: string | null; 
 export const createAudit = (parts: {
   readonly database: Database
   readonly store: AuditStore
+  readonly search: AuditSearchStore
   readonly signer: Signer
   readonly now: () => Date
 }) => {
-  const { database, store, signer, now } = parts
+  const { database, store, search, signer, now } = parts
   const refusals = createRefusals(now)
 
   const append = async (
@@ -142,13 +144,13 @@ export const createAudit = (parts: {
     ): Promise<{ entries: StoredEntry[]; next: number | null }> {
       const scope = scopeOf(caller, orgId)
       if (scope === null) return { entries: [], next: null }
-      const entries = await store.page(database.sql, { ...filter, ...scope }, { ...page, limit: page.limit + 1 })
+      const entries = await search.page(database.sql, { ...filter, ...scope }, { ...page, limit: page.limit + 1 })
       const shown = entries.slice(0, page.limit)
       return { entries: shown, next: entries.length > page.limit ? shown.at(-1)!.id : null }
     },
 
     async get(caller: Caller, id: number): Promise<StoredEntry> {
-      const found = await store.find(database.sql, caller.orgId, id)
+      const found = await search.find(database.sql, caller.orgId, id)
       if (found === null)
         throw new ServiceError('not_found', 'This audit entry does not exist, or this key may not see it.')
       return found
@@ -161,7 +163,7 @@ export const createAudit = (parts: {
     ): AsyncGenerator<readonly StoredEntry[]> {
       const scope = scopeOf(caller, orgId)
       for (let after = 0; scope !== null; ) {
-        const page = await store.following(database.sql, { ...filter, ...scope }, { after, limit: EXPORTED_AT_ONCE })
+        const page = await search.following(database.sql, { ...filter, ...scope }, { after, limit: EXPORTED_AT_ONCE })
         if (page.length > 0) yield page
         if (page.length < EXPORTED_AT_ONCE) return
         after = page.at(-1)!.id
@@ -175,7 +177,7 @@ export const createAudit = (parts: {
 
     /** The entries of a chain after a number, in order. */
     after: (orgId: string, afterSeq: number, limit: number): Promise<StoredEntry[]> =>
-      store.following(database.sql, { orgId, afterSeq }, { after: 0, limit }),
+      search.following(database.sql, { orgId, afterSeq }, { after: 0, limit }),
 
     /** Forgets the name of a person, key, device or object, and an actor's addresses; the chain stays whole. */
     eraseNames: (tx: Executor, of: { readonly orgId: string | null; readonly kind: string; readonly id: string }) =>

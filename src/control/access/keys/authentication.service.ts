@@ -12,7 +12,8 @@ import { isWellFormedKey } from '../../../domain/api-key.ts'
 import { ROLE_SCOPES } from '../../../domain/roles.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
 import type { Database } from '../../../platform/db/open.ts'
-import type { KeysStore, StoredKey } from './keys.store.ts'
+import type { KeysStore } from './keys.store.ts'
+import type { StoredKey } from './stored-key.store.ts'
 
 const CACHED_KEYS = 200_000
 /** Another process announces a revocation at once; if that hint is lost, it is seen after this long. */

@@ -5,15 +5,16 @@ import type { Database, Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { SettingsService } from '../settings/settings.service.ts'
 import { createAuthentication } from './authentication.service.ts'
-import type { KeyPage, KeysStore, StoredKey } from './keys.store.ts'
+import type { KeyPage, KeysStore } from './keys.store.ts'
 import { createLoginKeys } from './login-keys.service.ts'
 import { earliest, makerOf, mintWith, type NewKey, noteMade } from './minting.service.ts'
 import { createRotation } from './rotation.service.ts'
+import type { StoredKey } from './stored-key.store.ts'
 
-export type { KeyKind, StoredKey } from './keys.store.ts'
-export { KEY_KINDS, kindOf } from './keys.store.ts'
 export type { Approval } from './login-keys.service.ts'
 export type { NewKey } from './minting.service.ts'
+export type { KeyKind, StoredKey } from './stored-key.store.ts'
+export { KEY_KINDS, kindOf } from './stored-key.store.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 

@@ -1,49 +1,6 @@
-import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely'
-import type { Grant } from '../../../domain/access.ts'
-import type { Role } from '../../../domain/roles.ts'
-import type { KeyRow } from '../../../platform/db/access-rows.ts'
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
-
-/** An API key as it is kept: never the key itself, only its SHA-256. */
-export interface StoredKey {
-  readonly id: string
-  readonly name: string
-  readonly prefix: string
-  readonly hash: string
-  readonly grants: readonly Grant[]
-  readonly orgId: string | null
-  readonly deviceId: string | null
-  readonly createdAt: Date
-  readonly expiresAt: Date | null
-  readonly revokedAt: Date | null
-  readonly lastUsedAt: Date | null
-  /** For a key from a login: the key that approved it; revoking that key revokes this one. */
-  readonly approvedBy: string | null
-  /** The first key of that chain, whose rate limit all of it shares. */
-  readonly rootId: string | null
-  /** The person whose own key it is: it grants no more than their role, and ends with their membership. */
-  readonly personId: string | null
-  /** Of that person; null where there is none, or who was removed. */
-  readonly role: Role | null
-  /** The person or key that made it; null under open enrollment. */
-  readonly createdBy: string | null
-  /** The key that it replaces, */
-  readonly replaces: string | null
-  /** and the one that replaces it. */
-  readonly replacedBy: string | null
-  /** Made before its organization limited the lifetime of keys, and lasts longer than that. */
-  readonly exceedsLifetime: boolean
-}
-
-/** Of programs, of a person, or of a device. */
-export const KEY_KINDS = ['service', 'personal', 'device'] as const
-
-export type KeyKind = (typeof KEY_KINDS)[number]
-
-export const kindOf = (key: Pick<StoredKey, 'deviceId' | 'personId'>): KeyKind => {
-  if (key.deviceId !== null) return 'device'
-  return key.personId === null ? 'service' : 'personal'
-}
+import { fromRow, type KeyKind, type StoredKey, toRow } from './stored-key.store.ts'
 
 export interface KeyPage {
   readonly kinds: readonly KeyKind[]
@@ -65,6 +22,9 @@ const IS_KIND: Readonly<Record<KeyKind, RawBuilder<SqlBool>>> = {
 const EXCEEDS_LIFETIME = sql<boolean>`(keys.device_id is null and exists (
   select from org_settings s where s.org_id = keys.org_id
   and coalesce(keys.expires_at, 'infinity') > keys.created_at + s.key_lifetime_days * interval '24 hours'))`
+
+const roleOfPerson = sql<string | null>`(
+  select role from people where people.id = keys.person_id and people.removed_at is null)`
 
 const REPLACED_BY = sql<string | null>`(select newer.id from keys newer where newer.replaces = keys.id)`
 
@@ -213,56 +173,6 @@ export const createKeysStore = () => ({
       from unnest(${sorted.map((use) => use.id)}::uuid[], ${sorted.map((use) => use.at)}::timestamptz[]) as used (id, at)
       where keys.id = used.id`.execute(db)
   },
-})
-
-const toRow = (key: StoredKey) => ({
-  id: key.id,
-  name: key.name,
-  prefix: key.prefix,
-  hash: key.hash,
-  grants: [...key.grants],
-  org_id: key.orgId,
-  device_id: key.deviceId,
-  created_at: key.createdAt,
-  expires_at: key.expiresAt,
-  revoked_at: key.revokedAt,
-  last_used_at: key.lastUsedAt,
-  approved_by: key.approvedBy,
-  root_id: key.rootId,
-  person_id: key.personId,
-  created_by: key.createdBy,
-  replaces: key.replaces,
-})
-
-const roleOfPerson = sql<string | null>`(
-  select role from people where people.id = keys.person_id and people.removed_at is null)`
-
-const fromRow = (
-  row: Selectable<KeyRow> & {
-    readonly role: string | null
-    readonly replaced_by?: string | null
-    readonly exceeds_lifetime?: boolean
-  },
-): StoredKey => ({
-  id: row.id,
-  name: row.name,
-  prefix: row.prefix,
-  hash: row.hash,
-  grants: row.grants as Grant[],
-  orgId: row.org_id,
-  deviceId: row.device_id,
-  createdAt: row.created_at,
-  expiresAt: row.expires_at,
-  revokedAt: row.revoked_at,
-  lastUsedAt: row.last_used_at,
-  approvedBy: row.approved_by,
-  rootId: row.root_id,
-  personId: row.person_id,
-  role: row.role as Role | null,
-  createdBy: row.created_by,
-  replaces: row.replaces,
-  replacedBy: row.replaced_by ?? null,
-  exceedsLifetime: row.exceeds_lifetime ?? false,
 })
 
 export type KeysStore = ReturnType<typeof createKeysStore>

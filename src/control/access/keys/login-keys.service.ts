@@ -2,8 +2,9 @@ import type { Grant } from '../../../domain/access.ts'
 import { unauthorized } from '../../../domain/errors.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { isValid } from './authentication.service.ts'
-import type { KeysStore, StoredKey } from './keys.store.ts'
+import type { KeysStore } from './keys.store.ts'
 import { earliest, type LatestEnd, type Mint, noteMade } from './minting.service.ts'
+import type { StoredKey } from './stored-key.store.ts'
 
 /** Who approved a login, and what its key may hold. */
 export interface Approval {

@@ -4,7 +4,7 @@ import { composeKey, SHOWN_CHARS } from '../../../domain/api-key.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import { hashOf } from './authentication.service.ts'
-import type { StoredKey } from './keys.store.ts'
+import type { StoredKey } from './stored-key.store.ts'
 
 export interface NewKey {
   readonly name: string

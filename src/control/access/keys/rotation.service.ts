@@ -2,8 +2,9 @@ import type { Caller } from '../../../domain/access.ts'
 import { conflict, forbidden } from '../../../domain/errors.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import { effectiveGrants, isValid } from './authentication.service.ts'
-import type { KeysStore, StoredKey } from './keys.store.ts'
+import type { KeysStore } from './keys.store.ts'
 import { earliest, type LatestEnd, type Mint, makerOf, noteMade } from './minting.service.ts'
+import type { StoredKey } from './stored-key.store.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 

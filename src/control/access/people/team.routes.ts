@@ -3,30 +3,9 @@ import { Type } from 'typebox'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
-import type { OrgSettings, SettingsService } from '../settings/settings.service.ts'
-import type { EraseNames } from './name-erasure.service.ts'
-import {
-  type Invitation as Invited,
-  type Member as Listed,
-  type PeopleService,
-  type Person,
-  teamOf,
-} from './people.service.ts'
-import {
-  Acceptance,
-  Invitation,
-  InvitationView,
-  Member,
-  MemberParams,
-  NameParams,
-  NewInvitation,
-  NewRole,
-  NewSignInPolicy,
-  SignInPolicy,
-  Team,
-  TeamQuery,
-  TokenOfInvitation,
-} from './team.schema.ts'
+import type { Member as Listed, PeopleService } from './people.service.ts'
+import { presentInvitation, presentPerson } from './team.present.ts'
+import { Invitation, Member, MemberParams, NewInvitation, NewRole, Team, TeamQuery } from './team.schema.ts'
 
 interface TeamParts {
   readonly people: PeopleService
@@ -41,19 +20,8 @@ const ONE = { access: 'admin', errors: ['not_found', 'conflict'] } as const sati
 export const teamRoutes = (app: App, { people, publicUrl, now }: TeamParts): void => {
   const addressOf = (request: FastifyRequest): string =>
     publicUrl ?? `${request.protocol}://${request.headers.host ?? 'localhost'}`
-  const presentInvitation = ({ id, email, role, createdAt, expiresAt }: Invited) => ({
-    id,
-    email,
-    name: null,
-    role,
-    status: expiresAt > now() ? ('invited' as const) : ('expired' as const),
-    mfa: false,
-    signed_in_at: null,
-    created_at: createdAt.toISOString(),
-    expires_at: expiresAt.toISOString(),
-  })
   const present = (member: Listed) =>
-    member.kind === 'person' ? presentPerson(member.person) : presentInvitation(member.invitation)
+    member.kind === 'person' ? presentPerson(member.person) : presentInvitation(member.invitation, now())
 
   app.get(
     '/api/v1/team',
@@ -93,7 +61,13 @@ export const teamRoutes = (app: App, { people, publicUrl, now }: TeamParts): voi
       const linkOf = (token: string) => `${addressOf(request)}/#invitation=${token}`
       const made = await people.invite(callerOf(request), { email, role, orgId: org_id }, linkOf)
       const { invitation, token, mail } = made
-      const shown = { ...presentInvitation(invitation), org_id: invitation.orgId, token, link: linkOf(token), mail }
+      const shown = {
+        ...presentInvitation(invitation, now()),
+        org_id: invitation.orgId,
+        token,
+        link: linkOf(token),
+        mail,
+      }
       return reply.code(201).send(shown)
     },
   )
@@ -133,134 +107,3 @@ export const teamRoutes = (app: App, { people, publicUrl, now }: TeamParts): voi
     },
   )
 }
-
-/** Erasing a person's name. */
-export const nameErasureRoutes = (app: App, erase: EraseNames): void => {
-  app.delete(
-    '/api/v1/audit/names/:name_kind/:name_id',
-    {
-      schema: {
-        operationId: 'eraseAuditName',
-        summary: 'Erase a name from the audit log',
-        description:
-          'Erases the name of a removed person, key, device or other object, the addresses that it acted from and, for a ' +
-          'person, the email address. The entries keep their ids, and the chain stays valid.',
-        'x-extension': true,
-        params: NameParams,
-        querystring: TeamQuery,
-        response: { 204: Type.Null() },
-      },
-      config: ONE,
-    },
-    async (request, reply) => {
-      const { name_kind: kind, name_id: id } = request.params
-      await erase(callerOf(request), request.query.org_id, kind, id)
-      return reply.code(204).send(null)
-    },
-  )
-}
-
-/** Routes for the invited person, who has no key yet: the token replaces it. */
-export const invitationsRoutes = (app: App, people: PeopleService): void => {
-  app.post(
-    '/api/v1/invitations/read',
-    {
-      schema: {
-        operationId: 'readInvitation',
-        summary: 'Show what an invitation is for',
-        'x-extension': true,
-        body: TokenOfInvitation,
-        response: { 200: InvitationView },
-      },
-      config: { access: 'public', errors: ['unauthorized'] } satisfies RouteConfig,
-    },
-    async (request) => {
-      const { orgId, email, role, expiresAt } = await people.readInvitation(request.body.token)
-      return { org_id: orgId, email, role, expires_at: expiresAt.toISOString() }
-    },
-  )
-
-  app.post(
-    '/api/v1/invitations/accept',
-    {
-      schema: {
-        operationId: 'acceptInvitation',
-        summary: 'Accept an invitation',
-        description: 'Creates the account; then sign in with the email address and password.',
-        'x-extension': true,
-        body: Acceptance,
-        response: { 201: Member },
-      },
-      config: { access: 'public', errors: ['unauthorized', 'conflict'] } satisfies RouteConfig,
-    },
-    async (request, reply) => {
-      const { token, name, password } = request.body
-      return reply.code(201).send(presentPerson(await people.accept({ token, name: name ?? null, password })))
-    },
-  )
-}
-
-/** How the people of an organization sign in. */
-export const signInPolicyRoutes = (app: App, settings: SettingsService): void => {
-  app.get(
-    '/api/v1/team/policy',
-    {
-      schema: {
-        operationId: 'getSignInPolicy',
-        summary: 'Get the sign-in rules of an organization',
-        'x-extension': true,
-        querystring: TeamQuery,
-        response: { 200: SignInPolicy },
-      },
-      config: { access: 'admin' } satisfies RouteConfig,
-    },
-    async (request) => {
-      const orgId = teamOf(callerOf(request), request.query.org_id)
-      return presentPolicy(orgId, await settings.of(orgId))
-    },
-  )
-
-  app.patch(
-    '/api/v1/team/policy',
-    {
-      schema: {
-        operationId: 'setSignInPolicy',
-        summary: 'Change the sign-in rules of an organization',
-        description: 'Takes effect immediately, including for open sessions.',
-        'x-extension': true,
-        body: NewSignInPolicy,
-        response: { 200: SignInPolicy },
-      },
-      config: { access: 'admin' } satisfies RouteConfig,
-    },
-    async (request) => {
-      const { org_id, require_mfa, session_hours, reauthenticate_minutes } = request.body
-      const orgId = teamOf(callerOf(request), org_id)
-      const change = {
-        ...(require_mfa !== undefined && { requireMfa: require_mfa }),
-        ...(session_hours !== undefined && { sessionHours: session_hours }),
-        ...(reauthenticate_minutes !== undefined && { reauthenticateMinutes: reauthenticate_minutes }),
-      }
-      return presentPolicy(orgId, await settings.change(orgId, change))
-    },
-  )
-}
-
-const presentPerson = (person: Person) => ({
-  id: person.id,
-  email: person.email,
-  name: person.name,
-  role: person.role,
-  status: 'active' as const,
-  mfa: person.mfa,
-  signed_in_at: person.signedInAt?.toISOString() ?? null,
-  created_at: person.createdAt.toISOString(),
-  expires_at: null,
-})
-
-const presentPolicy = (orgId: string, { requireMfa, sessionHours, reauthenticateMinutes }: OrgSettings) => ({
-  org_id: orgId,
-  require_mfa: requireMfa,
-  session_hours: sessionHours,
-  reauthenticate_minutes: reauthenticateMinutes,
-})

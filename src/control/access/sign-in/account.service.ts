@@ -4,12 +4,9 @@ import { isUuid } from '../../../domain/model.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { Secrets } from '../../../platform/secrets.ts'
 import { auditNote } from '../../audit-note.ts'
-import {
-  type OpenedSession,
-  type PersonalSession,
-  requiresMfa,
-  type SessionsService,
-} from '../sessions/sessions.service.ts'
+import { requiresMfa } from '../sessions/session-limits.service.ts'
+import type { OpenedSession } from '../sessions/session-opening.service.ts'
+import type { PersonalSession, SessionsService } from '../sessions/sessions.service.ts'
 import type { Account, AccountsStore } from './accounts.store.ts'
 import { createPasswordChange, type EndKeys, type Own } from './password-change.service.ts'
 import { newRecoveryCodes, newTotpSecret, recoveryHashOf, totpStepOf, totpUri } from './second-factors.ts'

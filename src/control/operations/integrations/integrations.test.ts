@@ -139,7 +139,8 @@ it('a receiver that says when to come again is left alone until then', async () 
 it('a paused integration sends nothing, and what has happened meanwhile when it goes on', async () => {
   const { world, ask, create, show, happen } = await start()
   const receiver = await startReceiver()
-  const { id } = await create({ kind: 'logs', type: 'elasticsearch', endpoint: receiver.url, config: { index: 'log' } })
+  const of = { kind: 'logs', type: 'elasticsearch', topics: ['group'], config: { index: 'log' } }
+  const { id } = await create({ ...of, endpoint: receiver.url })
   expect(await ask('POST', `${AT}/${id}/pause`)).toMatchObject({ status: 'paused' })
   await happen('a')
   await world.advance(120)

@@ -1,42 +1,10 @@
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import { activeSince } from '../../../domain/device.ts'
-import { ALL_REPORTED, TIMED_OUT } from '../../../domain/round.ts'
 import type { Executor } from '../../../platform/db/open.ts'
+import { isOf, MAX_SERIES, type Row, type StateMetric } from './state-metric.report.ts'
+import { TRAINING_METRICS } from './training-metrics.report.ts'
 
-type Row = { readonly value: number } & Readonly<Record<string, string | number>>
-
-/** A gauge of `GET /metrics` that is read from the database: the same in every process on it. */
-export interface StateMetric {
-  readonly name: string
-  readonly help: string
-  /** Columns of its rows other than `value`. */
-  readonly labels: readonly string[]
-  /** Of one organization, or with null of all of them. */
-  readonly rows: (now: Date, orgId: string | null) => RawBuilder<Row>
-  /** Of the installation as a whole: not sent to an organization's receivers. */
-  readonly isShared?: true
-}
-
-/** Rows of one metric, at most: labels that users choose must not fill a monitoring system. */
-const MAX_SERIES = 50
-/** Rounds that durations and failures are taken from. */
-const LATEST = 200
-
-/** Why a round failed, in few words: reasons are text for people. */
-const failureKind = sql`case
-  when failure_reason like ${sql.lit(`${TIMED_OUT}%`)} then 'timed_out'
-  when failure_reason like ${sql.lit(`${ALL_REPORTED}%`)} or failure_reason like '% failed: %' then 'devices'
-  when failure_reason is null then '' else 'other' end`
-
-const ofOwnRounds = (orgId: string | null): RawBuilder<boolean> =>
-  orgId === null ? sql<boolean>`true` : sql<boolean>`round_id in (select id from rounds where org_id = ${orgId})`
-
-/** Null: of every organization. */
-const isOf = (column: string, orgId: string | null): RawBuilder<boolean> =>
-  orgId === null ? sql<boolean>`true` : sql<boolean>`${sql.ref(column)} = ${orgId}`
-
-const latestRounds = (orgId: string | null) =>
-  sql`(select * from rounds where ${isOf('org_id', orgId)} order by created_at desc limit ${sql.lit(LATEST)}) as r`
+export type { StateMetric } from './state-metric.report.ts'
 
 export const STATE_METRICS: readonly StateMetric[] = [
   {
@@ -47,76 +15,7 @@ export const STATE_METRICS: readonly StateMetric[] = [
       select platform, case when status = 'active' and last_heartbeat >= ${activeSince(now)} then 'active'
         else 'inactive' end as state, count(*) as value from devices where ${isOf('org_id', orgId)} group by 1, 2`,
   },
-  {
-    name: 'tributary_rounds',
-    help: 'Rounds by status; failed ones by the kind of reason (timed_out, devices, other)',
-    labels: ['status', 'reason'],
-    rows: (_now, orgId) => sql<Row>`select status, ${failureKind} as reason, count(*) as value from rounds
-      where ${isOf('org_id', orgId)} group by 1, 2`,
-  },
-  {
-    name: 'tributary_round_overdue_seconds',
-    help: 'How long the most overdue round has been overdue; 0 when none is',
-    labels: [],
-    rows: (now, orgId) => sql<Row>`
-      select coalesce(max(greatest(extract(epoch from ${now}::timestamptz - timeout_at), 0)), 0)::float8 as value
-      from rounds where status = 'active' and ${isOf('org_id', orgId)}`,
-  },
-  {
-    name: 'tributary_aggregation_oldest_seconds',
-    help: 'Age of the oldest round whose updates have arrived and are not aggregated; 0 when there is none',
-    labels: [],
-    rows: (now, orgId) => sql<Row>`
-      select coalesce(max(extract(epoch from ${now}::timestamptz - last_update)), 0)::float8 as value
-      from rounds r cross join lateral (
-        select max(created_at) as last_update from updates where round_id = r.id) u
-      where r.status = 'aggregating' and ${isOf('r.org_id', orgId)}`,
-  },
-  {
-    name: 'tributary_round_duration_seconds',
-    help: `Duration of the latest ${LATEST} completed rounds, by phase: collecting updates, aggregating them`,
-    labels: ['phase', 'quantile'],
-    rows: (_now, orgId) => sql<Row>`
-      with phases as (
-        select phase, seconds from ${latestRounds(orgId)}
-        cross join lateral (select max(created_at) as at from updates where round_id = r.id) last_update
-        cross join lateral (values ('collecting', extract(epoch from last_update.at - r.started_at)::float8),
-          ('aggregating', extract(epoch from r.completed_at - last_update.at)::float8)) as p (phase, seconds)
-        where r.status = 'completed')
-      select phase, quantile::text as quantile,
-        percentile_cont(quantile) within group (order by seconds) as value
-      from phases cross join unnest(array[0.5, 0.9, 0.99]::float8[]) as quantile
-      where seconds is not null group by phase, quantile`,
-  },
-  {
-    name: 'tributary_round_participants',
-    help: `Devices selected in the latest ${LATEST} rounds, by state`,
-    labels: ['state'],
-    rows: (_now, orgId) => sql<Row>`
-      select p.state, count(*) as value from ${latestRounds(orgId)} join round_participants p on p.round_id = r.id group by 1`,
-  },
-  {
-    name: 'tributary_updates',
-    help: 'Accepted updates whose records are kept',
-    labels: [],
-    rows: (_now, orgId) => sql<Row>`select count(*) as value from updates
-      where ${ofOwnRounds(orgId)}`,
-  },
-  {
-    name: 'tributary_update_bytes',
-    help: 'Bytes of the accepted updates whose records are kept',
-    labels: [],
-    rows: (_now, orgId) => sql<Row>`select coalesce(sum(size), 0)::float8 as value from updates
-      where ${ofOwnRounds(orgId)}`,
-  },
-  {
-    name: 'tributary_jobs',
-    help: 'Training jobs by status; ended ones by what ended them',
-    labels: ['status', 'ended_by'],
-    rows: (_now, orgId) => sql<Row>`
-      select status, coalesce(ended_by, '') as ended_by, count(*) as value from training_jobs
-      where ${isOf('org_id', orgId)} group by 1, 2`,
-  },
+  ...TRAINING_METRICS,
   {
     name: 'tributary_rollouts',
     help: 'Rollouts by status',
@@ -147,25 +46,6 @@ export const STATE_METRICS: readonly StateMetric[] = [
     labels: ['status'],
     rows: (_now, orgId) => sql<Row>`select status, count(*) as value from deployments
       where ${isOf('org_id', orgId)} group by 1`,
-  },
-  {
-    name: 'tributary_privacy_epsilon_spent',
-    help: `Epsilon that a federation has spent or reserved; the ${MAX_SERIES} with the latest charges`,
-    labels: ['federation_id', 'federation'],
-    rows: (_now, orgId) => sql<Row>`
-      select f.id as federation_id, f.name as federation, coalesce(max(l.epsilon_after), 0)::float8 as value
-      from federations f join privacy_ledger l on l.federation_id = f.id and l.status <> 'released'
-      where ${isOf('f.org_id', orgId)}
-      group by 1, 2 order by max(l.ordinal) desc limit ${sql.lit(MAX_SERIES)}`,
-  },
-  {
-    name: 'tributary_privacy_epsilon_budget',
-    help: `Epsilon that a federation may spend; ${MAX_SERIES} of them`,
-    labels: ['federation_id', 'federation'],
-    rows: (_now, orgId) => sql<Row>`
-      select f.id as federation_id, f.name as federation, b.total_epsilon as value
-      from privacy_budgets b join federations f on f.id = b.federation_id and ${isOf('f.org_id', orgId)}
-      order by b.updated_at desc limit ${sql.lit(MAX_SERIES)}`,
   },
   {
     name: 'tributary_integration_lag_seconds',

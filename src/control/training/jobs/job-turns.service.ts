@@ -1,18 +1,18 @@
 import { ServiceError } from '../../../domain/errors.ts'
 import { noDevices } from '../../../domain/job-endings.ts'
 import { isUnavailable } from '../../../domain/outages.ts'
-import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import { nextJobStatus, roundSizes, waitingForDevices } from '../../../domain/training-job.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
 import { BudgetRefused } from '../../federations/ledger.service.ts'
 import type { Price, RoundPrices, ToPrice } from '../rounds/round-prices.service.ts'
 import type { RoundReach } from '../rounds/round-reach.service.ts'
-import type { RoundRequest, RoundStarts } from '../rounds/round-starts.service.ts'
+import type { RoundStarts } from '../rounds/round-starts.service.ts'
 import type { RoundsService } from '../rounds/rounds.service.ts'
 import type { SecurePlan, SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { JobProgressService } from './job-progress.service.ts'
 import type { JobsStore, StoredJob } from './jobs.store.ts'
+import { createToPrice, distributedBy, nextRound } from './next-round.service.ts'
 
 interface Parts {
   readonly database: Database
@@ -159,27 +159,6 @@ export const createJobTurns = (parts: Parts) => {
   }
 }
 
-/** What its price depends on: the same outside the transaction that starts the round, and inside. @throws forbidden */
-const createToPrice =
-  ({ reaching }: Pick<Parts, 'reaching'>) =>
-  async (db: Database['sql'], job: StoredJob): Promise<ToPrice> => {
-    const { orgId, federationId, settings } = job
-    const { privacy, targetDevices } = settings
-    const { minDevices, requested, selected } = roundSizes(settings)
-    await reaching.requireMember(db, job)
-    return {
-      orgId,
-      federationId,
-      scope: await reaching.scopeOf(db, job),
-      privacy: privacy === null ? null : { ...privacy, clipNorm: job.clipNorm ?? privacy.clipNorm },
-      minDevices,
-      // A private round draws by chance, and waits for all that it has drawn.
-      targetDevices: privacy === null ? selected : targetDevices,
-      wantedUpdates: privacy === null ? requested : null,
-      starter: null,
-    }
-  }
-
 /**
  * Whether a job can only go on waiting for devices, as it does already. The devices are counted once for all jobs that wait for
  * the same ones: hundreds may.
@@ -206,48 +185,5 @@ const createWaits = (
 /** Whether one of its rounds has ended since it was looked at. */
 const hasMoved = (job: StoredJob, seen: StoredJob): boolean =>
   job.latestModelId !== seen.latestModelId || job.roundsFailedInARow !== seen.roundsFailedInARow
-
-/** The job's next round, before its devices are drawn. */
-const nextRound = (
-  job: StoredJob,
-  priced: ToPrice,
-  {
-    version,
-    secured,
-    previousRoundId,
-  }: {
-    readonly version: StoredVersion
-    readonly secured: SecurePlan | null
-    readonly previousRoundId: string | null
-  },
-): RoundRequest => {
-  const { settings } = job
-  const isAsynchronous = STRATEGY_RULES[settings.strategy.name].asynchronous
-  return {
-    ...priced,
-    groupId: job.groupId,
-    strategy: settings.strategy,
-    hyperparameters: settings.hyperparameters,
-    timeoutSeconds: settings.timeoutSeconds,
-    // A buffer is not closed by a grace: who is slow is what it is for.
-    graceSeconds: isAsynchronous ? settings.timeoutSeconds : settings.reportWindowSeconds,
-    version,
-    secure: secured,
-    rawVector: settings.rawVector === true,
-    job: {
-      id: job.id,
-      step: job.roundsCompleted,
-      stateSha256: job.stateSha256,
-      controlSha256: job.controlSha256,
-      previousRoundId,
-    },
-  }
-}
-
-/** What its next round distributes: the latest result, and before the first what the job began from. */
-const distributedBy = ({ modelId, latestModelId, settings }: StoredJob): [modelId: string, version?: number] =>
-  latestModelId === null && settings.modelVersion !== undefined
-    ? [modelId!, settings.modelVersion]
-    : [(latestModelId ?? modelId)!]
 
 export type JobTurns = ReturnType<typeof createJobTurns>

@@ -1,8 +1,8 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
 import type { RoundParticipantRow } from '../../../platform/db/rows.ts'
-import { isUniqueViolation } from '../../../platform/db/violations.ts'
 import type { SelectionStore } from '../../fleet/selection/selection.service.ts'
+import { retakePlace, takePlace } from './places.store.ts'
 import { isDueAt } from './stored-round.store.ts'
 
 /** `absent`: it was selected and did not come; its place is open to others, and its update still welcome. */
@@ -25,9 +25,6 @@ export interface ParticipantKey {
   /** Internal id. */
   readonly deviceId: string
 }
-
-/** An absent device may take its place again only after this time: other devices are more likely to come, and go first. */
-const OTHERS_FIRST_MS = 10_000
 
 /** Who takes part in a round. */
 export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMissing' | 'isInGroup'>) => ({
@@ -206,55 +203,9 @@ export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMis
   },
 })
 
-/** Round `rounds` has a free place. */
-const hasFreePlace = (now: Date) => sql`status = 'active' and taking_part < target_devices and timeout_at > ${now}
-  and not exists (select from secure_rounds s where s.round_id = rounds.id and s.status <> 'advertising')`
-
-/** For a device that has never had a place in the round. */
-const takePlace = async (db: Executor, roundId: string, deviceId: string, inGroup: RawBuilder<unknown>, now: Date) => {
-  try {
-    const { rows } = await sql`
-      with place as (
-        update rounds set taking_part = taking_part + 1, review_at = least(review_at, ${now}::timestamptz + ${TURN})
-        where id = ${roundId} and ${hasFreePlace(now)} and privacy is null and ${inGroup} and not exists (
-          select 1 from round_participants p where p.round_id = ${roundId} and p.device_id = ${deviceId})
-        returning id
-      )
-      insert into round_participants (round_id, device_id, state, chosen, selected_at)
-      select id, ${deviceId}::uuid, 'selected', 'joined', ${now}::timestamptz from place returning device_id`.execute(
-      db,
-    )
-    return rows.length === 1
-  } catch (error) {
-    // Two heartbeats of one device at once: the other one took the place, and this statement undid its own count.
-    if (isUniqueViolation(error)) return true
-    throw error
-  }
-}
-
-/** For an absent device, once others have had the time to take its place. */
-const retakePlace = async (db: Executor, roundId: string, deviceId: string, now: Date): Promise<boolean> => {
-  const { rows } = await sql`
-    with held as materialized (
-      select id from rounds where id = ${roundId} and ${hasFreePlace(now)} for no key update
-    ), back as (
-      update round_participants p set state = 'selected', chosen = 'joined', selected_at = ${now}, reported_at = null,
-        failure_reason = null
-      from held where p.round_id = held.id and p.device_id = ${deviceId} and p.state = 'absent'
-        and p.reported_at <= ${new Date(now.getTime() - OTHERS_FIRST_MS)}
-      returning p.round_id
-    )
-    update rounds r set taking_part = r.taking_part + 1, review_at = least(r.review_at, ${now}::timestamptz + ${TURN})
-    from back where r.id = back.round_id returning r.id`.execute(db)
-  return rows.length === 1
-}
-
 /** The device `d` has a part in the round. */
 export const hasPartIn = (roundId: string): RawBuilder<boolean> => sql<boolean>`exists (
   select from round_participants p where p.round_id = ${roundId} and p.device_id = d.id)`
-
-/** A tenth of a round's timeout: the least time in which a selected device must fetch the plan. */
-const TURN = sql<string>`timeout_seconds * 0.1 * interval '1 second'`
 
 export const fromRow = (row: Selectable<RoundParticipantRow>): Participant => ({
   roundId: row.round_id,

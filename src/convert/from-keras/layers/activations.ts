@@ -1,6 +1,7 @@
+import { transposeTensor } from '../../onnx/constants.ts'
 import { type Attribute, float, int } from '../../onnx/model.ts'
 import { isObject, type Json } from '../keras-config.ts'
-import { functionName, type Layer, type LayerCall, permuted, type Value } from '../layer-call.ts'
+import { functionName, type Layer, type LayerCall, type Value } from '../layer-call.ts'
 
 export type Function = (call: LayerCall, x: string, value: Pick<Value, 'channelsFirst' | 'shape'>) => string
 
@@ -180,7 +181,7 @@ const prelu: Layer = (call) => {
   const order = value.channelsFirst
     ? [alpha.shape.length - 1, ...alpha.shape.keys()].slice(0, -1)
     : [...alpha.shape.keys()]
-  const slopes = permuted(alpha, order)
+  const slopes = transposeTensor(alpha, order)
   return call.like(value, call.emit('PRelu', [value.name, call.constant('alpha', slopes)]))
 }
 

@@ -1,6 +1,7 @@
+import { transposeTensor } from '../../onnx/constants.ts'
 import { int, ints, type OnnxTensor } from '../../onnx/model.ts'
 import { numbersOf } from '../../onnx/tensors.ts'
-import { type Layer, type LayerCall, permuted, type Value } from '../layer-call.ts'
+import type { Layer, LayerCall, Value } from '../layer-call.ts'
 import { activated } from './activations.ts'
 import { placed, spatialResult, type Window } from './windows.ts'
 
@@ -20,11 +21,12 @@ const finished = (call: LayerCall, value: Value): Value => activated(call, value
 const range = (count: number): number[] => [...Array(count).keys()]
 
 /** Kernel [...window, channels, results] with the window last, as [results, channels, ...window]. */
-const turned = (kernel: OnnxTensor, axes: number): OnnxTensor => permuted(kernel, [axes + 1, axes, ...range(axes)])
+const turned = (kernel: OnnxTensor, axes: number): OnnxTensor =>
+  transposeTensor(kernel, [axes + 1, axes, ...range(axes)])
 
 /** Kernel [...window, channels, multiplier] to [channels · multiplier, 1, ...window]. */
 const depthwiseKernel = (kernel: OnnxTensor, axes: number): OnnxTensor => {
-  const order = permuted(kernel, [axes, axes + 1, ...range(axes)])
+  const order = transposeTensor(kernel, [axes, axes + 1, ...range(axes)])
   const [channels = 1, multiplier = 1, ...sizes] = order.shape
   return { ...order, shape: [channels * multiplier, 1, ...sizes] }
 }

@@ -1,9 +1,8 @@
 // Operators that move elements.
 import { badRequest } from '../../../domain/errors.ts'
 import { axisOf } from '../../onnx/constants.ts'
-import { elementCount } from '../../onnx/model.ts'
 import { padsOf, permutationOf, sliceRanges, splitSizes } from '../../onnx/shape-rules-arrangement.ts'
-import { arrange, type Lower, type Lowering, plainOrder, reshape, transpose as transposed } from '../lowering.ts'
+import { arrange, type Lower, type Lowering, reshape } from '../lowering.ts'
 import type { Tensor } from '../tflite-graph.ts'
 import { broadcasting, castTo, orderOfResult } from './arithmetic.ts'
 import { slice as cut, take } from './slices.ts'
@@ -119,75 +118,6 @@ const gatherPad = (node: Lowering, x: Tensor, pads: readonly number[], mode: str
   }, x)
 }
 
-/** Indices from the front: where they are computed, negative ones get the size of the axis. */
-const fromFront = (node: Lowering, at: number, size: number): Tensor => {
-  const constant = node.constant(at)
-  if (constant !== undefined) {
-    const values = Float64Array.from(constant.values, (place) => (place < 0 ? place + size : place))
-    return node.graph.constant('i32', constant.shape, values)
-  }
-  const index = castTo(node.graph, node.value(at), 'i32')
-  const { graph } = node
-  const [zero, length] = [0, size].map((value) => graph.constant('i32', [], [value]))
-  const negative = graph.operator('LESS', [index, zero!], { type: 'bool' })
-  const moved = graph.operator('ADD', [index, length!], {}, { table: 'AddOptions', value: {} })
-  return graph.operator('SELECT_V2', [negative, moved, index], { shape: index.shape, type: 'i32' })
-}
-
-/** Labels of a classifier: the number of the class is given instead, as TFLite has no texts. */
-const isTextList = (node: Lowering): boolean => node.input(0).type === 'string' && node.input(0).shape.length === 1
-
-const gather: Lower = (node) => {
-  const { shape } = node.result()
-  const axis = node.axis('axis', 0)
-  const indices = fromFront(node, 1, node.input(0).shape[axis]!)
-  if (isTextList(node)) return node.define(castTo(node.graph, indices, 'i64'))
-  const x = node.value(0)
-  const options = { table: 'GatherOptions', value: { axis, batchDims: 0 } }
-  node.define(node.graph.operator('GATHER', [x, indices], { shape }, options))
-}
-
-/** The axis lies last; the rows of data that have indices are read by a GATHER for each row. */
-const gatherElements: Lower = (node) => {
-  const { graph } = node
-  const { shape, type } = node.result()
-  const axis = node.axis('axis', 0)
-  const data = node.input(0).shape
-  const order = [...plainOrder(shape.length).filter((other) => other !== axis), axis]
-  const size = order.map((other) => (other === axis ? data[axis]! : shape[other]!))
-  const x = cut(
-    graph,
-    node.value(0, order),
-    plainOrder(shape.length).map(() => 0),
-    size,
-  )
-  const indices = transposed(graph, fromFront(node, 1, data[axis]!), order)
-  const rows = elementCount(size.slice(0, -1))
-  const inputs = [reshape(graph, x, [rows, data[axis]!]), reshape(graph, indices, [rows, shape[axis]!])]
-  const options = { table: 'GatherOptions', value: { axis: 1, batchDims: 1 } }
-  const found = graph.operator('GATHER', inputs, { shape: [rows, shape[axis]!], type }, options)
-  node.define(reshape(graph, found, arrange(shape, order)), order)
-}
-
-const gatherNd: Lower = (node) => {
-  const { shape } = node.result()
-  const indices = castTo(node.graph, node.value(1), 'i32')
-  const batchDims = node.int('batch_dims')
-  if (batchDims !== 0) {
-    if (indices.shape.at(-1) !== 1) throw badRequest('batch_dims with several indices are not supported by TFLite.')
-    const inputs = [node.value(0), reshape(node.graph, indices, indices.shape.slice(0, -1))]
-    const options = { table: 'GatherOptions', value: { axis: batchDims, batchDims } }
-    return node.define(node.graph.operator('GATHER', inputs, { shape }, options))
-  }
-  const constant = node.constant(1)
-  if (constant !== undefined && Array.from(constant.values).some((place) => place < 0)) {
-    throw badRequest('Negative indices are not supported by TFLite.')
-  }
-  node.define(
-    node.graph.operator('GATHER_ND', [node.value(0), indices], { shape }, { table: 'GatherNdOptions', value: {} }),
-  )
-}
-
 const expand: Lower = (node) => {
   const { shape } = node.result()
   const x = node.value(0)
@@ -254,9 +184,6 @@ export const SHAPING: Readonly<Record<string, Lower>> = {
   Concat: concat,
   Expand: expand,
   Flatten: reshaped,
-  Gather: gather,
-  GatherElements: gatherElements,
-  GatherND: gatherNd,
   OneHot: oneHot,
   Pad: pad,
   Reshape: reshaped,

@@ -6,7 +6,7 @@ import { openStarter, serveForTest, type TestInference } from '../../api/test-in
 import { chooseModelAndEngine } from '../../choose-model-and-engine.ts'
 import { createInferenceServer } from '../../compose.ts'
 import type { Engine } from '../engine.ts'
-import { openRemoteEngine } from './proxied-engine.ts'
+import { openRemoteEngine } from './remote-engine.ts'
 import { addressOf } from './servers.ts'
 
 let starter: Engine

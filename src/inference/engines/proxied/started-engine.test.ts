@@ -9,8 +9,8 @@ import type { InferenceError } from '../../errors.ts'
 import type { ModelFile } from '../../models/model-file.ts'
 import { compileSchema } from '../../structured-output/compile-schema.ts'
 import type { ChatEvent, ChatRequest, Engine } from '../engine.ts'
-import { openStartedEngine } from './proxied-engine.ts'
 import { SERVERS } from './servers.ts'
+import { openStartedEngine } from './started-engine.ts'
 
 type Name = keyof typeof SERVERS
 
@@ -243,7 +243,7 @@ describe('an engine that is a server of its own', () => {
   it('ends also when we are killed', async () => {
     const { model, env, logged } = await setUp('mlx_lm.server')
     const code = `
-      import { openStartedEngine } from ${JSON.stringify(new URL('./proxied-engine.ts', import.meta.url).href)}
+      import { openStartedEngine } from ${JSON.stringify(new URL('./started-engine.ts', import.meta.url).href)}
       import { SERVERS } from ${JSON.stringify(new URL('./servers.ts', import.meta.url).href)}
       await openStartedEngine(SERVERS['mlx-lm'], { model: ${JSON.stringify(model)}, env: process.env, log() {} })
       console.log('open')

@@ -1,0 +1,148 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { type Caller, type EnrollmentMode, SCOPES } from '../../../domain/access.ts'
+import { forbidden, unauthorized } from '../../../domain/errors.ts'
+import { ROLE_SCOPES } from '../../../domain/roles.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
+import { auditNote } from '../../audit-note.ts'
+import type { KeysService } from '../keys/keys.service.ts'
+import { expiryOf, idleLimitOf, lifetimeOf, requiresMfa } from './session-limits.service.ts'
+import type { PersonalSession, SessionPerson, SessionsStore, StoredSession } from './sessions.store.ts'
+
+/** A browser that is signed in: what its cookie carries, and for how long. */
+export interface OpenedSession {
+  readonly token: string
+  /** Of the cookie. */
+  readonly seconds: number
+  readonly session: StoredSession
+  readonly caller: Caller
+}
+
+interface SignedIn {
+  readonly browser: string
+  /** By two factors. */
+  readonly mfa: boolean
+  /** When they last proved their identity: now if absent; null if unknown. */
+  readonly authenticatedAt?: Date | null
+}
+
+export interface SessionParts {
+  readonly database: Database
+  readonly store: SessionsStore
+  readonly keys: KeysService
+  readonly enrollment: EnrollmentMode
+  readonly now: () => Date
+  readonly newId: () => string
+}
+
+export const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
+
+/** Opens sessions, and finds the person behind a session. */
+export const createSessionOpening = ({ database, store, keys, enrollment, now, newId }: SessionParts) => {
+  const restrictionOf = (session: PersonalSession, person: SessionPerson): Pick<Caller, 'restriction'> => {
+    if (now().getTime() - session.usedAt.getTime() > idleLimitOf(session)) return { restriction: 'confirm' }
+    return requiresMfa(person) && !session.mfa ? { restriction: 'enroll' } : {}
+  }
+
+  const callerFor = async (session: PersonalSession): Promise<Caller | null> => {
+    const { person } = session
+    const own = { keyId: session.id, sessionId: session.id, deviceId: null }
+    if (person !== null) {
+      return {
+        ...own,
+        personId: person.id,
+        orgId: person.orgId,
+        homeOrgId: person.orgId,
+        grants: ROLE_SCOPES[person.role],
+        ...restrictionOf(session, person),
+      }
+    }
+    if (session.personId !== null) return null
+    if (session.keyId !== null) {
+      const caller = await keys.callerById(session.keyId)
+      return caller && { ...caller, sessionId: session.id }
+    }
+    return enrollment === 'open' ? { ...own, orgId: null, grants: SCOPES, homeOrgId: null } : null
+  }
+
+  const insert = async (
+    tx: Executor,
+    of: Pick<StoredSession, 'keyId' | 'personId' | 'authenticatedAt' | 'mfa' | 'browser'>,
+    former: string | null,
+  ): Promise<{ token: string; session: PersonalSession }> => {
+    const token = randomBytes(32).toString('base64url')
+    const at = now()
+    const id = newId()
+    const written = { ...of, id, hash: hashOf(token), browser: of.browser.slice(0, 300), createdAt: at, usedAt: at }
+    if (former !== null) await store.deleteByHash(tx, hashOf(former))
+    await store.insert(tx, { ...written, expiresAt: at })
+    const session = (await store.find(tx, id))!
+    const expiresAt = expiryOf(session, at)
+    await store.extend(tx, id, at, expiresAt)
+    return { token, session: { ...session, expiresAt } }
+  }
+
+  const opened = async (token: string, session: PersonalSession): Promise<OpenedSession | null> => {
+    const caller = await callerFor(session)
+    return caller && { token, session, caller, seconds: lifetimeOf(session) / 1000 }
+  }
+
+  return {
+    callerFor,
+
+    /**
+     * Opens a session for the key of `caller`; without one where none is needed. Never takes a token that the browser
+     * brought: the one it had is ended.
+     * @throws forbidden for a device's own key, and without a key under token enrollment
+     */
+    async open(caller: Caller | null, browser: string, former: string | null): Promise<OpenedSession> {
+      if (caller !== null && caller.deviceId !== null) {
+        throw forbidden("A device's key cannot open a session. Use a key that was created for a person or a program.")
+      }
+      if (caller === null && enrollment === 'token') throw forbidden('Signing in to this service needs an API key.')
+      const of = { keyId: caller?.keyId ?? null, personId: null, authenticatedAt: null, mfa: false, browser }
+      const { token, session } = await database.transaction(async (tx) => {
+        const made = await insert(tx, of, former)
+        const { id, keyId, expiresAt } = made.session
+        auditNote({ kind: 'session', id, after: { keyId, expiresAt }, ...(caller && { actor: caller }) })
+        return made
+      })
+      const made = await opened(token, session)
+      if (made === null) throw forbidden('The key is no longer valid.')
+      return made
+    },
+
+    /**
+     * Opens a session for a person who has proved their identity, in the transaction `tx`
+     * where there is one. The one that the browser had is ended. @throws unauthorized when they were removed meanwhile
+     */
+    async openFor(
+      person: { readonly id: string },
+      { browser, mfa, authenticatedAt = now() }: SignedIn,
+      former: string | null,
+      tx?: Executor,
+    ): Promise<OpenedSession> {
+      const of = { keyId: null, personId: person.id, authenticatedAt, mfa, browser }
+      const openIn = async (db: Executor): Promise<OpenedSession> => {
+        const { token, session } = await insert(db, of, former)
+        const made = await opened(token, session)
+        if (made === null) throw unauthorized('This account was removed.')
+        auditNote({ kind: 'session', id: session.id, after: { personId: person.id, mfa }, actor: made.caller })
+        return made
+      }
+      return tx === undefined ? database.transaction(openIn) : openIn(tx)
+    },
+
+    /**
+     * A person has confirmed their identity, `mfa` by two factors: their session continues with a new token.
+     * @throws unauthorized when it has ended meanwhile
+     */
+    async renew(tx: Executor, id: string, { mfa }: { readonly mfa: boolean }): Promise<OpenedSession> {
+      const token = randomBytes(32).toString('base64url')
+      await store.renew(tx, id, { hash: hashOf(token), mfa, at: now() })
+      const session = await store.find(tx, id)
+      const made = session && (await opened(token, session))
+      if (made === null) throw unauthorized('This session has ended. Sign in again.')
+      return made
+    },
+  }
+}

@@ -1,0 +1,73 @@
+import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
+import { roundSizes } from '../../../domain/training-job.ts'
+import type { Database } from '../../../platform/db/open.ts'
+import type { StoredVersion } from '../../catalog/models/models.service.ts'
+import type { ToPrice } from '../rounds/round-prices.service.ts'
+import type { RoundReach } from '../rounds/round-reach.service.ts'
+import type { RoundRequest } from '../rounds/round-starts.service.ts'
+import type { SecurePlan } from '../secure-rounds/secure-steps.service.ts'
+import type { StoredJob } from './jobs.store.ts'
+
+/** What the job's next round distributes: its latest result, and before the first what it began from. */
+export const distributedBy = ({ modelId, latestModelId, settings }: StoredJob): [modelId: string, version?: number] =>
+  latestModelId === null && settings.modelVersion !== undefined
+    ? [modelId!, settings.modelVersion]
+    : [(latestModelId ?? modelId)!]
+
+/** What the price of the job's next round depends on: the same outside the transaction that starts the round, and inside. @throws forbidden */
+export const createToPrice =
+  ({ reaching }: { readonly reaching: Pick<RoundReach, 'scopeOf' | 'requireMember'> }) =>
+  async (db: Database['sql'], job: StoredJob): Promise<ToPrice> => {
+    const { orgId, federationId, settings } = job
+    const { privacy, targetDevices } = settings
+    const { minDevices, requested, selected } = roundSizes(settings)
+    await reaching.requireMember(db, job)
+    return {
+      orgId,
+      federationId,
+      scope: await reaching.scopeOf(db, job),
+      privacy: privacy === null ? null : { ...privacy, clipNorm: job.clipNorm ?? privacy.clipNorm },
+      minDevices,
+      // A private round draws by chance, and waits for all that it has drawn.
+      targetDevices: privacy === null ? selected : targetDevices,
+      wantedUpdates: privacy === null ? requested : null,
+      starter: null,
+    }
+  }
+
+/** The job's next round, before its devices are drawn. */
+export const nextRound = (
+  job: StoredJob,
+  priced: ToPrice,
+  {
+    version,
+    secured,
+    previousRoundId,
+  }: {
+    readonly version: StoredVersion
+    readonly secured: SecurePlan | null
+    readonly previousRoundId: string | null
+  },
+): RoundRequest => {
+  const { settings } = job
+  const isAsynchronous = STRATEGY_RULES[settings.strategy.name].asynchronous
+  return {
+    ...priced,
+    groupId: job.groupId,
+    strategy: settings.strategy,
+    hyperparameters: settings.hyperparameters,
+    timeoutSeconds: settings.timeoutSeconds,
+    // A buffer is not closed by a grace: who is slow is what it is for.
+    graceSeconds: isAsynchronous ? settings.timeoutSeconds : settings.reportWindowSeconds,
+    version,
+    secure: secured,
+    rawVector: settings.rawVector === true,
+    job: {
+      id: job.id,
+      step: job.roundsCompleted,
+      stateSha256: job.stateSha256,
+      controlSha256: job.controlSha256,
+      previousRoundId,
+    },
+  }
+}

@@ -1,0 +1,64 @@
+import { InferenceError } from '../../errors.ts'
+import type { Engine, EngineName } from '../engine.ts'
+import { ChatServerError, listServed, type Server } from './openai-client.ts'
+import { createProxiedEngine, failureOf } from './proxied-engine.ts'
+import { openAiFormat, serverNamed } from './servers.ts'
+
+const LOOK_WITHIN_MS = 10_000
+const SHOWN_NAMES = 20
+
+export interface RemoteOptions {
+  /** `openai`, or the name of the program that runs there. */
+  readonly name: EngineName
+  /** With /v1. */
+  readonly baseUrl: string
+  readonly key: string | null
+  /** Its name there. */
+  readonly model: string
+  readonly slots?: number
+  readonly contextTokens?: number
+  /** A request in which nothing arrives for so long is given up. */
+  readonly stallMs?: number
+}
+
+/**
+ * A model of a server that runs already, anywhere.
+ * @throws InferenceError upstream_failed or upstream_timeout when it does not answer, model_not_found when it lacks the model
+ */
+export const openRemoteEngine = async (options: RemoteOptions): Promise<Engine> => {
+  const { name, baseUrl, key, model } = options
+  const program = serverNamed(name)
+  const look = { baseUrl, key, stallMs: Math.min(LOOK_WITHIN_MS, options.stallMs ?? LOOK_WITHIN_MS) }
+  const served = await listServed(look, new AbortController().signal).catch((error: unknown) => {
+    // Some servers have no list.
+    if (error instanceof ChatServerError && (error.status === 404 || error.status === 405)) return []
+    const { code, message } = failureOf(baseUrl, error)
+    const start = program === null ? '' : ` Start it: ${[program.program, ...program.arguments(model)].join(' ')}`
+    throw new InferenceError(code, message + start, { cause: error })
+  })
+  const found = served.find((one) => one.name === model)
+  if (served.length > 0 && found === undefined) {
+    const names = served.slice(0, SHOWN_NAMES).map((one) => one.name)
+    const more = served.length > SHOWN_NAMES ? ` and ${served.length - SHOWN_NAMES} more` : ''
+    throw new InferenceError(
+      'model_not_found',
+      `${baseUrl} has no model '${model}'. It has: ${names.join(', ')}${more}.`,
+      {
+        param: 'model',
+      },
+    )
+  }
+  const server: Server = { baseUrl, key, ...(options.stallMs !== undefined && { stallMs: options.stallMs }) }
+  const contextTokens = options.contextTokens ?? found?.contextTokens ?? 0
+  return createProxiedEngine({
+    name,
+    label: baseUrl,
+    model: { name: model, path: baseUrl, parameters: null, contextTokens, memoryBytes: 0 },
+    modelId: model,
+    slots: options.slots ?? program?.slots ?? 32,
+    responseFormat: program === null ? openAiFormat : program.responseFormat,
+    server: async () => server,
+    restarts: () => 0,
+    close: async () => undefined,
+  })
+}

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander'
 import type { paths } from '../../client/client.ts'
 import { PRESETS } from '../../domain/compliance.ts'
 import { confirm } from '../confirm.ts'
+import { orNull } from '../model-sources/catalog.ts'
 import { apiBaseOption, type ServiceOptions } from '../options.ts'
 import type { Session } from '../session.ts'
 import { orgFields, settingFields } from './settings.ts'
@@ -44,5 +45,10 @@ export const define = (command: Command, session: Session): void => {
       await session.home.saveConfig(config)
       session.out.fields(orgFields(config))
       session.out.note(`Saved in ${session.home.configPath}. New keys belong to ${org.name}.`)
+      const key = await orNull(connection.ask((client) => client.GET('/api/v1/keys/self')))
+      if (key?.org_id === null)
+        session.out.note(
+          `Your key belongs to no organization, and what you add with it does not belong to ${org.name}. To work in ${org.name}: svc keys create <name>, then svc login --api-key.`,
+        )
     })
 }

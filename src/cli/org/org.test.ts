@@ -29,7 +29,7 @@ it('creates an organization on the service and shows it from then on', async () 
     exitCode: 0,
     stdout: shown,
     stderr: expect.stringMatching(
-      /^Settings of the gdpr preset, a starting point and not a certification:\n {2}Second factor: required for admins\n(?:.|\n)*\nSaved in .*\. New keys belong to Acme Robotics\.\n$/,
+      /^Settings of the gdpr preset, a starting point and not a certification:\n {2}Second factor: required for admins\n(?:.|\n)*\nSaved in .*\. New keys belong to Acme Robotics\.\nYour key belongs to no organization, and what you add with it does not belong to Acme Robotics\. To work in Acme Robotics: svc keys create <name>, then svc login --api-key\.\n$/,
     ),
   })
   const kept = {

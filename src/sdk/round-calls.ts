@@ -3,6 +3,7 @@ import { NetworkError } from './api-error.ts'
 import type { CallOptions, Device, TrainingReport } from './device.ts'
 import { type DownloadSink, downloadOnce, memorySink } from './download.ts'
 import { evaluationBody, evaluationCalls } from './evaluation-calls.ts'
+import { multipart } from './multipart.ts'
 import { retrying } from './retry.ts'
 import { policyOf, type Transport } from './transport.ts'
 import { type Plan, planOf, reasonOf } from './wire.ts'
@@ -17,21 +18,17 @@ const isConflict = (error: unknown): boolean => error instanceof ApiError && err
 export const reportFor = (plan: Plan, report: TrainingReport): TrainingReport =>
   plan.private ? { ...report, metrics: undefined, evaluation: undefined } : report
 
-const formOf = (file: Blob, report: TrainingReport, fileName: string, control: Blob | null): FormData => {
-  const form = new FormData()
-  // Fields first: a service that reads the body as a stream knows them before the file begins.
-  form.set('num_samples', String(report.numSamples))
-  // A loss of no value is not refused, but left out.
-  if (report.localLoss !== undefined && !Number.isNaN(report.localLoss))
-    form.set('local_loss', String(report.localLoss))
-  if (report.localAccuracy !== undefined) form.set('local_accuracy', String(report.localAccuracy))
-  const seconds = report.trainingTimeSeconds
-  if (seconds !== undefined) form.set('training_time_seconds', String(Math.round(seconds)))
-  if (report.metrics !== undefined) form.set('metrics', JSON.stringify(report.metrics))
-  if (report.evaluation !== undefined) form.set('evaluation', JSON.stringify(evaluationBody(report.evaluation)))
-  if (control !== null) form.set('control', control, 'control')
-  form.set('file', file, fileName)
-  return form
+const fieldsOf = (report: TrainingReport): Record<string, string> => {
+  const { numSamples, localLoss, localAccuracy, trainingTimeSeconds, metrics, evaluation } = report
+  return {
+    num_samples: String(numSamples),
+    // A loss of no value is not refused, but left out.
+    ...(localLoss !== undefined && !Number.isNaN(localLoss) && { local_loss: String(localLoss) }),
+    ...(localAccuracy !== undefined && { local_accuracy: String(localAccuracy) }),
+    ...(trainingTimeSeconds !== undefined && { training_time_seconds: String(Math.round(trainingTimeSeconds)) }),
+    ...(metrics !== undefined && { metrics: JSON.stringify(metrics) }),
+    ...(evaluation !== undefined && { evaluation: JSON.stringify(evaluationBody(evaluation)) }),
+  }
 }
 
 type RoundCalls = Pick<
@@ -131,7 +128,10 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
       const file = weights instanceof Blob ? weights : new Blob([weights])
       const given = options.control
       const control = given === undefined ? null : given instanceof Blob ? given : new Blob([given])
-      const form = formOf(file, report, options.fileName ?? 'update.safetensors', control)
+      const form = multipart(fieldsOf(report), [
+        ...(control === null ? [] : [{ field: 'control', fileName: 'control', content: control }]),
+        { field: 'file', fileName: options.fileName ?? 'update.safetensors', content: file },
+      ])
       const timeoutMs = 30_000 + ((file.size + (control?.size ?? 0)) / SLOWEST_BYTES_PER_SECOND) * 1000
       try {
         const { id } = await transport.call(
@@ -139,7 +139,8 @@ export const roundCalls = (transport: Transport, clockLeadMs: () => number): Rou
           (api, signal) => {
             // The document describes the fields; what travels is the form itself.
             const body = { file: '', num_samples: report.numSamples }
-            return api.POST(path, { params, body, bodySerializer: () => form, signal })
+            const headers = { 'content-type': form.type }
+            return api.POST(path, { params, body, headers, bodySerializer: () => form, signal })
           },
           { ...options, timeoutMs },
         )

@@ -28,7 +28,7 @@ import { unpickle } from './pickle.ts'
 import type { PickleValue } from './pickle-value.ts'
 import { readWeights } from './read-weights.ts'
 import { requireShape, requireSoundTensors, showName } from './shape.ts'
-import { bytesSource, viewOf } from './sources.ts'
+import { bytesSource, decodeLatin1, viewOf } from './sources.ts'
 import { torchHost } from './torch-globals.ts'
 import { findWeights } from './torch-weights.ts'
 import type { ByteSource, Tensor } from './weight-file.ts'
@@ -388,6 +388,6 @@ describe('the old form of PyTorch', () => {
 
 /** The one key in the list of storages, which stands before their counts. */
 const storageKey = (bytes: Uint8Array): string => {
-  const text = new TextDecoder('latin1').decode(bytes.subarray(0, bytes.length - 32))
+  const text = decodeLatin1(bytes.subarray(0, bytes.length - 32))
   return /(\d+)q.a\.$/.exec(text)![1]!
 }

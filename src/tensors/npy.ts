@@ -1,7 +1,7 @@
 import { badRequest } from '../domain/errors.ts'
 import { MAX_NPY_HEADER } from './limits.ts'
 import { requireShape, showName } from './shape.ts'
-import { readExactly, viewOf } from './sources.ts'
+import { decodeLatin1, readExactly, viewOf } from './sources.ts'
 import { BYTES_OF, type ByteSource, byteLength, type DType, rowMajorStrides, type Tensor } from './weight-file.ts'
 
 /** What the header of a .npy array says. Source: numpy.lib.format, versions 1.0 to 3.0. */
@@ -51,7 +51,7 @@ export const npyHeaderLength = (head: Uint8Array, name: string): number => {
 
 /** Reads the whole header, `npyHeaderLength` bytes. The dict is matched, never evaluated. Throws bad_request. */
 export const parseNpyHeader = (header: Uint8Array, name: string): NpyHeader => {
-  const text = new TextDecoder('latin1').decode(header.subarray(header[6] === 1 ? 10 : 12))
+  const text = decodeLatin1(header.subarray(header[6] === 1 ? 10 : 12))
   const descr = /['"]descr['"]\s*:\s*['"]([^'"]*)['"]/.exec(text)?.[1]
   const order = /['"]fortran_order['"]\s*:\s*(True|False)/.exec(text)?.[1]
   const sizes = /['"]shape['"]\s*:\s*\(([^()]*)\)/.exec(text)?.[1]

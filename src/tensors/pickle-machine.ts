@@ -2,11 +2,9 @@ import { badRequest, type ServiceError } from '../domain/errors.ts'
 import type { ByteCursor } from './byte-cursor.ts'
 import { MAX_PICKLE_BYTES, MAX_PICKLE_DICTS } from './limits.ts'
 import type { PickleHost, PickleObject, PickleValue } from './pickle-value.ts'
-import { copyOf, decodeText } from './sources.ts'
+import { copyOf, decodeLatin1, decodeText } from './sources.ts'
 
 const MARK = Symbol('mark')
-
-const latin1 = new TextDecoder('latin1')
 
 /**
  * The stack and the memo of one running pickle. Every operation either consumes input or removes what it looks at, so
@@ -114,7 +112,7 @@ export class PickleMachine {
 
   /** A str of Python 2, whose bytes have no encoding. */
   oldText(length: number): string {
-    return latin1.decode(this.bytes(length))
+    return decodeLatin1(this.bytes(length))
   }
 
   /** Python's int of any length: little-endian two's complement. */

@@ -14,6 +14,8 @@ const run = (code: string): PickleValue => {
 const refused = (reason: string) =>
   expect.objectContaining({ code: 'bad_request', message: expect.stringContaining(reason) })
 
+const BYTES = String.fromCharCode(...Array(256).keys())
+
 const TENSOR = [
   'ctorch._utils\n_rebuild_tensor_v2\n',
   '((X\x07\0\0\0storagectorch\nFloatStorage\nX\x01\0\0\x000X\x03\0\0\0cpuK\x06tQ',
@@ -25,6 +27,7 @@ it.each<[string, string, PickleValue]>([
   ['a long beyond 2^53', '\x8a\x09\0\0\0\0\0\0\0\0\x01.', 2n ** 64n],
   ['a float', 'G?\xf8\0\0\0\0\0\0.', 1.5],
   ['texts of all lengths', '(X\x02\0\0\0\xc3\xa4\x8c\x01bU\x01\xe4t.', ['ä', 'b', 'ä']],
+  ['a text of Python 2, whose bytes have no encoding', `T\0\x01\0\0${BYTES}.`, BYTES],
   ['constants', '(N\x88\x89t.', [null, true, false]],
   ['tuples and lists', '(K\x01\x85K\x02K\x03\x86]K\x04a](K\x05K\x06et.', [[1], [2, 3], [4], [5, 6]]],
   [

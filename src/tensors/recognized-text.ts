@@ -1,3 +1,5 @@
+import { decodeLatin1 } from './sources.ts'
+
 const LINE_BREAK = /\r\n|\r|\n/
 const SEPARATORS = [',', ';', '\t'] as const
 const NUMBER = /^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$/
@@ -29,7 +31,7 @@ export const textOf = (head: Uint8Array): string | null => {
     return new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true })
   } catch {
     const foreign = head.reduce((count, byte) => count + (byte > 0x7f ? 1 : 0), 0)
-    return foreign * 7 <= head.length ? new TextDecoder('latin1').decode(head) : null
+    return foreign * 7 <= head.length ? decodeLatin1(head) : null
   }
 }
 

@@ -44,6 +44,16 @@ export const decodeText = (bytes: Uint8Array, what: string): string => {
   }
 }
 
+const CHARS_AT_ONCE = 8192
+
+/** Each byte as the character of its number. In browsers, and from Node 24 on, TextDecoder's latin1 is windows-1252 instead. */
+export const decodeLatin1 = (bytes: Uint8Array): string => {
+  let text = ''
+  for (let at = 0; at < bytes.length; at += CHARS_AT_ONCE)
+    text += String.fromCharCode(...bytes.subarray(at, at + CHARS_AT_ONCE))
+  return text
+}
+
 /** A DataView over exactly these bytes. */
 export const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 

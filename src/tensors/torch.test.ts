@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { fixtureBytes } from '../../test/fixtures/weights/open.ts'
 import { readTensorFloats } from './elements.ts'
 import { readWeights } from './read-weights.ts'
-import { bytesSource, viewOf } from './sources.ts'
+import { bytesSource, decodeLatin1, viewOf } from './sources.ts'
 import { readZip } from './zip.ts'
 import { type PlannedMember, planZip } from './zip-plan.ts'
 
@@ -108,7 +108,7 @@ describe('the old form', () => {
 
   it('is refused when no list of storages follows the weights', () => {
     const { bytes, count } = file()
-    const text = new TextDecoder('latin1').decode(bytes.subarray(0, count))
+    const text = decodeLatin1(bytes.subarray(0, count))
     const list = text.lastIndexOf('\x80\x02]q')
     const head = bytes.subarray(0, list)
     expect(() => readWeights(bytesSource(new Uint8Array([...head, 0x80, 2, 0x4e, 0x2e])))).toThrow(
@@ -126,7 +126,7 @@ describe('the old form', () => {
   it('is refused when its list of storages names another one', () => {
     const { bytes, count } = file()
     // The key's last digit stands before its BINPUT, the end of the list and the STOP.
-    const text = new TextDecoder('latin1').decode(bytes.subarray(0, count))
+    const text = decodeLatin1(bytes.subarray(0, count))
     const at = text.lastIndexOf('q\x01a.') - 1
     expect(text.slice(at + 1)).toBe('q\x01a.')
     bytes[at] = bytes[at]! === 0x30 ? 0x31 : 0x30

@@ -133,6 +133,10 @@ export const chat = async (engine: Engine, session: Session, options: ChatOption
     out.note('\n/exit or Ctrl-D quits.')
     lines.prompt()
   })
+  let isOpen = true
+  lines.on('close', () => {
+    isOpen = false
+  })
   const leave = (): void => lines.close()
   io.signal?.addEventListener('abort', leave, { once: true })
   try {
@@ -150,7 +154,8 @@ export const chat = async (engine: Engine, session: Session, options: ChatOption
         await converse(engine, conversation, session, options, running.signal)
         running = null
       }
-      lines.prompt()
+      // Ctrl-D may have come while a reply did.
+      if (isOpen) lines.prompt()
     }
   } finally {
     io.signal?.removeEventListener('abort', leave)

@@ -9,7 +9,7 @@ const AT = '/api/v1/deployments/{deployment_id}'
 
 export const deployments: Resource = {
   name: 'deployments',
-  summary: 'inspect and control deployments; svc deploy creates them',
+  summary: 'inspect and control deployments',
   actions: [
     action('list', 'list deployments, newest first', 'GET /api/v1/deployments', {
       options: [option('--model <model>', 'only of this model, by its deployed name', 'model_name')],

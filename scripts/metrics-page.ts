@@ -26,7 +26,7 @@ scrape_configs:
 Gauges read from the database, at most every 15 seconds. Processes that share a database report the same values, so use \`max\`, not
 \`sum\`. The values cover all organizations.
 
-| metric | labels | |
+| metric | labels | meaning |
 |---|---|---|
 ${STATE_METRICS.map(({ name, labels, help }) => row(name, labels, help)).join('\n')}
 ${row('tributary_state_read_seconds', [], 'How long it took to read these values from the database')}
@@ -37,7 +37,7 @@ ${row('tributary_database_up', [], 'Whether the database responded when these va
 Each process reports its own: use \`sum\`. \`route\` is the pattern of the path, so heartbeats are
 \`route="/api/v1/devices/:device_id/heartbeat"\` and submitted updates \`route="/api/v1/training/rounds/:round_id/updates"\`.
 
-| metric | labels | |
+| metric | labels | meaning |
 |---|---|---|
 ${row('http_requests_total', ['method', 'route', 'status'], 'Requests')}
 ${row('http_request_duration_seconds', ['method', 'route', 'status', 'le'], 'Their duration, a histogram')}

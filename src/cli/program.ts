@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Help, type Option } from 'commander'
 import type { CommandEntry, CommandFile, CommandGroup } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { ExitCode } from './exit-code.ts'
@@ -7,6 +7,12 @@ import { Interrupted, type Io } from './io.ts'
 import { harmless, withoutKeys } from './output.ts'
 import { packageVersion } from './package-version.ts'
 import { createSession } from './session.ts'
+
+/** As commander describes options, and which ones must be given. */
+const HELP = {
+  optionDescription: (option: Option): string =>
+    new Help().optionDescription(option) + (option.mandatory ? ' (required)' : ''),
+}
 
 const NOTES = `
 Environment:
@@ -83,6 +89,7 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
       // Behind a command, --version is that command's: `svc push m.onnx --version 1.0.0`.
       .enablePositionalOptions()
       .addHelpText('after', NOTES)
+      .configureHelp(HELP)
       .exitOverride()
       .configureOutput({
         writeOut: (text) => void io.stdout.write(text),

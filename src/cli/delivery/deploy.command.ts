@@ -103,8 +103,12 @@ export const define = (command: Command, session: Session): void => {
     .addOption(new Option('-t, --target <platform>', 'only devices of this platform').choices(['ios', 'android']))
     .addOption(new Option('--devices <names>', 'only these devices, comma-separated').argParser(parseDevices))
     .option('-g, --group <group>', 'only devices of this group, by name or id')
-    .addOption(new Option('--step <percent>', 'increase at each step (default: 10)').argParser(parsePercentage))
-    .addOption(new Option('--interval <minutes>', 'minutes between steps (default: 60)').argParser(parseMinutes))
+    .addOption(
+      new Option('--step <percent>', 'of a rollout: increase at each step (default: 10)').argParser(parsePercentage),
+    )
+    .addOption(
+      new Option('--interval <minutes>', 'of a rollout: minutes between steps (default: 60)').argParser(parseMinutes),
+    )
     .option('--dry-run', 'show the affected devices and change nothing')
     .option('--allow-unknown', 'accept a name that is not in the catalog, for devices that resolve it themselves')
     .option('-y, --yes', 'deploy to the whole fleet without confirmation')

@@ -1,7 +1,7 @@
 import { badRequest } from '../../domain/errors.ts'
 import type { Message } from './layer-schema.ts'
 import { requireConstant, weightsOf } from './network.ts'
-import { biasesOf, gateOf, initialState, join, recurrenceOf, sum } from './recurrence.ts'
+import { biasesOf, gateOf, initialState, joinOutputs, recurrenceOf, sum } from './recurrence.ts'
 import { type Rule, reshaped, type Step } from './step.ts'
 
 const MAX_STEPS = 256
@@ -86,16 +86,5 @@ export const gru: Rule = (step) => {
     const all = steps === 1 ? sequence[0]! : net.add('concatND', { axis: 0 }, sequence, [steps, 1, batch, units])
     return { sequence: all, hidden: reshaped(step, hidden, [1, batch, units]) }
   })
-  join(
-    step,
-    0,
-    results.map(({ sequence }) => sequence),
-    1,
-  )
-  join(
-    step,
-    1,
-    results.map(({ hidden }) => hidden),
-    0,
-  )
+  joinOutputs(step, results)
 }

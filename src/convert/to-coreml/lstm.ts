@@ -1,7 +1,7 @@
 import { badRequest } from '../../domain/errors.ts'
 import type { Message } from './layer-schema.ts'
 import { requireConstant, weightsOf } from './network.ts'
-import { biasesOf, gateOf, initialState, join, recurrenceOf, sum } from './recurrence.ts'
+import { biasesOf, gateOf, initialState, join, joinOutputs, recurrenceOf, sum } from './recurrence.ts'
 import { type Rule, reshaped } from './step.ts'
 
 /** ONNX has the gates in the order input, output, forget, block; Core ML input, forget, block, output. */
@@ -53,18 +53,7 @@ export const lstm: Rule = (step) => {
       cell: reshaped(step, names[2]!, [1, batch, units]),
     }
   })
-  join(
-    step,
-    0,
-    results.map(({ sequence }) => sequence),
-    1,
-  )
-  join(
-    step,
-    1,
-    results.map(({ hidden }) => hidden),
-    0,
-  )
+  joinOutputs(step, results)
   join(
     step,
     2,

@@ -89,3 +89,22 @@ export const join = (step: Step, at: number, parts: readonly string[], axis: num
   if (parts.length === 1) return void reshaped(step, parts[0]!, shape, name)
   step.net.add('concatND', { axis }, parts, shape, name)
 }
+
+/** The first two outputs of every recurrent operator. */
+export const joinOutputs = (
+  step: Step,
+  results: readonly { readonly sequence: string; readonly hidden: string }[],
+): void => {
+  join(
+    step,
+    0,
+    results.map(({ sequence }) => sequence),
+    1,
+  )
+  join(
+    step,
+    1,
+    results.map(({ hidden }) => hidden),
+    0,
+  )
+}

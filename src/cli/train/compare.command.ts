@@ -19,11 +19,15 @@ const SETTINGS = [
   'over_selection',
   'timeout_seconds',
   'report_window_seconds',
+  'wait_for_devices_seconds',
+  'evaluation_seconds',
   'group_id',
   'federation_id',
   'privacy',
   'secure_aggregation',
   'stop_when',
+  'metric',
+  'raw_vector',
   'publish',
 ] as const satisfies readonly (keyof JobDetail)[]
 

@@ -27,7 +27,12 @@ export const org: Resource = {
           NUMBER,
         ),
         option('--key-lifetime-days <n>', 'maximum lifetime of a new key; none: no limit', 'key_lifetime_days', NUMBER),
-        option('--update-retention-days <n>', 'days to keep updates; none: no limit', 'update_retention_days', NUMBER),
+        option(
+          '--update-retention-days <n>',
+          'days to keep updates; none: as the service',
+          'update_retention_days',
+          NUMBER,
+        ),
         option('--min-group-size <n>', 'smallest group that analytics show; none: 5', 'min_group_size', NUMBER),
         option('--automatic-rollback <on>', 'true: every rollout rolls back automatically', 'automatic_rollback', {
           parse: 'json',

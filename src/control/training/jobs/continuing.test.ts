@@ -296,3 +296,14 @@ describe('the privacy budget', () => {
     expect(await send(acme, 'POST', `${path}/resume`, {})).toMatchObject({ status: 200, body: { rounds: 3 } })
   })
 })
+
+it('the report window of a job comes before the straggler grace that an operator has set', async () => {
+  const { world, start, round, jobOf } = await setUp({ config: { stragglerGraceSeconds: 5 } })
+  await world.register('straggler')
+  const id = await start({ rounds: 1, target_devices: 2, report_window_seconds: 100 })
+  await round(id, 1)
+  await world.advance(20)
+  expect((await jobOf(id)).history).toMatchObject([{ status: 'active' }])
+  await world.advance(100)
+  expect((await jobOf(id)).history).toMatchObject([{ status: 'completed' }])
+})

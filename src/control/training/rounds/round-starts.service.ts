@@ -25,7 +25,7 @@ interface Parts {
   readonly heartbeats: Pick<HeartbeatsService, 'announce'>
   readonly events: Pick<ControlEventBus, 'publish'>
   readonly random: Random
-  /** Overrides the grace that follows from a round's timeout. */
+  /** In place of the grace that follows from a round's timeout, where the round has none of its own. */
   readonly graceSeconds: number | null
   readonly now: () => Date
   readonly newId: () => string
@@ -135,7 +135,7 @@ export const createRoundStarts = (parts: Parts) => {
     async open(tx: Executor, request: RoundRequest, price: Price | null): Promise<StoredRound> {
       const startedAt = now()
       const starter = await starterOf(tx, request)
-      const requested = { ...request, starter, graceSeconds: parts.graceSeconds ?? request.graceSeconds }
+      const requested = { ...request, starter, graceSeconds: request.graceSeconds ?? parts.graceSeconds }
       const plan = planOf(requested, await populationOf(tx, requested, price))
       const round = newRound(requested, price?.privacy ?? null, { id: newId(), plan, startedAt })
       if (price !== null) return openPrivate(tx, round, requested.scope, price)

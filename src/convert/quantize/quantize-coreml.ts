@@ -2,8 +2,9 @@ import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { badRequest, ServiceError } from '../../domain/errors.ts'
 import { decodeElements, encodeElements } from '../../tensors/elements.ts'
 import { decodeMessage, encodeMessage, type Field, type MessageType } from '../protobuf/message.ts'
-import { type Message, weightParams } from '../to-coreml/layer-schema.ts'
 import { coremlModel } from '../to-coreml/schema.ts'
+import type { Message } from '../to-coreml/schema-fields.ts'
+import { weightParams } from '../to-coreml/weight-schema.ts'
 
 export const COREML_METHODS = ['int8', 'int4', 'float16'] as const
 export type CoremlMethod = (typeof COREML_METHODS)[number]

@@ -7,8 +7,8 @@ import { tensorOf } from '../onnx/tensors.ts'
 import { decodeMessage } from '../protobuf/message.ts'
 import { type Layer, list, num, part } from './documented-layer.ts'
 import { DOCUMENTED } from './documented-layers.ts'
-import type { Message } from './layer-schema.ts'
 import { coremlModel } from './schema.ts'
+import type { Message } from './schema-fields.ts'
 
 /** What outputs of the ONNX model are, for users. */
 export const COREML_COMPUTED =

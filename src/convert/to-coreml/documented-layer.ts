@@ -2,7 +2,7 @@
 import { badRequest } from '../../domain/errors.ts'
 import { decodeElements } from '../../tensors/elements.ts'
 import { type Attribute, elementCount, int, numberOfElementType } from '../onnx/model.ts'
-import type { Message } from './layer-schema.ts'
+import type { Message } from './schema-fields.ts'
 
 export type Attributes = Readonly<Record<string, Attribute>>
 

@@ -33,7 +33,7 @@ import {
   sliceStatic,
   upsample,
 } from './documented-windows.ts'
-import type { Message } from './layer-schema.ts'
+import type { Message } from './schema-fields.ts'
 
 const ACTIVATIONS: Readonly<Record<string, (layer: Layer, q: Message) => string>> = {
   linear: (layer, { alpha, beta }) =>

@@ -13,7 +13,7 @@ import {
   scalar,
   weight,
 } from './documented-layer.ts'
-import type { Message } from './layer-schema.ts'
+import type { Message } from './schema-fields.ts'
 
 /** [[before, after], …] of the last dimensions. */
 const bordersOf = (amounts: unknown): number[][] => {

@@ -1,7 +1,7 @@
 import { badRequest } from '../../domain/errors.ts'
-import type { Message } from './layer-schema.ts'
 import { requireConstant, weightsOf } from './network.ts'
 import { biasesOf, gateOf, initialState, joinOutputs, recurrenceOf, sum } from './recurrence.ts'
+import type { Message } from './schema-fields.ts'
 import { type Rule, reshaped, type Step } from './step.ts'
 
 const MAX_STEPS = 256

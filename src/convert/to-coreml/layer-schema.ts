@@ -1,39 +1,9 @@
 // The messages of Core ML's layers that are written and quantized here, with Apple's names and numbers
 // (coremltools, mlmodel/format/NeuralNetwork.proto, specification version 4).
-import { type Field, type MessageType, many, of, one } from '../protobuf/message.ts'
+import { type MessageType, many, one } from '../protobuf/message.ts'
+import { count, counts, empty, flag, held, integers, list, type Message, message, real } from './schema-fields.ts'
+import { weights } from './weight-schema.ts'
 
-export type Message = Record<string, unknown>
-
-export const message = (name: string, fields: Readonly<Record<string, Field>>): MessageType<Message> =>
-  ({ name, fields }) as unknown as MessageType<Message>
-export const held = (number: number, type: () => MessageType<Message>): Field => one(number, of(type))
-export const list = (number: number, type: () => MessageType<Message>): Field => many(number, of(type))
-export const flag = (number: number): Field => one(number, 'bool')
-export const count = (number: number): Field => one(number, 'uint64')
-export const real = (number: number): Field => one(number, 'float')
-export const counts = (number: number): Field => many(number, 'uint64')
-export const integers = (number: number): Field => many(number, 'int64')
-export const weights = (number: number): Field => held(number, () => weightParams)
-
-const linearQuantization = message('LinearQuantizationParams', { scale: many(1, 'float'), bias: many(2, 'float') })
-const lookupTable = message('LookUpTableQuantizationParams', { floatValue: many(1, 'float') })
-const quantizationParams = message('QuantizationParams', {
-  numberOfBits: count(1),
-  linearQuantization: held(101, () => linearQuantization),
-  lookupTableQuantization: held(102, () => lookupTable),
-})
-
-/** Weights; packed float32 numbers are the bytes that they are in the file. */
-export const weightParams = message('WeightParams', {
-  floatValue: one(1, 'bytes'),
-  float16Value: one(2, 'bytes'),
-  rawValue: one(30, 'bytes'),
-  int8RawValue: one(31, 'bytes'),
-  quantization: held(40, () => quantizationParams),
-  isUpdatable: flag(50),
-})
-
-export const empty = message('Empty', {})
 const alpha = message('Alpha', { alpha: real(1) })
 const alphaBeta = message('AlphaBeta', { alpha: real(1), beta: real(2) })
 const activation = message('ActivationParams', {

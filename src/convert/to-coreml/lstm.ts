@@ -1,7 +1,7 @@
 import { badRequest } from '../../domain/errors.ts'
-import type { Message } from './layer-schema.ts'
 import { requireConstant, weightsOf } from './network.ts'
 import { biasesOf, gateOf, initialState, join, joinOutputs, recurrenceOf, sum } from './recurrence.ts'
+import type { Message } from './schema-fields.ts'
 import { type Rule, reshaped } from './step.ts'
 
 /** ONNX has the gates in the order input, output, forget, block; Core ML input, forget, block, output. */

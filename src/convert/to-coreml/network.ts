@@ -2,7 +2,7 @@
 import { badRequest } from '../../domain/errors.ts'
 import type { Constant } from '../onnx/constants.ts'
 import { type ElementType, elementCount } from '../onnx/model.ts'
-import type { Message } from './layer-schema.ts'
+import type { Message } from './schema-fields.ts'
 
 /** Core ML's layers take up to five dimensions. */
 const MAX_RANK = 5

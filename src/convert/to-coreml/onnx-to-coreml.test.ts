@@ -14,9 +14,9 @@ import { compareOutputs } from '../quantize/quality.ts'
 import { quantizeCoreml } from '../quantize/quantize-coreml.ts'
 import { generateSamples, retyped } from '../quantize/samples.ts'
 import { coremlToOnnx } from './coreml-to-onnx.ts'
-import type { Message } from './layer-schema.ts'
 import { onnxToCoreml } from './onnx-to-coreml.ts'
 import { coremlModel } from './schema.ts'
+import type { Message } from './schema-fields.ts'
 
 const wave = (count: number): number[] => Array.from({ length: count }, (_, at) => Math.sin(at * 0.37))
 

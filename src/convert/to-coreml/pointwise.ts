@@ -1,8 +1,8 @@
 // Operators that compute each element by itself.
 import { badRequest } from '../../domain/errors.ts'
 import { ELEMENT_TYPES } from '../onnx/model.ts'
-import type { Message } from './layer-schema.ts'
 import { isFloat } from './network.ts'
+import type { Message } from './schema-fields.ts'
 import type { Rule, Step } from './step.ts'
 
 const simple =

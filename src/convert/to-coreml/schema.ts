@@ -1,6 +1,7 @@
 // The messages of Core ML's model files around their layers (coremltools, mlmodel/format/Model.proto).
 import { many, one } from '../protobuf/message.ts'
-import { count, empty, held, integers, LAYERS, list, message } from './layer-schema.ts'
+import { LAYERS } from './layer-schema.ts'
+import { count, empty, held, integers, list, message } from './schema-fields.ts'
 
 const tensor = message('Tensor', { rank: count(1), dimValue: integers(2) })
 const layer = message('NeuralNetworkLayer', {

@@ -1,6 +1,6 @@
 import type { NodeContext } from '../onnx/node-context.ts'
-import type { Message } from './layer-schema.ts'
 import type { Network, Shape } from './network.ts'
+import type { Message } from './schema-fields.ts'
 
 /** One ONNX node on its way into a network. */
 export interface Step {

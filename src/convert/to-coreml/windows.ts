@@ -1,8 +1,8 @@
 // Layers whose windows move over an image: convolutions and pools.
 import { badRequest } from '../../domain/errors.ts'
 import { convTransposeWindow, convWindow, poolWindow, type Window } from '../onnx/window-shapes.ts'
-import type { Message } from './layer-schema.ts'
 import { finiteNumbers, requireConstant, type Shape, weightsOf } from './network.ts'
+import type { Message } from './schema-fields.ts'
 import { type Rule, reshaped, type Step } from './step.ts'
 
 const bordersOf = (before: readonly number[], after: readonly number[]): Message => ({

@@ -1,0 +1,16 @@
+// How the messages of Core ML are written down here: fields by their numbers.
+import { type Field, type MessageType, many, of, one } from '../protobuf/message.ts'
+
+export type Message = Record<string, unknown>
+
+export const message = (name: string, fields: Readonly<Record<string, Field>>): MessageType<Message> =>
+  ({ name, fields }) as unknown as MessageType<Message>
+export const held = (number: number, type: () => MessageType<Message>): Field => one(number, of(type))
+export const list = (number: number, type: () => MessageType<Message>): Field => many(number, of(type))
+export const flag = (number: number): Field => one(number, 'bool')
+export const count = (number: number): Field => one(number, 'uint64')
+export const real = (number: number): Field => one(number, 'float')
+export const counts = (number: number): Field => many(number, 'uint64')
+export const integers = (number: number): Field => many(number, 'int64')
+
+export const empty = message('Empty', {})

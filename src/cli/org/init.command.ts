@@ -32,6 +32,7 @@ export const define = (command: Command, session: Session): void => {
         if (!yes && io.stdin?.isTTY === true) await confirm(io, `Creating ${name} with these settings`)
       }
       const connection = await session.signedIn({ apiBase })
+      const key = await orNull(connection.ask((client) => client.GET('/api/v1/keys/self')))
       const org = await connection.ask((client) =>
         client.POST('/api/v1/orgs', { body: { name, region, ...(compliance && { compliance }) } }),
       )
@@ -45,7 +46,6 @@ export const define = (command: Command, session: Session): void => {
       await session.home.saveConfig(config)
       session.out.fields(orgFields(config))
       session.out.note(`Saved in ${session.home.configPath}. New keys belong to ${org.name}.`)
-      const key = await orNull(connection.ask((client) => client.GET('/api/v1/keys/self')))
       if (key?.org_id === null)
         session.out.note(
           `Your key belongs to no organization, and what you add with it does not belong to ${org.name}. To work in ${org.name}: svc keys create <name>, then svc login --api-key.`,

@@ -1,3 +1,4 @@
+// The weights of Core ML's layers, and how they are quantized.
 import { type Field, many, one } from '../protobuf/message.ts'
 import { count, flag, held, message } from './schema-fields.ts'
 

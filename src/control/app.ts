@@ -47,7 +47,8 @@ export interface Service {
 
 const HOUR_MS = 60 * 60 * 1000
 
-const createParts = (context: Context): Parts => {
+/** Creates the modules, which start nothing by themselves. */
+export const createParts = (context: Context): Parts => {
   const parts: Partial<Record<Names, unknown>> = {}
   for (const [name, module] of Object.entries(MODULES)) parts[name as Names] = module.create(context, parts as never)
   return parts as Parts

@@ -52,8 +52,17 @@ const create = (context: Context, { access, catalog, fleet, training }: Earlier)
   const logEvents = createLogEvents({ ...receivers, audit: access.audit, presentEntry: access.presentEntry })
   const deliveries = createDeliveries({ ...receivers, work, events: logEvents, metrics, runs, log })
   const tail = createEventTail({ database, store, log })
-  const backups = createBackups({ config, database, blobs, store: createBackupsStore(), log, now, newId })
-  catalog.files.keepReferenced(whileRunning)
+  const backups = createBackups({
+    config,
+    database,
+    blobs,
+    files: catalog.files,
+    store: createBackupsStore(),
+    log,
+    now,
+    newId,
+  })
+  catalog.files.keepAllWhile(whileRunning)
   catalog.scrubs.addSpareCopies(backups.readStored)
   return {
     system: createSystemService({ devices: fleet.devices, models: catalog.models, rounds: training.rounds }),

@@ -1,8 +1,8 @@
 import { badRequest, ServiceError } from '../../domain/errors.ts'
 import { sizeWords } from '../../domain/sizes.ts'
+import { createParts } from '../app.ts'
 import { openContext } from '../context.ts'
 import { openBackupTarget } from '../operations/backups/backup-target.ts'
-import { openBackups } from '../operations/backups/backups.service.ts'
 import { listBackups, neededFiles, readManifest } from '../operations/backups/manifest.ts'
 import type { ProgramOptions } from './program-options.ts'
 
@@ -12,7 +12,7 @@ export const backup = async ({ config, text, flag, result, progress }: ProgramOp
   if (url === null) throw badRequest('target: name a folder, or set SERVICE_BACKUP_URL.')
   const context = await openContext(config, {})
   try {
-    const backups = openBackups(context)
+    const { backups } = createParts(context).operations
     if (context.database.kind === 'embedded') await backups.forgetDeadHolders()
     progress(`Backing up ${config.dataDir} to ${url}`)
     const made = await backups.make(url, flag('verify'))

@@ -18,6 +18,7 @@ export const createFilesService = (parts: {
   const { database, store, blobs, now } = parts
 
   const references: FileReferences[] = []
+  const holds: FileReferences[] = []
 
   const touch = createBatcher<{ readonly sha256: string; readonly size: number }, void>({
     maxBatch: 1000,
@@ -32,6 +33,14 @@ export const createFilesService = (parts: {
     keepReferenced(added: FileReferences): void {
       references.push(added)
     },
+
+    /** Later modules say this way when nothing is to be removed. */
+    keepAllWhile(added: FileReferences): void {
+      holds.push(added)
+    },
+
+    /** False for a file that is just being kept, whose bytes may not be in place yet, and for one that is gone. */
+    isReferenced: (sha256: string): Promise<boolean> => store.isReferenced(database.sql, references, sha256),
 
     /**
      * Keeps a staged file. The record is touched before the bytes move into place: a collector that is about to
@@ -48,7 +57,7 @@ export const createFilesService = (parts: {
       await blobs.sweep(new Date(now().getTime() - 24 * UNWANTED_AFTER_MS))
       for (let removed = 0; ; ) {
         const gone = await database.transaction(async (tx) => {
-          const unwanted = await store.forgetUnreferenced(tx, references, before, COLLECTED_AT_ONCE)
+          const unwanted = await store.forgetUnreferenced(tx, [...references, ...holds], before, COLLECTED_AT_ONCE)
           // Before the commit that removes the records: an upload of the same bytes waits for it, and then stores them again.
           for (const sha256 of unwanted) await blobs.remove(sha256)
           return unwanted.length

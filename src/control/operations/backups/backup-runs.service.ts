@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Config } from '../../../config.ts'
 import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import type { FilesService } from '../../catalog/files/files.service.ts'
 import { createBackupSource } from './backup-source.service.ts'
 import { type BackupTarget, openBackupTarget } from './backup-target.ts'
 import type { Backup, BackupsStore } from './backups.store.ts'
@@ -25,11 +26,12 @@ export const createBackupRuns = (parts: {
   readonly config: Config
   readonly database: Database
   readonly blobs: BlobStore
+  readonly files: Pick<FilesService, 'isReferenced'>
   readonly store: BackupsStore
   readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void }
   readonly now: () => Date
 }) => {
-  const { config, database, blobs, store, log, now } = parts
+  const { config, database, blobs, files, store, log, now } = parts
   const report = createStoredFilesReport()
 
   /** Removes what killed ones have left behind, and gives the path of a folder for this one. */
@@ -62,7 +64,7 @@ export const createBackupRuns = (parts: {
   return async (backup: Backup, { url, isVerified, signal }: Work): Promise<void> => {
     const staging = await stagingFor(backup.id)
     try {
-      const source = await createBackupSource({ config, database, blobs, report, signal })
+      const source = await createBackupSource({ config, database, blobs, files, report, signal })
       const target = openBackupTarget(url)
       const done = await writeBackup({ target, source, name: backup.name, staging, at: backup.createdAt, signal })
       await rm(staging, { recursive: true, force: true })

@@ -4,6 +4,7 @@ import type { Config } from '../../../config.ts'
 import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
 import { EMBEDDED_MAJOR } from '../../../platform/db/embedded/template.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import type { FilesService } from '../../catalog/files/files.service.ts'
 import { dumpServer } from './pg-tools.ts'
 import type { StoredFilesReport } from './stored-files.report.ts'
 import type { BackupSource, DatabaseCopy } from './write-backup.ts'
@@ -37,10 +38,11 @@ export const createBackupSource = async (parts: {
   readonly config: Pick<Config, 'dataDir' | 'databaseUrl'>
   readonly database: Database
   readonly blobs: BlobStore
+  readonly files: Pick<FilesService, 'isReferenced'>
   readonly report: StoredFilesReport
   readonly signal: AbortSignal
 }): Promise<BackupSource> => {
-  const { config, database, blobs, report, signal } = parts
+  const { config, database, blobs, files, report, signal } = parts
   return {
     async copyDatabase(folder) {
       if (database.copyFolder === null) return copyServer(database, report, config.databaseUrl, folder, signal)
@@ -49,6 +51,6 @@ export const createBackupSource = async (parts: {
     keys: await keysIn(config.dataDir),
     storedFiles: () => report.all(database.sql),
     readFile: (sha256) => blobs.read(sha256),
-    isWanted: (sha256) => report.has(database.sql, sha256),
+    isReferenced: files.isReferenced,
   }
 }

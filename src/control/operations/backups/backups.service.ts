@@ -5,9 +5,10 @@ import { badRequest, conflict, forbidden, notFound } from '../../../domain/error
 import { isUuid } from '../../../domain/model.ts'
 import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
 import type { Database } from '../../../platform/db/open.ts'
+import type { FilesService } from '../../catalog/files/files.service.ts'
 import { createBackupRuns } from './backup-runs.service.ts'
 import { openBackupTarget, reasonOf } from './backup-target.ts'
-import { type Backup, type BackupsStore, createBackupsStore } from './backups.store.ts'
+import type { Backup, BackupsStore } from './backups.store.ts'
 import { backupName, filePath } from './manifest.ts'
 
 const RENEW_MS = 10_000
@@ -27,6 +28,7 @@ interface Parts {
   readonly config: Config
   readonly database: Database
   readonly blobs: BlobStore
+  readonly files: Pick<FilesService, 'isReferenced'>
   readonly store: BackupsStore
   readonly log: { info(fields: object, message: string): void; warn(fields: object, message: string): void }
   readonly now: () => Date
@@ -156,7 +158,3 @@ export const createBackups = (parts: Parts) => {
 }
 
 export type Backups = ReturnType<typeof createBackups>
-
-/** Without a service around them. */
-export const openBackups = (context: Omit<Parts, 'store'>): Backups =>
-  createBackups({ ...context, store: createBackupsStore() })

@@ -1,8 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { access, mkdir, open, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises'
+import { access, mkdir, open, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
 import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder, freshDataDir, hasPostgres } from '../../../../test/databases.ts'
 import { builtFile } from '../../../../test/e2e/built-program.ts'
@@ -244,6 +245,25 @@ it('one changed byte of a backup is found, when it is verified and when it is re
   // What the verification found is copied anew.
   await world.advance(1)
   expect(await backUp(world, key, { target, verify: true })).toMatchObject({ status: 'completed' })
+})
+
+it('a file that is just arriving is not missing from the backup; one that a version has is', async () => {
+  const world = await startWorld({ database: 'embedded' })
+  const { key } = await world.register('d')
+  const target = join(await emptyFolder(), 'backups')
+  // As another upload leaves it between the record and the bytes, or for an hour when it was killed there.
+  const arriving = 'ab'.repeat(32)
+  await sql`insert into blobs (sha256, size, touched_at, checked_at) values (${arriving}, 4, now(), now())`.execute(
+    world.database!.sql,
+  )
+  expect(await backUp(world, key, { target, verify: true })).toMatchObject({ status: 'completed', unreadable_files: 0 })
+  const { body } = await world.request('POST', '/api/v1/models', { key, body: { name: 'net' } })
+  const path = `/api/v1/models/${(body as { id: string }).id}/versions/upload`
+  const uploaded = await world.request('POST', path, { key, body: formOf(new Uint8Array(1024)) })
+  const sha256 = (uploaded.body as { model_hash: string }).model_hash.replace('sha256:', '')
+  await rm(join(world.dataDir, 'blobs', 'sha256', sha256.slice(0, 2), sha256))
+  await world.advance(1)
+  expect(await backUp(world, key, { target })).toMatchObject({ status: 'completed', unreadable_files: 1 })
 })
 
 const mountFull = async (): Promise<string | null> => {

@@ -22,11 +22,6 @@ export const createStoredFilesReport = () => ({
       select split_part(current_setting('server_version'), '.', 1) as version`.execute(db)
     return rows[0]!.version
   },
-
-  async has(db: Executor, sha256: string): Promise<boolean> {
-    const { rows } = await sql`select from blobs where sha256 = ${sha256}`.execute(db)
-    return rows.length > 0
-  },
 })
 
 export type StoredFilesReport = ReturnType<typeof createStoredFilesReport>

@@ -34,8 +34,8 @@ export interface BackupSource {
   /** Called once the database is copied: every file that it names is among them. */
   storedFiles(): AsyncIterable<StoredBlob>
   readFile(sha256: string): Promise<Readable>
-  /** Whether the file is still wanted, after it could not be read. */
-  isWanted(sha256: string): Promise<boolean>
+  /** Whether something refers to the file, after it could not be read. */
+  isReferenced(sha256: string): Promise<boolean>
 }
 
 export interface BackupSummary {
@@ -134,15 +134,23 @@ const copyDatabaseFiles = async (copier: Copier, { folder, kind, postgres, rows 
 const copyStoredFiles = async (copier: Copier, source: BackupSource) => {
   const files: StoredBlob[] = []
   const unreadable: { sha256: string; reason: string }[] = []
-  await inParallel(source.storedFiles(), async (blob) => {
+  const copy = async (blob: StoredBlob): Promise<Error | null> => {
     try {
       await copier.copy(blob, () => readable(source, blob.sha256))
       files.push(blob)
+      return null
     } catch (error) {
-      if (!(error instanceof Unreadable || error instanceof WrongBytes)) throw error
-      // Nothing refers to what was deleted meanwhile.
-      if (await source.isWanted(blob.sha256)) unreadable.push({ sha256: blob.sha256, reason: error.message })
+      if (error instanceof Unreadable || error instanceof WrongBytes) return error
+      throw error
     }
+  }
+  await inParallel(source.storedFiles(), async (blob) => {
+    const failure = await copy(blob)
+    // A file is recorded before its bytes are in place; until they are, nothing refers to it, as to one that was deleted.
+    if (failure === null || !(await source.isReferenced(blob.sha256))) return
+    // It may have arrived in between.
+    const again = await copy(blob)
+    if (again !== null) unreadable.push({ sha256: blob.sha256, reason: again.message })
   })
   return { files, unreadable }
 }

@@ -43,10 +43,15 @@ describe('a private round', () => {
         }
   })
 
-  it('shows who took part to admins only; any other round to everybody', () => {
+  it('shows who took part to admins of its organization only; any other round to everybody', () => {
     const reader = { keyId: '', orgId: 'acme', deviceId: null, grants: ['training:read', 'training:write'] } as const
-    expect(() => requireMayInspect(reader, { privacy: {} })).toThrow("only with the scope 'admin'")
-    expect(() => requireMayInspect(reader, { privacy: null })).not.toThrow()
-    expect(() => requireMayInspect({ ...reader, grants: ['admin'] }, { privacy: {} })).not.toThrow()
+    const admin = { ...reader, grants: ['admin'] } as const
+    const round = { privacy: {}, orgId: 'acme' }
+    expect(() => requireMayInspect(reader, round)).toThrow("only with the scope 'admin'")
+    expect(() => requireMayInspect(reader, { ...round, privacy: null })).not.toThrow()
+    expect(() => requireMayInspect(admin, round)).not.toThrow()
+    expect(() => requireMayInspect({ ...admin, orgId: null }, round)).not.toThrow()
+    // Of a federation's round.
+    expect(() => requireMayInspect({ ...admin, orgId: 'beta' }, round)).toThrow("only with the scope 'admin'")
   })
 })

@@ -1,4 +1,4 @@
-import { type Caller, holds } from './access.ts'
+import { type Caller, holds, sees } from './access.ts'
 import { forbidden } from './errors.ts'
 
 /** The parts of a private round that decide when it ends. */
@@ -20,11 +20,17 @@ export const privateDueEvent = (round: PrivateProgress, now: Date): 'collect' | 
   return round.completedDevices >= round.minDevices ? 'collect' : 'time_out'
 }
 
-/** Throws forbidden: who took part in a private round, and with what, is part of what its noise is to hide. */
-export const requireMayInspect = (caller: Caller, round: { readonly privacy: object | null }): void => {
-  if (round.privacy === null || holds(caller, 'admin')) return
+/**
+ * Who took part in a private round, and with what, is part of what its noise is to hide, also from the other members of a federation.
+ * @throws forbidden
+ */
+export const requireMayInspect = (
+  caller: Caller,
+  round: { readonly privacy: object | null; readonly orgId: string | null },
+): void => {
+  if (round.privacy === null || (holds(caller, 'admin') && sees(caller, round.orgId))) return
   throw forbidden(
     'The participants and updates of a private round can be seen only with the scope ' +
-      "'admin': the round's noise does not protect them. Use a key that has it.",
+      "'admin' in the round's organization: the round's noise does not protect them. Use a key that has it.",
   )
 }

@@ -47,12 +47,12 @@ const FOREIGN = {
   max_tool_calls: never,
 }
 
-const ROLES: Readonly<Record<string, ChatMessage['role']>> = {
-  system: 'system',
-  developer: 'system',
-  user: 'user',
-  assistant: 'assistant',
-}
+const ROLES: ReadonlyMap<unknown, ChatMessage['role']> = new Map([
+  ['system', 'system'],
+  ['developer', 'system'],
+  ['user', 'user'],
+  ['assistant', 'assistant'],
+])
 
 const textOf = (value: unknown, where: string): string => {
   if (typeof value === 'string' && value !== '') return value
@@ -65,8 +65,8 @@ const readItem = (item: unknown, index: number): ChatMessage | null => {
   const { type = 'message' } = item
   switch (type) {
     case 'message': {
-      const role = ROLES[String(item.role)]
-      const known = Object.keys(ROLES).join(', ')
+      const role = ROLES.get(item.role)
+      const known = [...ROLES.keys()].join(', ')
       if (role === undefined) throw invalid(`${at}.role must be one of ${known}.`, `${at}.role`)
       return { role, content: readTexts(item.content, `${at}.content`) }
     }

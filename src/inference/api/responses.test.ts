@@ -148,6 +148,7 @@ test('what is not done here is refused by its name', async () => {
     [{ text: { formt: {} } }, 'text.formt'],
     [{ stream_options: { include_usage: true } }, 'stream_options'],
     [{ input: [{ type: 'item_reference', id: 'x' }] }, 'input[0].type'],
+    [{ input: [{ role: 'constructor', content: 'x' }] }, 'input[0].role'],
     [{ input: [{ type: 'function_call_output', call_id: 'x', output: '' }] }, 'input[0].call_id'],
     [{ input: [{ role: 'user', content: [{ type: 'input_image' }] }] }, 'input[0].content[0]'],
     [{ text: { format: { type: 'json_object' } }, tools: [tool] }, 'text.format'],

@@ -46,6 +46,16 @@ describe('a wrong field is named with its fault and what it has to be', () => {
       'today',
       "field must be an ISO 8601 timestamp such as 2026-01-31T12:00:00Z, got 'today'.",
     ],
+    [
+      Type.String({ format: 'date-time' }),
+      '2016-12-31T23:59:60Z',
+      "field must be an ISO 8601 timestamp such as 2026-01-31T12:00:00Z, got '2016-12-31T23:59:60Z'.",
+    ],
+    [
+      Type.String({ format: 'date-time' }),
+      '2026-01-31T12:00:00Z[UTC]',
+      "field must be an ISO 8601 timestamp such as 2026-01-31T12:00:00Z, got '2026-01-31T12:00:00Z[UTC]'.",
+    ],
     [Type.String({ pattern: '^v[0-9]+$' }), 'x', "field must be text that matches ^v[0-9]+$, got 'x'."],
     [Matching(/^v[0-9]+$/, 'v and a number'), 'x', "field must be v and a number, got 'x'."],
     [

@@ -1,9 +1,14 @@
 import type { FastifySchemaCompiler } from 'fastify'
 import { type Static, type TSchema, Unsafe } from 'typebox'
 import { Compile } from 'typebox/compile'
+import Format from 'typebox/format'
 import { Value } from 'typebox/value'
 import { badRequest } from '../../domain/errors.ts'
 import { formatValidationErrors, type Part } from './validation-errors.ts'
+
+// RFC 3339 has leap seconds, and RFC 9557 names of zones behind the time; neither is a time that a Date or the database can hold.
+const isDateTime = Format.IsDateTime
+Format.Set('date-time', (text) => isDateTime(text) && !Number.isNaN(Date.parse(text)))
 
 /** Marks the schema of a body that may be absent; omitted from the API document. */
 export const OPTIONAL_BODY = 'x-optional-body'

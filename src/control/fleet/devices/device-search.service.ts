@@ -23,11 +23,17 @@ const encode = ({ value, id }: Position): string => Buffer.from(JSON.stringify([
 const decode = (cursor: string, sort: DeviceSort): Position => {
   const parsed = parse(Buffer.from(cursor, 'base64url').toString())
   const [value, id] = Array.isArray(parsed) ? (parsed as unknown[]) : []
-  const fits = typeof value === 'string' && (sort === 'device_id' || !Number.isNaN(Date.parse(value)))
+  const fits = typeof value === 'string' && (sort === 'device_id' || isMoment(value))
   if (!fits || typeof id !== 'string' || !isUuid(id) || value.includes('\0')) {
     throw badRequest('after must be the `next` of an earlier page, with the same sort.')
   }
   return { value, id }
+}
+
+/** As `positionOf` writes it. */
+const isMoment = (text: string): boolean => {
+  const time = new Date(text)
+  return !Number.isNaN(time.getTime()) && time.toISOString() === text
 }
 
 const parse = (text: string): unknown => {

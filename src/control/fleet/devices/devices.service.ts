@@ -141,9 +141,10 @@ export const createDevicesService = (parts: {
       const [device, ...others] = found
       if (device === undefined) throw notFound('Device', deviceId)
       if (others.length === 0) return device
-      const nearest = near
-        ? (found.find((one) => one.orgId === near) ?? found.find((one) => one.orgId === null))
-        : undefined
+      const nearest =
+        near === undefined
+          ? undefined
+          : (found.find((one) => one.orgId === near) ?? found.find((one) => one.orgId === null))
       if (nearest === undefined) throw ambiguous(deviceId)
       return nearest
     },

@@ -76,6 +76,10 @@ describe('a device_id that two organizations use', () => {
     expect((await send(admin, 'POST', `/device-groups/${group}/devices/phone`)).status).toBeLessThan(300)
     const { body } = await send(admin, 'GET', `/device-groups/${group}/devices`)
     expect(body).toMatchObject({ devices: [{ id: acme.id }], total: 1 })
+    const third = (await send(admin, 'POST', '/device-groups', { org_id: 'third', name: 'g' })).body.id as string
+    for (const method of ['POST', 'DELETE']) {
+      expect(await send(admin, method, `/device-groups/${third}/devices/phone`)).toMatchObject({ status: 404 })
+    }
     await send(acme.key, 'POST', '/models', { name: 'm', framework: 'pytorch' })
     const preview = { model_name: 'm', model_version: 'latest', devices: ['phone'] }
     expect(await send(admin, 'POST', '/deploy/prepare', preview)).toMatchObject({ body: { target_count: 1 } })

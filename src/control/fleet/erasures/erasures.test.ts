@@ -87,6 +87,21 @@ it.each(DATABASES)('a device is exported, and erased in the midst of a round and
   expect(await must('POST', '/audit/verify')).toMatchObject({ valid: true })
 })
 
+it('the round of an erased device cannot be replayed, which is no sign of other bytes', async () => {
+  const { must, register, erase, ask, world } = await setUp('embedded')
+  const devices = [await register('phone'), await register('other')]
+  const round = await must('POST', '/training/rounds/start', { target_devices: 2, min_devices: 2, org_id: 'default' })
+  for (const { api_key: key } of devices)
+    await must('POST', `/training/rounds/${round.id}/updates`, formOf(weights, { num_samples: 5 }), key)
+  await world.service.runDueTasks()
+  expect(await must('POST', `/training/rounds/${round.id}/receipt/replay`)).toMatchObject({ matches: true })
+  expect((await erase('phone')).status).toBe(200)
+  expect(await ask('POST', `/training/rounds/${round.id}/receipt/replay`)).toMatchObject({
+    status: 409,
+    body: { message: 'A device whose update is in the receipt was erased; the round cannot be replayed.' },
+  })
+})
+
 it.each(DATABASES)('of many erasures and heartbeats at one moment, one erases (%s)', async (database) => {
   const { register, ask, erase, must } = await setUp(database)
   const { api_key } = await register('phone')

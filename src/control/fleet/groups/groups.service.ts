@@ -1,5 +1,5 @@
 import { type Caller, sees } from '../../../domain/access.ts'
-import { badRequest, forbidden, notFound } from '../../../domain/errors.ts'
+import { badRequest, forbidden, notFound, ServiceError } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
@@ -57,6 +57,18 @@ export const createGroupsService = (parts: {
     const group = await get(caller, id)
     const removed = await changeMembers(group, 'removed', (tx) => membersStore.remove(tx, group.id, deviceIds))
     return { group, ...split(deviceIds, removed) }
+  }
+
+  /** A device that can be in the group. @throws not_found */
+  const requireDevice = async (caller: Caller, deviceId: string, { orgId }: StoredGroup): Promise<void> => {
+    const device = await devices.get(caller, deviceId, { near: orgId }).catch((error: unknown) => {
+      // Only other organizations have devices of this id.
+      if (error instanceof ServiceError && error.code === 'conflict') return null
+      throw error
+    })
+    if (device === null || (device.orgId !== null && device.orgId !== orgId)) {
+      throw notFound('Device', deviceId, orgId === null ? 'without an organization' : `of organization '${orgId}'`)
+    }
   }
 
   return {
@@ -134,18 +146,15 @@ export const createGroupsService = (parts: {
     /** A device that is a member already is no error; one that does not exist is. */
     async addOne(caller: Caller, id: string, deviceId: string) {
       const group = await get(caller, id)
-      const device = await devices.get(caller, deviceId, { near: group.orgId })
-      if (device.orgId !== null && device.orgId !== group.orgId) {
-        throw notFound('Device', deviceId, `of organization '${group.orgId}'`)
-      }
+      await requireDevice(caller, deviceId, group)
       return add(caller, id, [deviceId], null)
     },
 
     /** A device that is no member is no error; one that does not exist is. */
     async removeOne(caller: Caller, id: string, deviceId: string) {
-      const { orgId: near } = await get(caller, id)
+      const group = await get(caller, id)
       const outcome = await remove(caller, id, [deviceId])
-      if (outcome.changed.length === 0) await devices.get(caller, deviceId, { near })
+      if (outcome.changed.length === 0) await requireDevice(caller, deviceId, group)
       return outcome
     },
   }

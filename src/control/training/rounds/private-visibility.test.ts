@@ -43,7 +43,7 @@ it('who took part in a private round, and with what, is for admin keys alone; wh
       error: 'forbidden',
       message:
         'The participants and updates of a private round can be seen only with the scope ' +
-        "'admin': the round's noise does not protect them. Use a key that has it.",
+        "'admin' in the round's organization: the round's noise does not protect them. Use a key that has it.",
       status_code: 403,
     },
   }

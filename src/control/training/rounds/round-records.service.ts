@@ -70,6 +70,10 @@ export const createRoundRecords = (parts: {
         throw conflict('The updates of this round were deleted after their retention period; it cannot be replayed.')
       }
       const delivered = await updatesReport.delivered(database.sql, round.id)
+      const stored = new Set(delivered.map(({ update }) => update.id))
+      if (receipt.updates.some(({ update_id }) => !stored.has(update_id))) {
+        throw conflict('A device whose update is in the receipt was erased; the round cannot be replayed.')
+      }
       const aggregate = await aggregation.aggregate(round, delivered)
       await discardUnkept(aggregate)
       const { output, state, control } = aggregate

@@ -61,7 +61,7 @@ export interface paths {
         };
         /**
          * Get the key of this request
-         * @description The key of this request and its scopes.
+         * @description The key of this request and its scopes; 404 for a session without a key.
          */
         get: operations["getOwnKey"];
     };
@@ -79,7 +79,7 @@ export interface paths {
         };
         /**
          * Rotate a key with an overlap
-         * @description Creates a key with the same name, scopes, organization and lifetime. The old key, and the sign-ins that it approved, expire after the overlap. The new key expires no later than the key of the request. Requires the admin scope, except for the key of the request; a person's key can be rotated only by that person.
+         * @description Creates a key with the same name, scopes, organization and lifetime. The old key, and the sign-ins that it approved, expire after the overlap. The new key expires no later than the key of the request, or than key_lifetime_days allows. Requires the admin scope, except for the key of the request; a person's key can be rotated only by that person.
          */
         post: operations["rotateKey"];
     };
@@ -88,7 +88,7 @@ export interface paths {
         };
         /**
          * Create an organization
-         * @description Create an organization that keys and devices can be bound to. `region` defaults to the installation's.
+         * @description Create an organization that keys and devices can be bound to. `region` defaults to SERVICE_REGION, or us.
          */
         post: operations["createOrg"];
     };
@@ -132,7 +132,7 @@ export interface paths {
         };
         /**
          * Approve a request and carry it out
-         * @description Requires a signed-in admin other than the requester. The action runs exactly as requested. If its target has changed in the meantime, nothing happens: the response is 409 and the request fails.
+         * @description Requires an admin other than the requester, signed in or with a personal key. The action runs exactly as requested. If its target has changed in the meantime, or the requester may no longer do this, nothing happens: the response is 409 and the request fails.
          */
         post: operations["approveRequest"];
     };
@@ -156,7 +156,7 @@ export interface paths {
         };
         /**
          * List the people of an organization
-         * @description Members in the order in which they joined, then open invitations.
+         * @description Members in the order in which they joined, then invitations, including expired ones.
          */
         get: operations["listTeam"];
         /**
@@ -181,7 +181,7 @@ export interface paths {
         };
         /**
          * Erase a name from the audit log
-         * @description Erases the name of a removed person, key, device or other object, the addresses that it acted from and, for a person, the email address. The entries keep their ids, and the chain stays valid.
+         * @description Erases the name of a removed person, or of a key, device or other object, the addresses that it acted from and, for a person, the email address. The entries keep their ids, and the chain stays valid. The name of a key or device that still exists returns with its next entry. Without org_id, a key that belongs to no organization erases it in the entries of default and in those of no organization.
          */
         delete: operations["eraseAuditName"];
     };
@@ -241,7 +241,7 @@ export interface paths {
         };
         /**
          * List browser sessions
-         * @description Open sessions, newest first.
+         * @description Open sessions, newest first, at most 1,000.
          */
         get: operations["listSessions"];
     };
@@ -312,7 +312,7 @@ export interface paths {
         };
         /**
          * Reset the second factor of a member
-         * @description Removes their authenticator app, passkeys and recovery codes, and ends their sessions.
+         * @description Removes their authenticator app, passkeys, recovery codes and link to the identity provider, and ends their sessions.
          */
         delete: operations["resetSecondFactor"];
     };
@@ -442,7 +442,7 @@ export interface paths {
         };
         /**
          * Approve or deny a sign-in by its code
-         * @description The key gets the approver's permissions. A person's approval creates a personal key that expires after 90 days.
+         * @description The key gets the approver's permissions. A person's approval creates a personal key that expires after 90 days, or earlier where key_lifetime_days says so.
          */
         post: operations["decideDeviceLogin"];
     };
@@ -453,7 +453,7 @@ export interface paths {
         get: operations["listBenchmarks"];
         /**
          * Share an anonymous benchmark result
-         * @description Share the measured speed of a model on a machine. Stored without the name of the organization.
+         * @description Share the measured speed of a model on a machine. Stored without the name of the organization; only the audit log of the organization records who shared which result.
          */
         post: operations["shareBenchmark"];
     };
@@ -462,7 +462,7 @@ export interface paths {
         };
         /**
          * List damaged files
-         * @description Stored files whose hash no longer matches. The service rehashes all files in the background. A bound key sees the files of its organization's versions.
+         * @description Stored files that are missing or whose hash no longer matches, at most 1,000. The service rehashes each file every SERVICE_SCRUB_DAYS days. A bound key sees the files of its organization's versions.
          */
         get: operations["listDamagedFiles"];
     };
@@ -605,7 +605,7 @@ export interface paths {
         };
         /**
          * List members with their contributions
-         * @description Members, with their devices' contributions to completed rounds.
+         * @description Members, with their devices' contributions to completed rounds; private rounds are left out.
          */
         get: operations["listFederationMembers"];
     };
@@ -686,7 +686,10 @@ export interface paths {
     "/api/v1/federations/{federation_id}/privacy/rounds-left": {
         parameters: {
         };
-        /** Get the number of private rounds left */
+        /**
+         * Get the number of private rounds left
+         * @description How many times `num_steps` such rounds still fit the budget.
+         */
         get: operations["countPrivateRounds"];
     };
     "/api/v1/devices/register": {
@@ -703,7 +706,7 @@ export interface paths {
         };
         /**
          * List devices
-         * @description List the devices of an organization, oldest first. With a filter, `total` is up to ten seconds old where the organization has 50,000 devices or more.
+         * @description List the devices of an organization, oldest first. With a filter, `total` is up to a minute old if the organization has 50,000 devices or more.
          */
         get: operations["listDevices"];
     };
@@ -761,7 +764,10 @@ export interface paths {
     "/api/v1/fleet/summary": {
         parameters: {
         };
-        /** Count devices by status and platform */
+        /**
+         * Count devices by status and platform
+         * @description The counts are up to a minute old if the key can see 50,000 devices or more.
+         */
         get: operations["getFleetSummary"];
     };
     "/api/v1/device-groups": {
@@ -903,7 +909,7 @@ export interface paths {
         get: operations["listRollouts"];
         /**
          * Create a rollout
-         * @description Deliver a version to a growing percentage of the fleet while the rollout is healthy.
+         * @description Deliver a version to a growing percentage of the fleet while the rollout is healthy. Where the organization requires approval, it stays pending until another admin approves; `warnings` names the approval.
          */
         post: operations["createRollout"];
     };
@@ -951,7 +957,10 @@ export interface paths {
     "/api/v1/models/{model_id}/rollouts/{rollout_id}/start": {
         parameters: {
         };
-        /** Start a pending rollout */
+        /**
+         * Start a pending rollout
+         * @description Where the organization requires approval, the rollout stays pending until another admin approves; `warnings` names the approval.
+         */
         post: operations["startRollout"];
     };
     "/api/v1/models/{model_id}/rollouts/{rollout_id}/pause": {
@@ -983,7 +992,7 @@ export interface paths {
         };
         /**
          * Set the percentage of a rollout
-         * @description Set the percentage of the fleet. A lower one removes devices from the rollout.
+         * @description The percentage of the fleet, or of the group that the rollout has. A lower one removes devices from the rollout. While its start waits for approval, a change makes that approval fail.
          */
         put: operations["setRolloutPercentage"];
     };
@@ -998,7 +1007,7 @@ export interface paths {
         };
         /**
          * Deploy a version
-         * @description Deliver a version to devices, a group, or all active devices. Where the organization requires approvals, a deployment to more than half of its devices is `pending_approval`, and activates no device, until another admin approves it.
+         * @description Deliver a version to devices, a group, or all active devices. Where the organization requires approvals, a deployment that names neither devices nor a group, or reaches more than half of the devices, is `pending_approval`, and activates no device, until another admin approves it.
          */
         post: operations["executeDeployment"];
     };
@@ -1075,7 +1084,7 @@ export interface paths {
         };
         /**
          * Start an experiment
-         * @description Assign variants to the devices of the target groups.
+         * @description Assign variants to the devices of the target groups, or to all devices if there are none.
          */
         post: operations["startExperiment"];
     };
@@ -1108,7 +1117,7 @@ export interface paths {
         };
         /**
          * Get a device's variant
-         * @description A device's variant, the same for as long as the experiment exists.
+         * @description A device's variant, the same for as long as the device is in the target groups.
          */
         get: operations["getExperimentAssignment"];
     };
@@ -1117,7 +1126,7 @@ export interface paths {
         };
         /**
          * Add observations to an experiment
-         * @description Add measurements by devices with their variants: one observation, or up to 1,000.
+         * @description Add what devices measured while they ran their variant: one observation, or up to 1,000.
          */
         post: operations["addObservations"];
     };
@@ -1214,7 +1223,7 @@ export interface paths {
         };
         /**
          * Get the latest round
-         * @description The round with the highest number, in any state.
+         * @description The round of the key's organization that started last, in any state; with a key that is not bound to an organization, of all organizations.
          */
         get: operations["getCurrentRound"];
     };
@@ -1275,7 +1284,10 @@ export interface paths {
     "/api/v1/training/rounds/{round_id}/participants": {
         parameters: {
         };
-        /** List the participants of a round */
+        /**
+         * List the participants of a round
+         * @description In order of `device_identifier`.
+         */
         get: operations["listRoundParticipants"];
     };
     "/api/v1/training/rounds/{round_id}/evaluation": {
@@ -1345,14 +1357,17 @@ export interface paths {
         };
         /**
          * Submit shares for unmasking
-         * @description Step 4 of a secure round: a device reveals one share of every other device, so that the sum can be unmasked.
+         * @description Step 4 of a secure round: a device reveals one share for every device that sent shares, including its own, so that the sum can be unmasked.
          */
         post: operations["revealSecureShares"];
     };
     "/api/v1/training/jobs": {
         parameters: {
         };
-        /** List training jobs */
+        /**
+         * List training jobs
+         * @description Newest first.
+         */
         get: operations["listTrainingJobs"];
         /**
          * Start a training job
@@ -1372,7 +1387,10 @@ export interface paths {
     "/api/v1/training/jobs/{job_id}/rounds": {
         parameters: {
         };
-        /** List the rounds of a training job */
+        /**
+         * List the rounds of a training job
+         * @description Newest first.
+         */
         get: operations["listTrainingJobRounds"];
     };
     "/api/v1/training/jobs/{job_id}/stop": {
@@ -1389,7 +1407,7 @@ export interface paths {
         };
         /**
          * Resume a training job
-         * @description Continue a stopped or failed job from its last completed round, with the state of its strategy. 409 if that state was deleted or the privacy budget does not allow the rounds.
+         * @description Continue a stopped or failed job from its last completed round, with the state of its strategy. 409 if that state was deleted, the federation's privacy budget does not allow the rounds, or the job's target_epsilon allows fewer than the requested number, or none.
          */
         post: operations["resumeTrainingJob"];
     };
@@ -1487,7 +1505,7 @@ export interface paths {
         };
         /**
          * Chat with a model of the inference server
-         * @description As in the OpenAI API; with `stream`, the response is server-sent events. The `X-Service-…` headers come from the inference server; its trailers follow the stream as an event `trailers`.
+         * @description As in the OpenAI API, with the fields of this schema: others, such as `n` and `max_completion_tokens`, are ignored and named in `X-Service-Warning`, and `content` must be a string. With `stream`, the response is server-sent events. The other `X-Service-…` headers come from the inference server; its trailers follow the stream as an event `trailers`.
          */
         post: operations["createChatCompletion"];
     };
@@ -1496,7 +1514,7 @@ export interface paths {
         };
         /**
          * Embed texts on the inference server
-         * @description As in the OpenAI API, for a model that computes embeddings.
+         * @description As in the OpenAI API, for a model that computes embeddings. Fields other than `model` and `input` are ignored and named in `X-Service-Warning`.
          */
         post: operations["createEmbeddings"];
     };
@@ -1523,7 +1541,7 @@ export interface paths {
         };
         /**
          * Stream events
-         * @description Stream the organization's events as server-sent events until the client disconnects, for at most 15 minutes. To continue, reconnect to any process with Last-Event-ID. 204: the key has too many open streams; poll instead.
+         * @description Stream the organization's events as server-sent events until the client disconnects, for at most 15 minutes. To continue, reconnect to any process with Last-Event-ID. 204: too many streams are open; poll instead.
          */
         get: operations["streamEvents"];
     };
@@ -1554,7 +1572,7 @@ export interface paths {
         };
         /**
          * Pause an integration
-         * @description Events are kept for up to 24 hours while an integration is paused.
+         * @description While an integration is paused, events are kept for up to 24 hours; audit entries and training runs are sent from where they stopped.
          */
         post: operations["pauseIntegration"];
     };
@@ -1563,7 +1581,7 @@ export interface paths {
         };
         /**
          * Resume an integration
-         * @description Events are kept for up to 24 hours while an integration is paused.
+         * @description While an integration is paused, events are kept for up to 24 hours; audit entries and training runs are sent from where they stopped.
          */
         post: operations["resumeIntegration"];
     };
@@ -1572,7 +1590,7 @@ export interface paths {
         };
         /**
          * Send a sample to an integration
-         * @description Returns the receiver's response, or an error after 10 seconds.
+         * @description Returns the receiver's response, or an error after 10 seconds (25 for MLflow, which takes several requests).
          */
         post: operations["testIntegration"];
     };
@@ -1599,7 +1617,7 @@ export interface paths {
         };
         /**
          * List backups
-         * @description The 100 most recent backups in every state. Requires a key that is not bound to an organization.
+         * @description The 100 most recent backups, whatever their state. Requires a key that is not bound to an organization.
          */
         get: operations["listBackups"];
         /**
@@ -1675,7 +1693,7 @@ export interface components {
             totp: boolean;
             passkeys: number;
             recovery_codes_left: number;
-            /** @description Whether changing any of these requires POST /session/confirm first */
+            /** @description Whether adding or removing a sign-in method requires POST /session/confirm first */
             must_confirm: boolean;
         };
         /**
@@ -1883,7 +1901,7 @@ export interface components {
             start_time?: string;
             /** Format: date-time */
             end_time?: string;
-            /** @description The same as start_time and end_time */
+            /** @description The same as start_time and end_time, which take precedence */
             time_range?: {
                 /** Format: date-time */
                 start?: string;
@@ -1909,12 +1927,6 @@ export interface components {
          *       },
          *       "status": "completed",
          *       "result": {
-         *         "query_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000601",
-         *         "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
-         *         "query_type": "descriptive",
-         *         "variable": "local_accuracy",
-         *         "status": "completed",
-         *         "created_at": "2026-03-02T09:12:30.000Z",
          *         "groups": [
          *           {
          *             "group_id": "acme",
@@ -1974,12 +1986,6 @@ export interface components {
          *           },
          *           "status": "completed",
          *           "result": {
-         *             "query_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000601",
-         *             "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
-         *             "query_type": "descriptive",
-         *             "variable": "local_accuracy",
-         *             "status": "completed",
-         *             "created_at": "2026-03-02T09:12:30.000Z",
          *             "groups": [
          *               {
          *                 "group_id": "acme",
@@ -2160,7 +2166,7 @@ export interface components {
             next: string | null;
         };
         /**
-         * @description failed: approved, but its target had changed in the meantime
+         * @description failed: approved, but its target had changed in the meantime, or the requester may no longer do this
          * @enum {string}
          */
         ApprovalStatus: "pending" | "approved" | "rejected" | "cancelled" | "expired" | "failed";
@@ -2306,7 +2312,7 @@ export interface components {
              * @description ISO 8601, UTC
              */
             at: string;
-            /** @description Ed25519, base64 */
+            /** @description Ed25519, base64, of the text that docs/audit.md describes; for org_id null, its organization is '' */
             signature: string;
         };
         /**
@@ -2605,9 +2611,9 @@ export interface components {
             key_lifetime_days?: number | null;
             update_retention_days?: number | null;
             min_group_size?: number | null;
-            /** @description Every rollout rolls back automatically when its health check fails */
+            /** @description Rollouts that are created while this is on roll back automatically when their health check fails */
             automatic_rollback?: boolean;
-            /** @description A second admin must approve alias changes and deliveries to more than half of the devices */
+            /** @description A second admin must approve moving an alias, and deliveries that name neither devices nor a group or reach more than half of the devices */
             require_approval?: boolean;
         };
         /**
@@ -2697,7 +2703,7 @@ export interface components {
          *       "query_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000601",
          *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
          *       "query_type": "chi-square",
-         *       "variable": "platform",
+         *       "variable": "platform, status",
          *       "status": "completed",
          *       "created_at": "2026-03-02T09:12:30.000Z",
          *       "chi_square_statistic": 2.1,
@@ -2737,7 +2743,7 @@ export interface components {
          * @example {
          *       "pairing_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000304",
          *       "org_id": "acme",
-         *       "status": "paired",
+         *       "status": "deploying",
          *       "reason": null,
          *       "model_name": "next-word",
          *       "model_version": "2.0.0",
@@ -2882,7 +2888,7 @@ export interface components {
          * @example {
          *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000701",
          *       "name": "ml-team",
-         *       "prefix": "sk_live_Xq3v",
+         *       "prefix": "sk_live_Xq3vR8",
          *       "scopes": [
          *         "devices:read",
          *         "models:write",
@@ -2947,7 +2953,7 @@ export interface components {
          *       "deployment_id": null,
          *       "created_at": "2026-03-02T09:00:00.000Z",
          *       "expires_at": "2026-03-02T09:05:00.000Z",
-         *       "code": "482-915"
+         *       "code": "WHYS-F5TP"
          *     }
          */
         CreatedPairing: {
@@ -3012,7 +3018,7 @@ export interface components {
          */
         DamagedFileList: {
             files: components["schemas"]["DamagedFile"][];
-            /** @description Number of damaged files */
+            /** @description Number of stored files */
             stored_files: number;
             oldest_check_at: string | null;
         };
@@ -3065,7 +3071,7 @@ export interface components {
             round_number: number;
             /** Format: uuid */
             aggregate_model_id: string;
-            /** @description Version number of the aggregate in the policy's model */
+            /** @description Label of the version that the aggregate is in the policy's model */
             version: string;
             /** @enum {string} */
             status: "observing" | "promoted" | "rolled_back";
@@ -3089,11 +3095,11 @@ export interface components {
          *           "round_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000401",
          *           "round_number": 7,
          *           "aggregate_model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000202",
-         *           "version": "3",
+         *           "version": "3.0.0",
          *           "status": "promoted",
          *           "reason": "The canary is no worse.",
          *           "canary_rollout_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000301",
-         *           "promotion_rollout_id": null,
+         *           "promotion_rollout_id": "5b8f0c1d-7e2a-4c3b-9d4e-6f7a8b9c0d1e",
          *           "comparisons": [
          *             {
          *               "metric": "accuracy",
@@ -3346,11 +3352,11 @@ export interface components {
          *     }
          */
         DeploymentToPrepare: {
-            /** @description Name or id of a model of the catalog, or name@version */
+            /** @description Name or id of a model of the catalog, or name@version; a name that is not in it is accepted with a warning, and devices resolve it */
             model_name: string;
             /** @description A version of it, an alias, or latest */
             model_version: string;
-            /** @description Ids of the target devices; default: all active devices */
+            /** @description Ids of the target devices, besides those of the group; default without a group: all active devices */
             devices?: string[];
             /** @description Id or name of a device group */
             group?: string;
@@ -4038,7 +4044,7 @@ export interface components {
         /** @description A device's metrics for a model on its held-out data */
         EvaluationReport: {
             num_samples: number;
-            /** @description Includes loss and accuracy. At most 32; names: at most 64 letters, digits and _ . : @ / + -, a letter first. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
+            /** @description May include loss and accuracy (0 to 1). At most 32; names: at most 64 letters, digits and _ . : @ / + -, a letter first. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
             metrics: { [key: string]: number; };
             /** @description Only with an update: whether the device will evaluate the job's last model if a heartbeat response asks for it */
             final_model?: boolean;
@@ -4319,6 +4325,7 @@ export interface components {
              * @description ISO 8601, UTC
              */
             from: string;
+            /** @description Heartbeats in each of the 96 quarters of an hour since then */
             counts: number[];
         };
         /** @description Rows of one kind, without secrets or weights */
@@ -4352,7 +4359,7 @@ export interface components {
              * @default 0.1
              */
             server_learning_rate?: number;
-            /** @description Decay rate of the first moment (momentum). */
+            /** @description Decay rate of the first moment (momentum); default 0.9, or 0 for adagrad. */
             beta1?: number;
             /**
              * @description Decay rate of the second moment; unused by momentum and adagrad.
@@ -4468,7 +4475,7 @@ export interface components {
             variant?: "momentum" | "adagrad" | "yogi" | "adam";
             /** @description Server learning rate; default 1 for momentum, 0.1 for the others. */
             server_learning_rate?: number;
-            /** @description Decay rate of the first moment (momentum). */
+            /** @description Decay rate of the first moment (momentum); default 0.9, or 0 for adagrad. */
             beta1?: number;
             /**
              * @description Decay rate of the second moment; unused by momentum and adagrad.
@@ -4519,7 +4526,7 @@ export interface components {
          *           "updated_at": "2026-01-31T12:00:00Z"
          *         }
          *       ],
-         *       "next": "WyJwaXhlbC04LTAwNDMiLCIwYjZjNGYwZSJd",
+         *       "next": "WyJwaXhlbC04LTAwNDMiLCIwYjZjNGYwZS0yYzFkLTRiNTctOWE1NS0wYzlhNmYwZjNiMTEiXQ",
          *       "total": 31200
          *     }
          */
@@ -4745,7 +4752,7 @@ export interface components {
          *       ],
          *       "assignments_tag": "8c1f5e0a",
          *       "next_heartbeat_seconds": 60,
-         *       "message": "A training round is waiting for this device."
+         *       "message": "Heartbeat recorded. A round awaits this device."
          *     }
          */
         HeartbeatAnswer: {
@@ -4764,7 +4771,7 @@ export interface components {
             pending_evaluation_round_id?: string;
             /** @description The device's assignments; absent if there are none or they are unchanged */
             assignments?: components["schemas"]["Assignment"][];
-            /** @description Changes when the assignments change; 'none' when there are none */
+            /** @description Changes when the assignments change. Without assignments: 'none' if known_assignments was sent, else absent */
             assignments_tag?: string;
             /** @description When to send the next heartbeat; random, so that a large fleet does not send all at once */
             next_heartbeat_seconds?: number;
@@ -4792,7 +4799,7 @@ export interface components {
             from: string;
             /** @description How long each slot is */
             slot_seconds: number;
-            /** @description Heartbeats in each slot since then, the current slot last */
+            /** @description Heartbeats in each of the 96 slots since then, the current slot last */
             counts: number[];
         };
         /**
@@ -4968,7 +4975,7 @@ export interface components {
          *       "org_id": "acme",
          *       "email": "bob@acme.example",
          *       "role": "member",
-         *       "expires_at": "2026-02-07T09:00:00.000Z"
+         *       "expires_at": "2026-03-09T09:00:00.000Z"
          *     }
          */
         InvitationView: {
@@ -5058,7 +5065,9 @@ export interface components {
             rounds: number;
             rounds_completed: number;
             rounds_failed_in_a_row: number;
+            /** @description Minimum number of updates in a round, as requested; krum and multikrum raise it to 2f + 3, where f is strategy_options.byzantine */
             min_devices: number;
+            /** @description Number of updates that a round aims for; with fedbuff, the number of devices that train at once */
             target_devices: number;
             over_selection: number;
             timeout_seconds: number;
@@ -5071,7 +5080,7 @@ export interface components {
             privacy: components["schemas"]["JobPrivacy"] | null;
             secure_aggregation: components["schemas"]["SecureAggregation"] | null;
             stop_when: components["schemas"]["StopCondition"] | null;
-            /** @description The metric that stop_when and publish: best use: loss (the default), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1). Losses and errors are minimized, others maximized */
+            /** @description The metric that stop_when and publish: best use: loss (the default), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1). Its direction is inferred from its name: losses, error rates, perplexity, times, and latencies are minimized, all others maximized */
             metric: string;
             /** @description The model, if any, and the updates are raw little-endian float32 vectors */
             raw_vector?: boolean;
@@ -5193,7 +5202,9 @@ export interface components {
             rounds: number;
             rounds_completed: number;
             rounds_failed_in_a_row: number;
+            /** @description Minimum number of updates in a round, as requested; krum and multikrum raise it to 2f + 3, where f is strategy_options.byzantine */
             min_devices: number;
+            /** @description Number of updates that a round aims for; with fedbuff, the number of devices that train at once */
             target_devices: number;
             over_selection: number;
             timeout_seconds: number;
@@ -5206,7 +5217,7 @@ export interface components {
             privacy: components["schemas"]["JobPrivacy"] | null;
             secure_aggregation: components["schemas"]["SecureAggregation"] | null;
             stop_when: components["schemas"]["StopCondition"] | null;
-            /** @description The metric that stop_when and publish: best use: loss (the default), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1). Losses and errors are minimized, others maximized */
+            /** @description The metric that stop_when and publish: best use: loss (the default), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1). Its direction is inferred from its name: losses, error rates, perplexity, times, and latencies are minimized, all others maximized */
             metric: string;
             /** @description The model, if any, and the updates are raw little-endian float32 vectors */
             raw_vector?: boolean;
@@ -5322,7 +5333,7 @@ export interface components {
          *     }
          */
         JobResumption: {
-            /** @description The number of rounds to add to the completed ones; default: the rounds that were left */
+            /** @description The number of rounds to add to the completed ones; default: the rounds left, or as many of them as target_epsilon still allows */
             rounds?: number;
         };
         /** @description A round in a job's history */
@@ -5366,7 +5377,7 @@ export interface components {
          * @example {
          *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000701",
          *       "name": "ml-team",
-         *       "prefix": "sk_live_Xq3v",
+         *       "prefix": "sk_live_Xq3vR8",
          *       "scopes": [
          *         "devices:read",
          *         "models:write",
@@ -5425,7 +5436,7 @@ export interface components {
          *         {
          *           "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000701",
          *           "name": "ml-team",
-         *           "prefix": "sk_live_Xq3v",
+         *           "prefix": "sk_live_Xq3vR8",
          *           "scopes": [
          *             "devices:read",
          *             "models:write",
@@ -5652,14 +5663,14 @@ export interface components {
                 };
             };
         };
-        /** @description A member and what its devices contributed */
+        /** @description A member and what its devices contributed; private rounds are left out */
         Member: {
             org_id: string;
             role: components["schemas"]["MemberRole"];
             status: components["schemas"]["MemberStatus"];
             invited_at: string | null;
             joined_at: string | null;
-            /** @description Completed rounds with an update from its devices */
+            /** @description Completed rounds with an update from its devices, except private rounds */
             rounds_contributed: number;
             total_samples: number;
             avg_accuracy: number | null;
@@ -5742,11 +5753,11 @@ export interface components {
          *       "description": "Suggests the next word on the keyboard",
          *       "is_baseline": true,
          *       "round_id": null,
-         *       "model_path": "blobs/9b/9b74c9897bac770ffc029102a200c5de",
+         *       "model_path": "sha256/9b/9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
          *       "model_size_bytes": 4812800,
          *       "model_hash": "sha256:9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
-         *       "accuracy": 0.31,
-         *       "loss": 3.42,
+         *       "accuracy": null,
+         *       "loss": null,
          *       "created_at": "2026-03-02T09:00:00.000Z"
          *     }
          */
@@ -5782,11 +5793,11 @@ export interface components {
          *       "description": "Suggests the next word on the keyboard",
          *       "is_baseline": true,
          *       "round_id": null,
-         *       "model_path": "blobs/9b/9b74c9897bac770ffc029102a200c5de",
+         *       "model_path": "sha256/9b/9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
          *       "model_size_bytes": 4812800,
          *       "model_hash": "sha256:9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
-         *       "accuracy": 0.31,
-         *       "loss": 3.42,
+         *       "accuracy": null,
+         *       "loss": null,
          *       "created_at": "2026-03-02T09:00:00.000Z",
          *       "versions": [
          *         {
@@ -5815,7 +5826,16 @@ export interface components {
          *           "aliases": [
          *             "production"
          *           ],
-         *           "trained_by": null
+         *           "trained_by": {
+         *             "job_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000402",
+         *             "round_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000401",
+         *             "round_number": 7,
+         *             "metrics": {
+         *               "loss": 3.42,
+         *               "accuracy": 0.31
+         *             },
+         *             "receipt_path": "/api/v1/training/rounds/0d9f1c2e-5b7a-4c3d-8e6f-000000000401/receipt"
+         *           }
          *         }
          *       ]
          *     }
@@ -5855,11 +5875,11 @@ export interface components {
          *           "description": "Suggests the next word on the keyboard",
          *           "is_baseline": true,
          *           "round_id": null,
-         *           "model_path": "blobs/9b/9b74c9897bac770ffc029102a200c5de",
+         *           "model_path": "sha256/9b/9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
          *           "model_size_bytes": 4812800,
          *           "model_hash": "sha256:9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
-         *           "accuracy": 0.31,
-         *           "loss": 3.42,
+         *           "accuracy": null,
+         *           "loss": null,
          *           "created_at": "2026-03-02T09:00:00.000Z"
          *         }
          *       ],
@@ -5890,7 +5910,7 @@ export interface components {
          *       "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000403",
          *       "round_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000401",
          *       "device_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000042",
-         *       "model_path": "blobs/5f/5f4dcc3b5aa765d61d8327deb882cf99",
+         *       "model_path": "sha256/5f/5f4dcc3b5aa765d61d8327deb882cf995f4dcc3b5aa765d61d8327deb882cf99",
          *       "model_size_bytes": 4812800,
          *       "model_hash": "sha256:5f4dcc3b5aa765d61d8327deb882cf995f4dcc3b5aa765d61d8327deb882cf99",
          *       "num_samples": 512,
@@ -5928,7 +5948,7 @@ export interface components {
          *           "id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000403",
          *           "round_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000401",
          *           "device_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000042",
-         *           "model_path": "blobs/5f/5f4dcc3b5aa765d61d8327deb882cf99",
+         *           "model_path": "sha256/5f/5f4dcc3b5aa765d61d8327deb882cf995f4dcc3b5aa765d61d8327deb882cf99",
          *           "model_size_bytes": 4812800,
          *           "model_hash": "sha256:5f4dcc3b5aa765d61d8327deb882cf995f4dcc3b5aa765d61d8327deb882cf99",
          *           "num_samples": 512,
@@ -5976,7 +5996,7 @@ export interface components {
          *       "model_size_bytes": 4812800,
          *       "model_hash": "sha256:9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
          *       "uploaded_at": "2026-03-02T09:05:00.000Z",
-         *       "model_path": "blobs/9b/9b74c9897bac770ffc029102a200c5de",
+         *       "model_path": "sha256/9b/9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
          *       "description": "Trained on three more months of text",
          *       "warnings": [],
          *       "formats": [
@@ -6061,7 +6081,7 @@ export interface components {
             /** @description Absolute path of a folder on the service's machine, or s3://…; default SERVICE_BACKUP_URL */
             target?: string;
             /**
-             * @description Verify it: start the database from a copy, compare rows and hash all files
+             * @description Verify it: hash all files, and of an embedded database start a copy and compare its rows
              * @default false
              */
             verify?: boolean;
@@ -6169,11 +6189,11 @@ export interface components {
          *     }
          */
         NewDeployment: {
-            /** @description Name or id of a model of the catalog, or name@version */
+            /** @description Name or id of a model of the catalog, or name@version; a name that is not in it is accepted with a warning, and devices resolve it */
             model_name: string;
             /** @description A version of it, an alias, or latest */
             model_version: string;
-            /** @description Ids of the target devices; default: all active devices */
+            /** @description Ids of the target devices, besides those of the group; default without a group: all active devices */
             devices?: string[];
             /** @description Id or name of a device group */
             group?: string;
@@ -6380,23 +6400,23 @@ export interface components {
         NewJob: {
             /** @description Id or name of a model with an uploaded version; my-model@production starts from that version */
             model: string;
-            /** @description Free text; the job can also be named by its id */
+            /** @description A label; the API identifies jobs by id only */
             name?: string;
-            /** @description Only for keys without an org_id; default: the organization of the group, federation, or model */
+            /** @description Only for keys without an org_id; default: the organization of the group or federation, or else of the device that owns the key, or else of the model */
             org_id?: string;
             strategy?: components["schemas"]["AcceptedStrategy"];
             strategy_options?: components["schemas"]["StrategyOptions"];
             /** @description Default: 10 */
             rounds?: number;
-            /** @description Minimum number of updates in a round; default: 2 */
+            /** @description Minimum number of updates in a round; default: 2. krum and multikrum raise it to 2f + 3, where f is strategy_options.byzantine */
             min_devices?: number;
-            /** @description Number of updates that a round aims for. The default is min_devices, the number that the strategy needs, or, with privacy, the lowest that works */
+            /** @description Number of updates that a round aims for; with fedbuff, the number of devices that train at once, and strategy_options.buffer updates close a round. Default: min_devices, or the number that the strategy needs if that is higher; with privacy, the lowest that works */
             target_devices?: number;
-            /** @description Multiple of target_devices to select; the round closes with the first target_devices updates */
+            /** @description Multiple of target_devices to select; the round closes with the first target_devices updates; default: 1 */
             over_selection?: number;
             /** @description Seconds after which a round ends, no matter how many updates have arrived; default: 300 */
             timeout_seconds?: number;
-            /** @description How long to wait for stragglers once min_devices updates have arrived */
+            /** @description How long to wait for stragglers once min_devices updates have arrived; in private rounds, from the start of the round. fedbuff and secure rounds ignore it. Default: SERVICE_STRAGGLER_GRACE_SECONDS where set, else 10% of timeout_seconds, but at least 5 and at most 60 s, or all of timeout_seconds in private rounds */
             report_window_seconds?: number;
             /** @description How long a round waits for min_devices active devices; default: 3600 */
             wait_for_devices_seconds?: number;
@@ -6413,7 +6433,7 @@ export interface components {
             privacy?: components["schemas"]["NewJobPrivacy"];
             secure_aggregation?: components["schemas"]["SecureAggregation"];
             stop_when?: components["schemas"]["NewStopCondition"];
-            /** @description The metric that stop_when and publish: best use: loss (the default), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1). Losses and errors are minimized, others maximized */
+            /** @description The metric that stop_when and publish: best use: loss (the default), accuracy, one that devices report (f1), or one of the held-out evaluation (evaluation.f1). Its direction is inferred from its name: losses, error rates, perplexity, times, and latencies are minimized, all others maximized */
             metric?: string;
             /**
              * @description Which results become versions of the model: the last (the default), the result of every round, each new best by metric, or none
@@ -6422,7 +6442,7 @@ export interface components {
             publish?: "last" | "every" | "best" | "none";
             /** @description The model, if any, and the updates are raw little-endian float32 vectors */
             raw_vector?: boolean;
-            /** @description How long devices that offered it have to evaluate the last model; default: a tenth of timeout_seconds, within 5 and 60, */
+            /** @description How long devices that offered it have to evaluate the last model; default: 10% of timeout_seconds, but at least 5 and at most 60 s */
             evaluation_seconds?: number;
         };
         /** @description Clipping and noise of every round */
@@ -6455,7 +6475,7 @@ export interface components {
             scopes?: components["schemas"]["Scope"][];
             /** @description Only for keys without an org_id */
             org_id?: string;
-            /** @description Default: never */
+            /** @description Default: never; at most the organization's key_lifetime_days, and no later than the key of the request */
             expires_in_days?: number;
         };
         /**
@@ -6506,7 +6526,7 @@ export interface components {
              * @description SCAFFOLD only, and required there: the change of the device's control variate, with the model's layout
              */
             control?: string;
-            /** @description Samples that the device trained on: the weight of its update */
+            /** @description Samples that the device trained on: the weight of its update in averages weighted by samples. Private rounds weight all devices equally; secure rounds cap it at max_weight */
             num_samples: number;
             /** @description A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
             local_loss?: number;
@@ -6685,7 +6705,7 @@ export interface components {
          *     }
          */
         NewRollout: {
-            /** @description A version of the model, latest, or an alias; one that is not uploaded yet is accepted with a warning */
+            /** @description A version of the model, latest, or an alias; one that is not uploaded yet is accepted with a warning, except where the start needs approval */
             version: string;
             /** @description The first step */
             rollout_percentage: number;
@@ -6699,7 +6719,7 @@ export interface components {
             step_interval_minutes?: number;
             /** @description Only the devices of this group (id or name) */
             group?: string;
-            /** @description Whether too many failures roll it back instead of pausing it; default: false */
+            /** @description Whether too many failures roll it back instead of pausing it; default: false, or the organization's automatic_rollback */
             auto_rollback?: boolean;
         };
         /**
@@ -6725,10 +6745,11 @@ export interface components {
             target_devices: number;
             /** @description Minimum number of updates; with fewer, the round fails */
             min_devices: number;
+            /** @description Default: 300 */
             timeout_seconds?: number;
             /** @description Id or name, or name@version; default: the latest aggregated model */
             global_model_id?: string;
-            /** @description Only for keys without an org_id; default: the organization of the group, federation, or model */
+            /** @description Only for keys without an org_id; default: the organization of the group or federation, or else of the device that owns the key, or else of the model */
             org_id?: string;
             /** @description Passed to the devices in the plan, such as local_epochs, batch_size, learning_rate */
             hyperparameters?: { [key: string]: unknown; };
@@ -6774,9 +6795,9 @@ export interface components {
             /** @description Only for keys without an org_id */
             org_id?: string;
         };
-        /** @description Stop when the best value of the last `patience` rounds has not improved on the best value before them */
+        /** @description When to stop before all rounds are completed */
         NewStopCondition: {
-            /** @description Value of the metric that the job optimizes */
+            /** @description Stop when the best value of the last `patience` rounds is better than the best before them by less than this amount */
             improvement_below?: number;
             /** @description The same, for jobs that optimize the loss */
             loss_improvement_below?: number;
@@ -6860,12 +6881,12 @@ export interface components {
          * @description The lowest noise multiplier for an epsilon
          * @example {
          *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
-         *       "noise_multiplier": 0.82,
+         *       "noise_multiplier": 0.4646,
          *       "target_epsilon": 8,
          *       "target_delta": 0.00001,
          *       "sample_rate": 0.01,
          *       "num_steps": 100,
-         *       "current_epsilon": 1.9
+         *       "current_epsilon": 0.1426
          *     }
          */
         NoiseForEpsilon: {
@@ -6957,9 +6978,9 @@ export interface components {
             key_lifetime_days: number | null;
             update_retention_days: number | null;
             min_group_size: number | null;
-            /** @description Every rollout rolls back automatically when its health check fails */
+            /** @description Rollouts that are created while this is on roll back automatically when their health check fails */
             automatic_rollback: boolean;
-            /** @description A second admin must approve alias changes and deliveries to more than half of the devices */
+            /** @description A second admin must approve moving an alias, and deliveries that name neither devices nor a group or reach more than half of the devices */
             require_approval: boolean;
             violations: components["schemas"]["SettingViolation"][];
             /** @description Problems that keep a rule from taking effect */
@@ -7010,7 +7031,7 @@ export interface components {
         /**
          * @description A device that claims a pairing code
          * @example {
-         *       "code": "482-915",
+         *       "code": "WHYS-F5TP",
          *       "device_id": "pixel-8-0042",
          *       "platform": "android"
          *     }
@@ -7085,7 +7106,7 @@ export interface components {
          *       "device_id": "pixel-8-0042",
          *       "selected": true,
          *       "state": "delivered",
-         *       "reason": "The device was drawn."
+         *       "reason": "Selected: drawn at random among the active devices when the round started."
          *     }
          */
         Participation: {
@@ -7178,7 +7199,8 @@ export interface components {
          *       "hyperparameters": {
          *         "local_epochs": 1,
          *         "batch_size": 32,
-         *         "learning_rate": 0.05
+         *         "learning_rate": 0.05,
+         *         "mu": 0.01
          *       },
          *       "timeout_at": "2026-03-02T09:15:00.000Z",
          *       "strategy_options": {
@@ -7239,7 +7261,7 @@ export interface components {
              * @enum {string}
              */
             sampling?: "poisson";
-            /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
+            /** @description Eligible devices N; sample_rate is min(1, target_devices / N), both fixed before the draw */
             population?: number;
             /**
              * @description Adjacency that epsilon is defined for: a device takes part, or the same device sends nothing; N does not change
@@ -7379,12 +7401,12 @@ export interface components {
          *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
          *       "total_epsilon_budget": 8,
          *       "total_delta_budget": 0.00001,
-         *       "current_epsilon_spent": 1.9,
-         *       "epsilon_remaining": 6.1,
+         *       "current_epsilon_spent": 0.1426,
+         *       "epsilon_remaining": 7.8574,
          *       "is_exhausted": false,
-         *       "rounds_tracked": 3,
+         *       "rounds_tracked": 1,
          *       "is_set": true,
-         *       "epsilon_committed": 1.9,
+         *       "epsilon_committed": 0.1426,
          *       "accountant": "pld"
          *     }
          */
@@ -7407,15 +7429,15 @@ export interface components {
         /**
          * @description What a private round would cost
          * @example {
-         *       "current_epsilon": 1.9,
-         *       "projected_epsilon": 2.3,
-         *       "round_epsilon_cost": 0.4,
+         *       "current_epsilon": 0.1426,
+         *       "projected_epsilon": 0.1748,
+         *       "round_epsilon_cost": 0.0322,
          *       "would_exceed_budget": false,
          *       "budget_epsilon": 8,
          *       "target_delta": 0.00001,
          *       "accountant": "pld",
-         *       "projected_epsilon_rdp": 2.6,
-         *       "projected_epsilon_pld": 2.3
+         *       "projected_epsilon_rdp": 0.8165,
+         *       "projected_epsilon_pld": 0.1748
          *     }
          */
         PrivacyEstimate: {
@@ -7444,8 +7466,8 @@ export interface components {
          *           "sample_rate": 0.01,
          *           "num_steps": 1,
          *           "clip_norm": 1,
-         *           "epsilon_cost": 0.4,
-         *           "cumulative_epsilon": 1.9,
+         *           "epsilon_cost": 0.1426,
+         *           "cumulative_epsilon": 0.1426,
          *           "accountant": "pld",
          *           "reserved_at": "2026-03-02T09:05:00.000Z",
          *           "settled_at": "2026-03-02T09:15:00.000Z"
@@ -7488,25 +7510,26 @@ export interface components {
             settled_at: string | null;
         };
         /**
-         * @description How many such rounds still fit the budget
+         * @description How often such rounds still fit the budget
          * @example {
          *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
-         *       "rounds_left": 41,
+         *       "rounds_left": 21060,
          *       "budget_epsilon": 8,
          *       "target_delta": 0.00001,
-         *       "current_epsilon": 1.9
+         *       "current_epsilon": 0.1426
          *     }
          */
         PrivateRoundsLeft: {
             /** Format: uuid */
             federation_id: string;
+            /** @description How many times `num_steps` such rounds still fit the budget, at most 10,000,000 */
             rounds_left: number;
             budget_epsilon: number;
             target_delta: number;
             current_epsilon: number;
         };
         /**
-         * @description How many more targets to activate
+         * @description The new percentage of targets to activate
          * @example {
          *       "rollout_percentage": 100
          *     }
@@ -7569,7 +7592,7 @@ export interface components {
          *       "round_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000401",
          *       "strategy": "fedprox",
          *       "kernel": {
-         *         "name": "float64-sum",
+         *         "name": "wasm-f64",
          *         "version": "1"
          *       },
          *       "order": "device_id",
@@ -7621,7 +7644,7 @@ export interface components {
              * @enum {string}
              */
             sampling?: "poisson";
-            /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
+            /** @description Eligible devices N; sample_rate is min(1, target_devices / N), both fixed before the draw */
             population?: number;
             /**
              * @description Adjacency that epsilon is defined for: a device takes part, or the same device sends nothing; N does not change
@@ -7673,7 +7696,7 @@ export interface components {
             error: string | null;
         };
         /**
-         * @description Where data is kept
+         * @description Where data must be kept; enforced where SERVICE_REGION is set
          * @enum {string}
          */
         Region: "us" | "eu" | "ap";
@@ -7734,7 +7757,7 @@ export interface components {
          * @example {
          *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
          *       "org_id": "globex",
-         *       "message": "globex has left the federation."
+         *       "message": "'globex' is no longer a member of 'keyboard-alliance'."
          *     }
          */
         RemovedMember: {
@@ -7850,25 +7873,20 @@ export interface components {
          *       "updated_at": "2026-03-02T09:05:00.000Z",
          *       "model_name": "next-word",
          *       "reports": {
-         *         "downloading": 3,
+         *         "downloading": 1,
          *         "verifying": 0,
          *         "ready": 1,
-         *         "active": 8,
-         *         "failed": 1
+         *         "active": 10,
+         *         "failed": 0
          *       },
          *       "health": {
          *         "since": "2026-03-02T09:05:00.000Z",
-         *         "reports": 9,
-         *         "failed": 1,
+         *         "reports": 10,
+         *         "failed": 0,
          *         "max_failure_share": 0.05,
          *         "min_reports": 3
          *       },
-         *       "failures": [
-         *         {
-         *           "reason": "The model needs 400 MB of memory; 220 MB are free",
-         *           "devices": 1
-         *         }
-         *       ],
+         *       "failures": [],
          *       "warnings": []
          *     }
          */
@@ -8031,7 +8049,7 @@ export interface components {
          *     }
          */
         RolloutPercentage: {
-            /** @description Values above the target count as the target */
+            /** @description A value above the target raises the target; an active rollout that reaches it is completed */
             percentage: number;
         };
         /**
@@ -8128,7 +8146,7 @@ export interface components {
          *       "completed_devices": 1,
          *       "failed_devices": 0,
          *       "global_model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
-         *       "global_model_path": "blobs/9b/9b74c9897bac770ffc029102a200c5de",
+         *       "global_model_path": "sha256/9b/9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
          *       "aggregated_model_id": null,
          *       "aggregated_model_path": null,
          *       "failure_reason": null,
@@ -8215,7 +8233,7 @@ export interface components {
          *           "completed_devices": 1,
          *           "failed_devices": 0,
          *           "global_model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
-         *           "global_model_path": "blobs/9b/9b74c9897bac770ffc029102a200c5de",
+         *           "global_model_path": "sha256/9b/9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de",
          *           "aggregated_model_id": null,
          *           "aggregated_model_path": null,
          *           "failure_reason": null,
@@ -8253,7 +8271,7 @@ export interface components {
              * @enum {string}
              */
             sampling?: "poisson";
-            /** @description Eligible devices N; sample_rate is target_devices / N, both fixed before the draw */
+            /** @description Eligible devices N; sample_rate is min(1, target_devices / N), both fixed before the draw */
             population?: number;
             /**
              * @description Adjacency that epsilon is defined for: a device takes part, or the same device sends nothing; N does not change
@@ -8262,7 +8280,7 @@ export interface components {
             adjacency?: "zero-out";
             /**
              * Format: date-time
-             * @description The end of the round; updates do not change it
+             * @description The latest end of the round; it ends earlier once every drawn device has delivered or failed
              */
             closes_at?: string;
             adaptive_clip: boolean;
@@ -8303,11 +8321,11 @@ export interface components {
         };
         /** @description The service learns the sum of the updates and nothing about any single one */
         SecureAggregation: {
-            /** @description Devices that must complete the round: more than half of the selected devices; default: two thirds */
+            /** @description Devices that must complete the round: more than half of the selected devices, and at least min_devices; default: two thirds, rounded up, and at least min_devices */
             threshold?: number;
             /** @description Maximum change of a model weight; default: 8 */
             range?: number;
-            /** @description Maximum weight of an update, which is its number of samples; default: 1 */
+            /** @description An update's weight is its number of samples, capped at this value; 1, the default, weights all devices equally */
             max_weight?: number;
         };
         /**
@@ -8383,7 +8401,7 @@ export interface components {
             deadline_at: string;
             settings: components["schemas"]["SecureSettings"];
             device_id: string | null;
-            /** @description Whether the current step includes this device */
+            /** @description Whether the current step includes this device; while advertising, true for any device */
             counted: boolean;
             /** @description Whether this device has sent its message for the current step */
             answered: boolean;
@@ -8699,9 +8717,9 @@ export interface components {
              */
             timestamp: string;
         };
-        /** @description Stop when the best value of the last `patience` rounds has not improved on the best value before them */
+        /** @description When to stop before all rounds are completed */
         StopCondition: {
-            /** @description Value of the metric that the job optimizes */
+            /** @description Stop when the best value of the last `patience` rounds is better than the best before them by less than this amount */
             improvement_below: number;
             /** @description The same value */
             loss_improvement_below: number;
@@ -8803,7 +8821,7 @@ export interface components {
          *           "mfa": false,
          *           "signed_in_at": null,
          *           "created_at": "2026-03-02T09:00:00.000Z",
-         *           "expires_at": "2026-02-07T09:00:00.000Z"
+         *           "expires_at": "2026-03-09T09:00:00.000Z"
          *         }
          *       ]
          *     }
@@ -8823,7 +8841,7 @@ export interface components {
          *       "mfa": false,
          *       "signed_in_at": null,
          *       "created_at": "2026-03-02T09:00:00.000Z",
-         *       "expires_at": "2026-02-07T09:00:00.000Z",
+         *       "expires_at": "2026-03-09T09:00:00.000Z",
          *       "org_id": "acme",
          *       "token": "mB92K27uhbUJU1p1r_wW1gFWFOEjXkdBjftJeZ4CVPw",
          *       "link": "https://fleet.acme.example/#invitation=mB92K27uhbUJU1p1r_wW1gFWFOEjXkdBjftJeZ4CVPw",
@@ -8907,7 +8925,7 @@ export interface components {
          * @description The secret for setting up an authenticator app
          * @example {
          *       "secret": "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP",
-         *       "uri": "otpauth://totp/Tributary:ada%40acme.example?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=Tributary"
+         *       "uri": "otpauth://totp/Tributary%20(acme):ada%40acme.example?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=Tributary%20(acme)"
          *     }
          */
         TotpSecret: {
@@ -8921,7 +8939,7 @@ export interface components {
          * @example {
          *       "federation_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000501",
          *       "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
-         *       "message": "The model is no longer shared with the federation."
+         *       "message": "Members of 'keyboard-alliance' can no longer read the model."
          *     }
          */
         UnsharedModel: {
@@ -9054,7 +9072,16 @@ export interface components {
          *       "aliases": [
          *         "production"
          *       ],
-         *       "trained_by": null,
+         *       "trained_by": {
+         *         "job_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000402",
+         *         "round_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000401",
+         *         "round_number": 7,
+         *         "metrics": {
+         *           "loss": 3.42,
+         *           "accuracy": 0.31
+         *         },
+         *         "receipt_path": "/api/v1/training/rounds/0d9f1c2e-5b7a-4c3d-8e6f-000000000401/receipt"
+         *       },
          *       "model_id": "0d9f1c2e-5b7a-4c3d-8e6f-000000000201",
          *       "model_name": "next-word",
          *       "description": "",
@@ -9248,7 +9275,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The database does not respond; retry after the number of seconds in the Retry-After header */
+        /** @description The database or the file storage does not respond, or too many passwords are being checked; retry after the number of seconds in the Retry-After header */
         Unavailable: {
             headers: {
                 /** @description Seconds until another request is accepted */
@@ -9261,7 +9288,11 @@ export interface components {
         };
         /** @description The queue of the inference server is full; retry after the number of seconds in the Retry-After header */
         UpstreamBusy: {
-            headers: { [name: string]: unknown; };
+            headers: {
+                /** @description Seconds until another request is accepted */
+                "Retry-After"?: number;
+                [name: string]: unknown;
+            };
             content: {
                 "application/json": components["schemas"]["Error"];
             };
@@ -9336,7 +9367,7 @@ export interface operations {
             query?: {
                 /** @description One organization; default: all that the key may see */
                 org_id?: string;
-                /** @description Id or name of a person, key or device, or id of a session */
+                /** @description Id or email address of a person, id or name of a key or device, or id of a session */
                 actor?: string;
                 /** @description An operationId, such as createKey */
                 action?: string;
@@ -9394,7 +9425,7 @@ export interface operations {
             query?: {
                 /** @description One organization; default: all that the key may see */
                 org_id?: string;
-                /** @description Id or name of a person, key or device, or id of a session */
+                /** @description Id or email address of a person, id or name of a key or device, or id of a session */
                 actor?: string;
                 /** @description An operationId, such as createKey */
                 action?: string;
@@ -9535,6 +9566,8 @@ export interface operations {
                 };
             };
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -9557,6 +9590,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     rotateKey: {
@@ -9623,6 +9657,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -9641,6 +9676,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -9678,7 +9714,7 @@ export interface operations {
             query?: {
                 /** @description One organization */
                 org_id?: string;
-                /** @description failed: approved, but its target had changed in the meantime */
+                /** @description failed: approved, but its target had changed in the meantime, or the requester may no longer do this */
                 status?: components["schemas"]["ApprovalStatus"];
                 /** @description `next` of the previous page */
                 after?: string;
@@ -9749,6 +9785,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     rejectRequest: {
@@ -9805,6 +9842,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     listTeam: {
@@ -9869,6 +9907,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     setMemberRole: {
@@ -9921,6 +9960,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     getSignInPolicy: {
@@ -10078,6 +10118,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     createSignInLink: {
@@ -10097,6 +10138,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     listSessions: {
@@ -10129,6 +10171,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     getAccount: {
@@ -10200,6 +10243,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     beginTotp: {
@@ -10219,6 +10263,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     removeTotp: {
@@ -10233,6 +10278,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     confirmTotp: {
@@ -10278,6 +10324,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     resetSecondFactor: {
@@ -10292,6 +10339,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     listPasskeys: {
@@ -10355,6 +10403,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     removePasskey: {
@@ -10370,6 +10419,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     renamePasskey: {
@@ -10415,6 +10465,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     finishPasskeySignIn: {
@@ -10868,6 +10919,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     listAliasMoves: {
@@ -10953,6 +11005,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     appendToUpload: {
@@ -11121,10 +11174,23 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
+            /** @description The requested range of the file */
+            206: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description If-None-Match names the file that it is */
+            304: { headers: { [name: string]: unknown; }; };
+            /** @description With Prefer: redirect, where the files are in S3: the address of the file there */
+            307: { headers: { [name: string]: unknown; }; };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            /** @description The requested range is outside the file */
+            416: { headers: { [name: string]: unknown; }; };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -11322,6 +11388,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     listSharedModels: {
@@ -11407,6 +11474,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     getPrivacyBudget: {
@@ -11579,7 +11647,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description How many such rounds still fit the budget */
+            /** @description How often such rounds still fit the budget */
             200: {
                 headers: { [name: string]: unknown; };
                 content: {
@@ -11615,6 +11683,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
             507: components["responses"]["InsufficientStorage"];
@@ -11996,6 +12065,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     listGroupDevices: {
@@ -12112,6 +12182,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     removeGroupDevice: {
@@ -12138,6 +12209,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     sendHeartbeat: {
@@ -12227,6 +12299,8 @@ export interface operations {
                     "application/json": components["schemas"]["AssignmentList"];
                 };
             };
+            /** @description If-None-Match names these assignments */
+            304: { headers: { [name: string]: unknown; }; };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -12403,6 +12477,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -12459,6 +12534,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     previewRollout: {
@@ -12772,6 +12848,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -13076,6 +13153,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     pauseExperiment: {
@@ -13460,6 +13538,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     listPolicies: {
@@ -13529,6 +13608,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
@@ -13676,10 +13756,23 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
+            /** @description The requested range of the file */
+            206: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description If-None-Match names the file that it is */
+            304: { headers: { [name: string]: unknown; }; };
+            /** @description With Prefer: redirect, where the files are in S3: the address of the file there */
+            307: { headers: { [name: string]: unknown; }; };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            /** @description The requested range is outside the file */
+            416: { headers: { [name: string]: unknown; }; };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -13700,10 +13793,23 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
+            /** @description The requested range of the file */
+            206: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description If-None-Match names the file that it is */
+            304: { headers: { [name: string]: unknown; }; };
+            /** @description With Prefer: redirect, where the files are in S3: the address of the file there */
+            307: { headers: { [name: string]: unknown; }; };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            /** @description The requested range is outside the file */
+            416: { headers: { [name: string]: unknown; }; };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -13838,11 +13944,24 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
+            /** @description The requested range of the file */
+            206: {
+                headers: { [name: string]: unknown; };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description If-None-Match names the file that it is */
+            304: { headers: { [name: string]: unknown; }; };
+            /** @description With Prefer: redirect, where the files are in S3: the address of the file there */
+            307: { headers: { [name: string]: unknown; }; };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            /** @description The requested range is outside the file */
+            416: { headers: { [name: string]: unknown; }; };
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -13896,6 +14015,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     getSecureRound: {
@@ -14137,6 +14257,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     resumeTrainingJob: {
@@ -14516,7 +14637,6 @@ export interface operations {
             502: components["responses"]["UpstreamFailed"];
             503: components["responses"]["UpstreamBusy"];
             504: components["responses"]["UpstreamTimeout"];
-            507: components["responses"]["InsufficientStorage"];
         };
     };
     createEmbeddings: {
@@ -14545,7 +14665,6 @@ export interface operations {
             502: components["responses"]["UpstreamFailed"];
             503: components["responses"]["UpstreamBusy"];
             504: components["responses"]["UpstreamTimeout"];
-            507: components["responses"]["InsufficientStorage"];
         };
     };
     getHealth: {
@@ -14600,10 +14719,11 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description The key has too many open streams; poll instead */
+            /** @description The key or the process has too many open streams, or the service is stopping; poll instead */
             204: { headers: { [name: string]: unknown; }; };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -14714,6 +14834,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     resumeIntegration: {
@@ -14733,6 +14854,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     testIntegration: {
@@ -14796,6 +14918,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+            507: components["responses"]["InsufficientStorage"];
         };
     };
     listBackups: {

@@ -49,7 +49,13 @@ export const DEFAULT_ORG = 'default'
 /** The organization of what the caller makes without naming one; null: none, under open enrollment. */
 export const homeOf = (caller: Caller): string | null => caller.orgId ?? caller.homeOrgId ?? null
 
+/** Whom an action is written down for: the person, or else the key. */
+export const actorOf = ({ personId, keyId }: Caller): string => personId ?? keyId
+
 export const holds = (caller: Caller, grant: Grant): boolean => caller.grants.includes(grant)
+
+/** A device's own key under token enrollment: it reads what the device needs, and more than that only by these scopes. */
+export const isDeviceKey = (caller: Caller): boolean => caller.deviceId !== null && !holds(caller, 'devices:read')
 
 /** A bound key sees only its own organization's records; an unbound key sees all of them. */
 export const sees = (caller: Caller, recordOrgId: string | null): boolean =>

@@ -1,4 +1,4 @@
-import { type Caller, holds, type Scope } from './access.ts'
+import { type Caller, holds, isDeviceKey, type Scope } from './access.ts'
 import { forbidden } from './errors.ts'
 
 /** What the event stream is about: the kinds of things that change. */
@@ -35,11 +35,14 @@ const SCOPE_OF: Readonly<Record<EventTopic, Scope>> = {
   file: 'admin',
 }
 
+const mayFollow = (caller: Caller, topic: EventTopic): boolean =>
+  holds(caller, SCOPE_OF[topic]) && !(topic === 'approval' && isDeviceKey(caller))
+
 /** The topics that the caller may follow, of those it asks for; of all when it asks for none. Throws forbidden. */
 export const topicsFor = (caller: Caller, requested: readonly EventTopic[] | null): readonly EventTopic[] => {
-  const refused = requested?.find((topic) => !holds(caller, SCOPE_OF[topic]))
+  const refused = requested?.find((topic) => !mayFollow(caller, topic))
   if (refused !== undefined) {
     throw forbidden(`topics: '${refused}' needs the scope '${SCOPE_OF[refused]}'. Leave it out, or use another key.`)
   }
-  return requested ?? EVENT_TOPICS.filter((topic) => holds(caller, SCOPE_OF[topic]))
+  return requested ?? EVENT_TOPICS.filter((topic) => mayFollow(caller, topic))
 }

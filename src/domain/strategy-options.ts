@@ -1,4 +1,5 @@
 import { badRequest } from './errors.ts'
+import { cut } from './text.ts'
 
 export type OptionValue = number | string
 export type StrategyOptions = Readonly<Record<string, OptionValue>>
@@ -39,7 +40,8 @@ export const checkedOption = (field: string, given: unknown, rule: OptionRule): 
   )
 }
 
-const shown = (given: unknown): string => (typeof given === 'string' ? `'${given}'` : String(given))
+const shown = (given: unknown): string =>
+  cut(typeof given === 'string' ? `'${given}'` : typeof given === 'number' ? String(given) : JSON.stringify(given), 100)
 
 /** A learning rate; its default may depend on other options. */
 export const rate = (description: string, defaultValue: OptionRule['default']): OptionRule => ({
@@ -69,7 +71,7 @@ export const moments = {
     exclusiveMaximum: true,
     // The paper's Adagrad goes without momentum.
     default: (given: StrategyOptions) => (given.variant === 'adagrad' ? 0 : 0.9),
-    description: 'Decay rate of the first moment (momentum).',
+    description: 'Decay rate of the first moment (momentum); default 0.9, or 0 for adagrad.',
   },
   beta2: {
     kind: 'number',

@@ -9,7 +9,7 @@ const newKey = {
 const key = {
   id: ids.key,
   name: newKey.name,
-  prefix: 'sk_live_Xq3v',
+  prefix: 'sk_live_Xq3vR8',
   scopes: newKey.scopes,
   org_id: 'acme',
   kind: 'service',
@@ -57,7 +57,7 @@ const invited = {
   status: 'invited',
   mfa: false,
   signed_in_at: null,
-  expires_at: '2026-02-07T09:00:00.000Z',
+  expires_at: '2026-03-09T09:00:00.000Z',
 }
 const invitationToken = 'mB92K27uhbUJU1p1r_wW1gFWFOEjXkdBjftJeZ4CVPw'
 const signInPolicy = { org_id: 'acme', require_mfa: 'admins', session_hours: 12, reauthenticate_minutes: null }
@@ -225,7 +225,7 @@ export const examples = {
   newPassword: { old_password: 'correct horse battery staple', new_password: 'four unrelated words here' },
   totpSecret: {
     secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
-    uri: 'otpauth://totp/Tributary:ada%40acme.example?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=Tributary',
+    uri: 'otpauth://totp/Tributary%20(acme):ada%40acme.example?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=Tributary%20(acme)',
   },
   recoveryCodes: { recovery_codes: ['7kx2m-q4w9t-hz3nb-8pcrf', 'd5vga-2mxk7-t9qhn-w3zpb'] },
   signInStep: { next: 'second_factor', factors: ['totp', 'recovery_code'], expires_in: 300 },

@@ -105,6 +105,7 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
     database,
     accounts,
     sessions,
+    steps,
     throttle,
     endKeys: keys.revokeOfPerson,
     secrets,

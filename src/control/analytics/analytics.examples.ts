@@ -12,7 +12,6 @@ const acme = { group_id: 'acme', count: 118, mean: 0.34, std_dev: 0.06 }
 const globex = { group_id: 'globex', count: 97, mean: 0.31, std_dev: 0.07 }
 const newDescription = { variable: 'local_accuracy', group_by: 'federation_member', include_percentiles: true }
 const result = {
-  ...heading('descriptive', 'local_accuracy'),
   groups: [{ ...acme, median: 0.35, min: 0.18, max: 0.47, percentiles: { p25: 0.3, p50: 0.35, p75: 0.39 } }],
   warnings: [],
 }
@@ -31,7 +30,7 @@ const query = {
 
 export const examples = {
   newDescription,
-  description: result,
+  description: { ...heading('descriptive', 'local_accuracy'), ...result },
   newTTest: { variable: 'local_accuracy', group_a: 'acme', group_b: 'globex', confidence_level: 0.95 },
   tTest: {
     ...heading('t-test', 'local_accuracy'),
@@ -59,7 +58,7 @@ export const examples = {
   },
   newChiSquare: { variable_1: 'platform', variable_2: 'status' },
   chiSquare: {
-    ...heading('chi-square', 'platform'),
+    ...heading('chi-square', 'platform, status'),
     chi_square_statistic: 2.1,
     p_value: 0.55,
     degrees_of_freedom: 3,

@@ -23,6 +23,7 @@ export const analyticsRoutes = (
 ): void => {
   const config = {
     access: 'training:read',
+    deviceKeys: false,
     errors: ['not_found'],
     beforeInvalid: async (request) => {
       await federations.getAsMember(callerOf(request), (request.params as { federation_id: string }).federation_id)
@@ -84,7 +85,7 @@ export const analyticsRoutes = (
         params: QueryParams,
         response: { 200: Query },
       },
-      config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
+      config: { access: 'training:read', deviceKeys: false, errors: ['not_found'] } satisfies RouteConfig,
     },
     async (request) => {
       const { federation_id, query_id } = request.params

@@ -47,7 +47,10 @@ const Filters = Type.Optional(
       start_time: Moment,
       end_time: Moment,
       time_range: Type.Optional(
-        Type.Object({ start: Moment, end: Moment }, { description: 'The same as start_time and end_time' }),
+        Type.Object(
+          { start: Moment, end: Moment },
+          { description: 'The same as start_time and end_time, which take precedence' },
+        ),
       ),
       platform: Type.Optional(Type.Union([Platform, Type.Array(Platform, { minItems: 1 })])),
       min_sample_count: Type.Optional(

@@ -12,11 +12,11 @@ const model = {
   org_id: 'acme',
   ...newModel,
   round_id: null,
-  model_path: 'blobs/9b/9b74c9897bac770ffc029102a200c5de',
+  model_path: 'sha256/9b/9b74c9897bac770ffc029102a200c5de9b74c9897bac770ffc029102a200c5de',
   model_size_bytes: 4_812_800,
   model_hash: hashes.model,
-  accuracy: 0.31,
-  loss: 3.42,
+  accuracy: null,
+  loss: null,
   created_at: times.created,
 }
 const version = {
@@ -58,6 +58,14 @@ const newBenchmark = {
 }
 const benchmark = { id: ids.benchmark, ...newBenchmark, reported_on: '2026-03-02' }
 
+const trainedBy = {
+  job_id: ids.job,
+  round_id: ids.round,
+  round_number: 7,
+  metrics: { loss: 3.42, accuracy: 0.31 },
+  receipt_path: `/api/v1/training/rounds/${ids.round}/receipt`,
+}
+
 export const examples = {
   damagedFileList: {
     files: [
@@ -74,12 +82,12 @@ export const examples = {
   },
   newModel,
   model,
-  modelDetail: { ...model, versions: [{ ...version, formats, aliases: ['production'], trained_by: null }] },
+  modelDetail: { ...model, versions: [{ ...version, formats, aliases: ['production'], trained_by: trainedBy }] },
   versionLineage: {
     ...version,
     formats,
     aliases: ['production'],
-    trained_by: null,
+    trained_by: trainedBy,
     model_id: ids.model,
     model_name: 'next-word',
     description: '',

@@ -37,7 +37,9 @@ const sharedModel = {
   latest_version: 2,
   shared_at: times.started,
 }
-const noise = { target_epsilon: 8, target_delta: 1e-5, sample_rate: 0.01, num_steps: 100, current_epsilon: 1.9 }
+/** As the service computes it: one round with noise 1.1 and sample rate 0.01 is spent. */
+const spent = 0.1426
+const noise = { target_epsilon: 8, target_delta: 1e-5, sample_rate: 0.01, num_steps: 100, current_epsilon: spent }
 
 export const examples = {
   newFederation,
@@ -48,38 +50,42 @@ export const examples = {
   joinRequest: { org_id: 'globex' },
   membership: { federation_id: ids.federation, org_id: 'globex', role: 'member', status: 'active' },
   memberList: { members: [member], ...page },
-  removedMember: { federation_id: ids.federation, org_id: 'globex', message: 'globex has left the federation.' },
+  removedMember: {
+    federation_id: ids.federation,
+    org_id: 'globex',
+    message: `'globex' is no longer a member of '${federation.name}'.`,
+  },
   modelToShare: { model_id: 'next-word' },
   sharedModel,
   sharedModelList: { models: [sharedModel], ...page },
   unsharedModel: {
     federation_id: ids.federation,
     model_id: ids.model,
-    message: 'The model is no longer shared with the federation.',
+    message: `Members of '${federation.name}' can no longer read the model.`,
   },
   newBudget: { total_epsilon_budget: 8, total_delta_budget: 1e-5 },
   privacyBudget: {
     federation_id: ids.federation,
     total_epsilon_budget: 8,
     total_delta_budget: 1e-5,
-    current_epsilon_spent: 1.9,
-    epsilon_remaining: 6.1,
+    current_epsilon_spent: spent,
+    epsilon_remaining: 7.8574,
     is_exhausted: false,
-    rounds_tracked: 3,
+    rounds_tracked: 1,
     is_set: true,
-    epsilon_committed: 1.9,
+    epsilon_committed: spent,
     accountant: 'pld',
   },
   privacyEstimate: {
-    current_epsilon: 1.9,
-    projected_epsilon: 2.3,
-    round_epsilon_cost: 0.4,
+    current_epsilon: spent,
+    projected_epsilon: 0.1748,
+    round_epsilon_cost: 0.0322,
     would_exceed_budget: false,
     budget_epsilon: 8,
     target_delta: 1e-5,
     accountant: 'pld',
-    projected_epsilon_rdp: 2.6,
-    projected_epsilon_pld: 2.3,
+    projected_epsilon_rdp: 0.8165,
+    projected_epsilon_pld: 0.1748,
   },
   privacyHistory: {
     federation_id: ids.federation,
@@ -92,8 +98,8 @@ export const examples = {
         sample_rate: 0.01,
         num_steps: 1,
         clip_norm: 1,
-        epsilon_cost: 0.4,
-        cumulative_epsilon: 1.9,
+        epsilon_cost: spent,
+        cumulative_epsilon: spent,
         accountant: 'pld',
         reserved_at: times.started,
         settled_at: times.ended,
@@ -102,12 +108,12 @@ export const examples = {
     target_delta: 1e-5,
     ...page,
   },
-  noiseForEpsilon: { federation_id: ids.federation, noise_multiplier: 0.82, ...noise },
+  noiseForEpsilon: { federation_id: ids.federation, noise_multiplier: 0.4646, ...noise },
   privateRoundsLeft: {
     federation_id: ids.federation,
-    rounds_left: 41,
+    rounds_left: 21_060,
     budget_epsilon: 8,
     target_delta: 1e-5,
-    current_epsilon: 1.9,
+    current_epsilon: spent,
   },
 } as const

@@ -80,13 +80,16 @@ export const Joined = Body('Membership', "An organization's membership", example
   status: memberStatus,
 })
 
-export const Member = Part('Member', 'A member and what its devices contributed', {
+export const Member = Part('Member', 'A member and what its devices contributed; private rounds are left out', {
   org_id: Type.String(),
   role,
   status: memberStatus,
   invited_at: Nullable(Timestamp),
   joined_at: Nullable(Timestamp),
-  rounds_contributed: Type.Integer({ minimum: 0, description: 'Completed rounds with an update from its devices' }),
+  rounds_contributed: Type.Integer({
+    minimum: 0,
+    description: 'Completed rounds with an update from its devices, except private rounds',
+  }),
   total_samples: Count,
   avg_accuracy: Nullable(Type.Number({ description: 'Weighted by samples' })),
   avg_loss: Nullable(Type.Number({ description: 'Weighted by samples' })),

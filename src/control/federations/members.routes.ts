@@ -68,12 +68,17 @@ export const membersRoutes = (app: App, members: MembersService, { visible, owne
       schema: {
         operationId: 'listFederationMembers',
         summary: 'List members with their contributions',
-        description: "Members, with their devices' contributions to completed rounds.",
+        description: "Members, with their devices' contributions to completed rounds; private rounds are left out.",
         params: FederationParams,
         querystring: PageQuery,
         response: { 200: MemberList },
       },
-      config: { access: 'training:read', errors: ['not_found'], beforeInvalid: visible } satisfies RouteConfig,
+      config: {
+        access: 'training:read',
+        deviceKeys: false,
+        errors: ['not_found'],
+        beforeInvalid: visible,
+      } satisfies RouteConfig,
     },
     async (request) => {
       const { limit, offset } = request.query

@@ -86,10 +86,10 @@ export const createMembersService = (parts: {
     /** By the owner any other member, by a member itself; an invitation is withdrawn or declined the same way. */
     async removeMember(caller: Caller, id: string, orgId: string): Promise<StoredFederation> {
       const { federation } = await federations.get(caller, id)
+      if (orgId === federation.orgId) throw conflict(`'${orgId}' owns the federation and cannot leave it.`)
       if (!sees(caller, federation.orgId) && !sees(caller, orgId)) {
         throw forbidden(`Only '${orgId}' itself and the owner, '${federation.orgId}', can end this membership.`)
       }
-      if (orgId === federation.orgId) throw conflict(`'${orgId}' owns the federation and cannot leave it.`)
       await database.transaction(async (tx) => {
         if (!(await members.remove(tx, id, orgId))) {
           throw notFound('Member', orgId, `of federation '${federation.name}'`)

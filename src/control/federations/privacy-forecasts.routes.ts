@@ -85,6 +85,7 @@ export const privacyForecastsRoutes = (app: App, forecasts: PrivacyForecasts, { 
       schema: {
         operationId: 'countPrivateRounds',
         summary: 'Get the number of private rounds left',
+        description: 'How many times `num_steps` such rounds still fit the budget.',
         'x-extension': true,
         params: FederationParams,
         querystring: RoundsLeftQuery,

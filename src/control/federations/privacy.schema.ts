@@ -148,11 +148,14 @@ export const NoiseAnswer = Body(
 export const RoundsLeftQuery = Type.Object({ ...round, target_delta })
 export const RoundsLeft = Body(
   'PrivateRoundsLeft',
-  'How many such rounds still fit the budget',
+  'How often such rounds still fit the budget',
   examples.privateRoundsLeft,
   {
     federation_id: Uuid,
-    rounds_left: Count,
+    rounds_left: Type.Integer({
+      minimum: 0,
+      description: 'How many times `num_steps` such rounds still fit the budget, at most 10,000,000',
+    }),
     budget_epsilon: Epsilon,
     target_delta: Delta,
     current_epsilon: Epsilon,

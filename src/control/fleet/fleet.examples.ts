@@ -102,7 +102,7 @@ export const examples = {
     assignments: [assignment],
     assignments_tag: '8c1f5e0a',
     next_heartbeat_seconds: 60,
-    message: 'A training round is waiting for this device.',
+    message: 'Heartbeat recorded. A round awaits this device.',
   },
   assignmentList: { device_id: 'pixel-8-0042', assignments: [assignment] },
   newGroup,

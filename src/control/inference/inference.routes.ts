@@ -54,8 +54,9 @@ export const inferenceRoutes = (app: App, inference: InferenceService): void => 
         operationId: 'createChatCompletion',
         summary: 'Chat with a model of the inference server',
         description:
-          'As in the OpenAI API; with `stream`, the response is server-sent events. The `X-Service-…` headers come from the ' +
-          'inference server; its trailers follow the stream as an event `trailers`.',
+          'As in the OpenAI API, with the fields of this schema: others, such as `n` and `max_completion_tokens`, are ignored and named ' +
+          'in `X-Service-Warning`, and `content` must be a string. With `stream`, the response is server-sent events. The other ' +
+          '`X-Service-…` headers come from the inference server; its trailers follow the stream as an event `trailers`.',
         'x-extension': true,
         body: ChatBody,
         response: { 200: ChatCompletion },
@@ -74,7 +75,9 @@ export const inferenceRoutes = (app: App, inference: InferenceService): void => 
       schema: {
         operationId: 'createEmbeddings',
         summary: 'Embed texts on the inference server',
-        description: 'As in the OpenAI API, for a model that computes embeddings.',
+        description:
+          'As in the OpenAI API, for a model that computes embeddings. Fields other than `model` and `input` are ignored and named in ' +
+          '`X-Service-Warning`.',
         'x-extension': true,
         body: EmbeddingsBody,
         response: { 200: EmbeddingList },

@@ -1,5 +1,10 @@
 import { hashes, ids, page, times } from '../story.examples.ts'
 
+const pathOf = (hash: string): string => {
+  const hex = hash.replace('sha256:', '')
+  return `sha256/${hex.slice(0, 2)}/${hex}`
+}
+
 const newRound = {
   target_devices: 20,
   min_devices: 10,
@@ -20,7 +25,7 @@ const round = {
   completed_devices: 1,
   failed_devices: 0,
   global_model_id: ids.model,
-  global_model_path: 'blobs/9b/9b74c9897bac770ffc029102a200c5de',
+  global_model_path: pathOf(hashes.model),
   aggregated_model_id: null,
   aggregated_model_path: null,
   failure_reason: null,
@@ -37,7 +42,7 @@ const update = {
   id: ids.update,
   round_id: ids.round,
   device_id: ids.device,
-  model_path: 'blobs/5f/5f4dcc3b5aa765d61d8327deb882cf99',
+  model_path: pathOf(hashes.update),
   model_size_bytes: 4_812_800,
   model_hash: hashes.update,
   num_samples: 512,
@@ -124,7 +129,7 @@ export const examples = {
     round_id: ids.round,
     round_number: 7,
     strategy: 'fedprox',
-    hyperparameters,
+    hyperparameters: { ...hyperparameters, mu: 0.01 },
     timeout_at: times.ended,
     strategy_options: { mu: 0.01 },
     model: {
@@ -167,7 +172,7 @@ export const examples = {
     device_id: 'pixel-8-0042',
     selected: true,
     state: 'delivered',
-    reason: 'The device was drawn.',
+    reason: 'Selected: drawn at random among the active devices when the round started.',
   },
   participantList: {
     participants: [
@@ -189,7 +194,7 @@ export const examples = {
   receipt: {
     round_id: ids.round,
     strategy: 'fedprox',
-    kernel: { name: 'float64-sum', version: '1' },
+    kernel: { name: 'wasm-f64', version: '1' },
     order: 'device_id',
     global_model_sha256: digest,
     updates: [{ device_id: 'pixel-8-0042', update_id: ids.update, sha256: digest, num_samples: 512, weight: 0.052 }],

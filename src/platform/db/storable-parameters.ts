@@ -9,7 +9,7 @@ const ESCAPE = /\\(?:ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|u0000|ud[89a-f][0-9
  * The parameter as PostgreSQL can store it. Requests with such characters are refused, but text also comes from receivers,
  * identity providers, and files, and from cutting it: one character must not keep the reason of a failure from being recorded.
  */
-const storableParameter = (value: unknown): unknown => {
+export const storableParameter = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(storableParameter)
   if (typeof value !== 'string') return value
   if (value.includes('\0')) return storable(value)

@@ -1,5 +1,13 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { type Caller, DEVICE_GRANTS, type Grant, holds, type Restriction, SCOPES } from '../../domain/access.ts'
+import {
+  type Caller,
+  DEVICE_GRANTS,
+  type Grant,
+  holds,
+  isDeviceKey,
+  type Restriction,
+  SCOPES,
+} from '../../domain/access.ts'
 import { forbidden, ServiceError, unauthorized } from '../../domain/errors.ts'
 import type { App } from './app.ts'
 import { type Access, type RouteConfig, routeConfigOf } from './route-config.ts'
@@ -110,7 +118,8 @@ const credentialsOf = (request: FastifyRequest): Promise<Caller> | null => {
 
 const calledBy = (request: FastifyRequest): Called => request as FastifyRequest & Called
 
-const assertAllowed = (caller: Caller, access: Access): void => {
+const assertAllowed = (caller: Caller, { access, deviceKeys }: RouteConfig): void => {
+  if (deviceKeys === false && isDeviceKey(caller)) throw forbidden("A device's own key may not do this.")
   if (access === 'public' || access === 'any-key') return
   const accepted: readonly Grant[] = typeof access === 'string' ? [access] : access
   if (accepted.some((grant) => holds(caller, grant))) return
@@ -176,7 +185,7 @@ export const guardAccess = (app: App, { admit, ...doorkeeper }: Doorkeeper & { r
         calledBy(request)[CALLER] = caller
         if (rateLimit !== false) admit(caller, request, reply)
         assertUnrestricted(caller, request)
-        assertAllowed(caller, access)
+        assertAllowed(caller, routeConfigOf(request))
       })
       .then(() => done(), done)
   })

@@ -1,7 +1,18 @@
 import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
 import { type ByteRange, parseRange } from './byte-range.ts'
+import { Binary } from './wire.schema.ts'
+
+/** The answers of `sendBlob`, for the API document. */
+export const DOWNLOADED = {
+  200: Binary,
+  206: Type.Unsafe<unknown>({ ...Binary, description: 'The requested range of the file' }),
+  304: Type.Null({ description: 'If-None-Match names the file that it is' }),
+  307: Type.Null({ description: 'With Prefer: redirect, where the files are in S3: the address of the file there' }),
+  416: Type.Null({ description: 'The requested range is outside the file' }),
+} as const
 
 export interface Download {
   readonly size: number

@@ -22,7 +22,8 @@ const MEANING: Readonly<Record<ErrorCode, string>> = {
   upstream_failed: 'The upstream server (for inference or sign-in) does not respond, or its response is invalid',
   upstream_busy:
     'The queue of the inference server is full; retry after the number of seconds in the Retry-After header',
-  unavailable: 'The database does not respond; retry after the number of seconds in the Retry-After header',
+  unavailable:
+    'The database or the file storage does not respond, or too many passwords are being checked; retry after the number of seconds in the Retry-After header',
   upstream_timeout: 'The upstream server (for inference or sign-in) sent nothing for too long',
   insufficient_storage: "The service's disk is full; nothing was stored",
 }
@@ -42,14 +43,17 @@ const takesInput = (schema: FastifySchema, { form }: RouteConfig): boolean =>
   form !== undefined || schema.body !== undefined || schema.querystring !== undefined || schema.params !== undefined
 
 /** The errors that a route may answer with, in the order of their status. */
-const errorsOf = (schema: FastifySchema, config: RouteConfig): ErrorCode[] => {
+const errorsOf = ({ schema = {}, method }: RouteOptions, config: RouteConfig): ErrorCode[] => {
   const { access, errors = [], rateLimit } = config
   const codes = new Set<ErrorCode>([...errors, 'internal_error'])
-  if (!errors.includes('upstream_busy')) codes.add('unavailable')
+  if (!errors.includes('upstream_busy')) {
+    codes.add('unavailable')
+    if (method !== 'GET') codes.add('insufficient_storage')
+  }
   if (takesInput(schema, config)) codes.add('bad_request')
-  if (config.form !== undefined || schema.body !== undefined) codes.add('insufficient_storage')
   if (access !== 'public') codes.add('unauthorized')
-  if (access !== 'public' && access !== 'any-key') codes.add('forbidden')
+  // With any key too: a session that must first enroll a second factor, or confirm who it is.
+  if (access !== 'public' && (access !== 'any-key' || !config.whileRestricted)) codes.add('forbidden')
   if (rateLimit !== false) codes.add('rate_limited')
   return [...codes].sort((a, b) => STATUS_OF[a] - STATUS_OF[b])
 }
@@ -64,7 +68,7 @@ const pascal = (code: string): string => code.replace(/(?:^|_)(\w)/g, (_, letter
 const errorResponse = (code: ErrorCode, components: Components): unknown =>
   components.response(pascal(code), {
     description: MEANING[code],
-    ...((code === 'rate_limited' || code === 'unavailable') && { headers: RETRY_AFTER }),
+    ...(['rate_limited', 'unavailable', 'upstream_busy'].includes(code) && { headers: RETRY_AFTER }),
     content: { 'application/json': { schema: components.schema(ErrorBody) } },
   })
 
@@ -116,7 +120,8 @@ const responseOf = (
 }
 
 /** One route as an operation of the API document; its schemas, parameters and errors go to `components`. */
-export const operationOf = ({ schema = {}, config }: RouteOptions, components: Components): object => {
+export const operationOf = (options: RouteOptions, components: Components): object => {
+  const { schema = {}, config } = options
   const route = config as unknown as RouteConfig
   const { operationId, summary, description, tags } = schema
   const parameters = [
@@ -133,7 +138,7 @@ export const operationOf = ({ schema = {}, config }: RouteOptions, components: C
     ...requestBodyOf(schema, route, components),
     responses: {
       ...Object.fromEntries(answers.map((answer) => [answer[0], responseOf(answer, schema.produces, components)])),
-      ...Object.fromEntries(errorsOf(schema, route).map((code) => [STATUS_OF[code], errorResponse(code, components)])),
+      ...Object.fromEntries(errorsOf(options, route).map((code) => [STATUS_OF[code], errorResponse(code, components)])),
     },
   }
 }

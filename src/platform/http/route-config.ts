@@ -40,6 +40,8 @@ export interface RouteConfig {
   readonly furtherFiles?: Readonly<Record<string, string>>
   /** Sessions that must enroll a second factor, or confirm who they are, may call it all the same. */
   readonly whileRestricted?: true
+  /** `false`: refused for devices' own keys under token enrollment, although they hold the scope. */
+  readonly deviceKeys?: false
   /**
    * `false`: heartbeats that were answered need not be written first, as they are before every other request with a key,
    * which may read them.

@@ -1,4 +1,5 @@
-import { actorOf, type ShownApproval } from './approvals.service.ts'
+import { actorOf } from '../../../domain/access.ts'
+import type { ShownApproval } from './approvals.service.ts'
 
 export const presentApproval = (approval: ShownApproval) => ({
   id: approval.id,

@@ -26,7 +26,7 @@ export const approvalsRoutes = (app: App, approvals: Approvals): void => {
         querystring: ApprovalQuery,
         response: { 200: ApprovalPage },
       },
-      config: { access: 'models:read' } satisfies RouteConfig,
+      config: { access: 'models:read', deviceKeys: false } satisfies RouteConfig,
     },
     async (request) => {
       const { org_id: orgId, status, after, limit } = request.query
@@ -40,7 +40,7 @@ export const approvalsRoutes = (app: App, approvals: Approvals): void => {
     '/api/v1/approvals/:approval_id',
     {
       schema: { ...one, operationId: 'getApproval', summary: 'Get a request for approval' },
-      config: { access: 'models:read', errors: ['not_found'] } satisfies RouteConfig,
+      config: { access: 'models:read', deviceKeys: false, errors: ['not_found'] } satisfies RouteConfig,
     },
     async (request) => {
       await catchUp(approvals.expire)
@@ -56,8 +56,9 @@ export const approvalsRoutes = (app: App, approvals: Approvals): void => {
         operationId: 'approveRequest',
         summary: 'Approve a request and carry it out',
         description:
-          'Requires a signed-in admin other than the requester. The action runs exactly as requested. If its target has ' +
-          'changed in the meantime, nothing happens: the response is 409 and the request fails.',
+          'Requires an admin other than the requester, signed in or with a personal key. The action runs exactly as requested. If ' +
+          'its target has changed in the meantime, or the requester may no longer do this, nothing happens: the response is ' +
+          '409 and the request fails.',
       },
       config: decides,
     },

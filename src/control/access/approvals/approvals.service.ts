@@ -1,4 +1,4 @@
-import { type Caller, holds, sees } from '../../../domain/access.ts'
+import { actorOf, type Caller, holds, sees } from '../../../domain/access.ts'
 import {
   APPROVAL_KINDS,
   type ApprovalKind,
@@ -27,9 +27,6 @@ const KEPT_MS = 365 * 24 * 60 * 60 * 1000
 
 export type NewApproval = Pick<Approval, 'orgId' | 'kind' | 'subject' | 'title' | 'payload'>
 
-/** The person, or else the key. */
-export const actorOf = ({ personId, keyId }: Caller): string => personId ?? keyId
-
 /** What one admin requests and another one approves: a week long, and only as it was requested. */
 export const createApprovals = (parts: {
   readonly database: Database
@@ -55,7 +52,9 @@ export const createApprovals = (parts: {
     const scope = APPROVAL_KINDS[kind]
     if (requester.personId !== undefined) {
       const person = await people.known(requester.personId)
-      if (person !== null && ROLE_SCOPES[person.role].includes(scope)) return
+      // Their own key may have been revoked because somebody else has it.
+      const isKeyValid = requester.sessionId !== undefined || (await keys.callerById(requester.keyId)) !== null
+      if (person !== null && isKeyValid && ROLE_SCOPES[person.role].includes(scope)) return
     } else if (requester.keyId === requester.sessionId) return
     else {
       const caller = await keys.callerById(requester.keyId)
@@ -83,8 +82,8 @@ export const createApprovals = (parts: {
       orgId !== null && (await settings.of(orgId, db)).requireApproval,
 
     /** The id of the request that waits for this; null: none does. */
-    pendingOf: (kind: ApprovalKind, subject: string): Promise<string | null> =>
-      store.findPending(database.sql, kind, subject),
+    pendingOf: async (kind: ApprovalKind, subject: string): Promise<string | null> =>
+      (await store.findPending(database.sql, kind, subject))?.id ?? null,
 
     /** The error of an organization that has no one who could approve. */
     async warningsOf(orgId: string): Promise<string[]> {
@@ -99,6 +98,11 @@ export const createApprovals = (parts: {
       if ((await store.countPending(tx, wanted.orgId)) >= MAX_PENDING)
         throw conflict(
           `${MAX_PENDING} requests of '${wanted.orgId}' are waiting for approval. Approve or reject some first.`,
+        )
+      const waiting = await store.findPending(tx, wanted.kind, wanted.subject)
+      if (waiting !== null)
+        throw conflict(
+          `A request of this kind is already waiting for approval: ${waiting.title} (${waiting.id}). Approve, reject or cancel it first.`,
         )
       const { restriction: _, ...requester } = caller
       const behind = await store.peopleBehind(tx, caller.keyId)

@@ -80,9 +80,10 @@ export const createApprovalsStore = () => ({
         select count(*) as count from approvals where org_id = ${orgId} and status = 'pending'`.execute(db)
     ).rows[0]!.count,
 
-  async findPending(db: Executor, kind: ApprovalKind, subject: string): Promise<string | null> {
-    const query = db.selectFrom('approvals').select('id').where('kind', '=', kind).where('subject', '=', subject)
-    return (await query.where('status', '=', 'pending').executeTakeFirst())?.id ?? null
+  async findPending(db: Executor, kind: ApprovalKind, subject: string) {
+    const query = db.selectFrom('approvals').select(['id', 'title']).where('kind', '=', kind)
+    const row = await query.where('subject', '=', subject).where('status', '=', 'pending').executeTakeFirst()
+    return row ?? null
   },
 
   async find(db: Executor, id: string): Promise<ShownApproval | null> {

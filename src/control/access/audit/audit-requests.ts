@@ -1,4 +1,5 @@
 import type { FastifyRequest, FastifySchema, onSendAsyncHookHandler } from 'fastify'
+import { cut } from '../../../domain/text.ts'
 import { witnessed } from '../../../platform/db/transactions.ts'
 import { knownCallerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
@@ -18,7 +19,7 @@ const auditedOperation = (methods: readonly string[], schema: FastifySchema | un
 /** The last parameter of the path names the object, until a service says more: `rollout_id` is of a rollout. */
 const objectOf = (params: unknown): { readonly kind: string; readonly id: string } | null => {
   const last = Object.entries((params ?? {}) as Readonly<Record<string, string>>).at(-1)
-  return last === undefined ? null : { kind: last[0].replace(/_id$/, ''), id: last[1].slice(0, 255) }
+  return last === undefined ? null : { kind: last[0].replace(/_id$/, ''), id: cut(last[1], 255) }
 }
 
 const described = (action: string, request: FastifyRequest): AuditedRequest => ({

@@ -27,7 +27,9 @@ export const AuditEntry = Body('AuditEntry', 'Who did what, and when', examples.
   at: Timestamp,
   actor_kind: ActorKind,
   actor_id: Nullable(Type.String()),
-  actor_name: Nullable(Type.String({ description: 'Null after erasure' })),
+  actor_name: Nullable(
+    Type.String({ description: "A person's email address, or the name of a key or device; null after erasure" }),
+  ),
   credential_id: Nullable(Type.String({ description: 'The key or session that was used' })),
   address: Nullable(Type.String({ description: 'Null after erasure' })),
   address_id: Nullable(Type.String({ description: 'Replaces the address in the hash' })),
@@ -47,7 +49,7 @@ const text = (description: string) => Type.Optional(Type.String({ minLength: 1, 
 
 const filters = {
   org_id: text('One organization; default: all that the key may see'),
-  actor: text('Id or name of a person, key or device, or id of a session'),
+  actor: text('Id or email address of a person, id or name of a key or device, or id of a session'),
   action: text('An operationId, such as createKey'),
   object: text('Id or name of what was changed'),
   result: Type.Optional(Result),
@@ -79,7 +81,9 @@ const SignedHead = Part('AuditHead', 'The head of a chain (its latest entry), si
   seq: Type.Integer({ minimum: 1 }),
   hash: Hash,
   at: Timestamp,
-  signature: Type.String({ description: 'Ed25519, base64' }),
+  signature: Type.String({
+    description: "Ed25519, base64, of the text that docs/audit.md describes; for org_id null, its organization is ''",
+  }),
 })
 export const AuditHeads = Body('AuditHeads', 'The signed heads of the chains', examples.auditHeads, {
   public_key: Type.String({ description: 'SPKI, base64' }),

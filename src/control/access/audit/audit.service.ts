@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto'
 import { type Caller, homeOf, sees } from '../../../domain/access.ts'
 import { type AuditActor, type AuditEntry, type AuditResult, canonicalEntry, changesOf } from '../../../domain/audit.ts'
 import { ServiceError } from '../../../domain/errors.ts'
+import { cut, storable } from '../../../domain/text.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
+import { storableParameter } from '../../../platform/db/storable-parameters.ts'
 import { witnessed } from '../../../platform/db/transactions.ts'
 import type { Signer } from '../../../platform/secrets.ts'
 import type { AuditNote, AuditWitness } from '../../audit-note.ts'
@@ -25,6 +27,15 @@ export interface AuditedRequest {
 
 const EXPORTED_AT_ONCE = 500
 const NAME_CHARS = 255
+
+/** As the database returns it: the hash is of that. */
+const asStored = (entry: AuditEntry): AuditEntry =>
+  Object.fromEntries(
+    Object.entries(entry).map(([field, value]) => [
+      field,
+      typeof value === 'string' ? storable(storableParameter(value) as string) : value,
+    ]),
+  ) as unknown as AuditEntry
 
 export const hashOfEntry = (entry: AuditEntry): string =>
   createHash('sha256').update(canonicalEntry(entry), 'utf8').digest('hex')
@@ -61,7 +72,7 @@ export const createAudit = (parts: {
     const addressId = await signer.pseudonym(request.address)
     const changes = changesOf(asFields(note?.before), { ...asFields(note?.after), ...more })
     const head = await store.lockHead(tx, orgId)
-    const entry: AuditEntry = {
+    const entry = asStored({
       orgId,
       seq: head.seq + 1,
       at: now(),
@@ -77,9 +88,9 @@ export const createAudit = (parts: {
       status,
       requestId: request.requestId,
       prevHash: head.hash,
-    }
+    })
     const names: AuditName[] = [{ kind: 'address', id: addressId, name: request.address }]
-    if (note?.name != null) names.push({ kind: note.kind, id: note.id, name: note.name.slice(0, NAME_CHARS) })
+    if (note?.name != null) names.push({ kind: note.kind, id: note.id, name: cut(note.name, NAME_CHARS) })
     if (actor.kind === 'device' && caller?.deviceName != null)
       names.push({ kind: 'device', id: actor.id!, name: caller.deviceName })
     await store.append(tx, { ...entry, hash: hashOfEntry(entry) }, names)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Caller } from '../../../domain/access.ts'
 import { canonicalHead } from '../../../domain/audit.ts'
-import { notFound } from '../../../domain/errors.ts'
+import { notFound, ServiceError } from '../../../domain/errors.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { Signer } from '../../../platform/secrets.ts'
 import type { Audit } from './audit.service.ts'
@@ -64,6 +64,10 @@ export const createAuditChains = (parts: {
         scope.orgId !== null
           ? [scope.orgId]
           : [...new Set([...known, ...(await store.organizations(database.sql)), ...ofScope.map((head) => head.orgId)])]
+      // A mistyped name must not pass for a chain that is intact.
+      const isKnown = known.length > 0 || ofScope.length > 0 || orgId === undefined || orgId === caller.orgId
+      if (!isKnown && (await store.lastSeq(database.sql, orgId)) === 0)
+        throw new ServiceError('not_found', `org_id: there are no audit entries of an organization '${orgId}'.`)
       const reports: ChainReport[] = []
       for (const one of orgs.sort())
         reports.push(

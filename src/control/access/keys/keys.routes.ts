@@ -69,11 +69,11 @@ export const keysRoutes = (app: App, keys: KeysService, now: () => Date): void =
       schema: {
         operationId: 'getOwnKey',
         summary: 'Get the key of this request',
-        description: 'The key of this request and its scopes.',
+        description: 'The key of this request and its scopes; 404 for a session without a key.',
         'x-extension': true,
         response: { 200: Key },
       },
-      config: { access: 'any-key' } satisfies RouteConfig,
+      config: { access: 'any-key', errors: ['not_found'] } satisfies RouteConfig,
     },
     async (request) => {
       const caller = callerOf(request)
@@ -106,7 +106,7 @@ export const keysRoutes = (app: App, keys: KeysService, now: () => Date): void =
         summary: 'Rotate a key with an overlap',
         description:
           'Creates a key with the same name, scopes, organization and lifetime. The old key, and the sign-ins that it approved, ' +
-          'expire after the overlap. The new key expires no later than the key of the request. Requires the admin scope, except ' +
+          'expire after the overlap. The new key expires no later than the key of the request, or than key_lifetime_days allows. Requires the admin scope, except ' +
           "for the key of the request; a person's key can be rotated only by that person.",
         'x-extension': true,
         params: KeyParams,

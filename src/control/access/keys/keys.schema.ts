@@ -14,7 +14,14 @@ export const CreateKeyBody = Body('NewKey', 'An API key to create', examples.new
   name: Type.String({ minLength: 1, maxLength: 128, description: 'What the key is for' }),
   scopes: Type.Optional(Scopes),
   org_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Only for keys without an org_id' })),
-  expires_in_days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3650, description: 'Default: never' })),
+  expires_in_days: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 3650,
+      description:
+        "Default: never; at most the organization's key_lifetime_days, and no later than the key of the request",
+    }),
+  ),
 })
 
 const keyFields = {

@@ -42,14 +42,16 @@ export const createKeysStore = () => ({
     await db.insertInto('keys').values(toRow(key)).execute()
   },
 
-  /** Inserts unless a key that can make other keys exists already; true when it was inserted. */
+  /** Inserts unless a valid key that can make keys for every organization exists already; true when it was inserted. */
   async insertFirstAdmin(db: Executor, key: StoredKey): Promise<boolean> {
     await sql`select pg_advisory_xact_lock(${ADMIN_LOCK})`.execute(db)
     const admin = await db
       .selectFrom('keys')
       .select('id')
       .where(sql<boolean>`'admin' = any(grants)`)
+      .where('org_id', 'is', null)
       .where('revoked_at', 'is', null)
+      .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', key.createdAt)]))
       .limit(1)
       .executeTakeFirst()
     if (admin !== undefined) return false

@@ -154,7 +154,7 @@ export const deviceLoginsRoutes = (app: App, { deviceLogins, needsKey, publicUrl
         operationId: 'decideDeviceLogin',
         summary: 'Approve or deny a sign-in by its code',
         description:
-          "The key gets the approver's permissions. A person's approval creates a personal key that expires after 90 days.",
+          "The key gets the approver's permissions. A person's approval creates a personal key that expires after 90 days, or earlier where key_lifetime_days says so.",
         'x-extension': true,
         body: DecideDeviceLoginBody,
         response: { 200: DeviceLogin },

@@ -12,7 +12,7 @@ export const orgsRoutes = (app: App, orgs: OrgsService): void => {
         operationId: 'createOrg',
         summary: 'Create an organization',
         description:
-          "Create an organization that keys and devices can be bound to. `region` defaults to the installation's.",
+          'Create an organization that keys and devices can be bound to. `region` defaults to SERVICE_REGION, or us.',
         'x-extension': true,
         body: CreateOrgBody,
         response: { 201: Org },

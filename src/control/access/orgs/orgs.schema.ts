@@ -4,7 +4,10 @@ import { Body, Nullable, OneOf, Part, Timestamp } from '../../../platform/http/w
 import { examples } from '../access.examples.ts'
 
 const Compliance = OneOf(COMPLIANCE, { title: 'Compliance', description: 'A compliance regime' })
-const Region = OneOf(['us', 'eu', 'ap'], { title: 'Region', description: 'Where data is kept' })
+const Region = OneOf(['us', 'eu', 'ap'], {
+  title: 'Region',
+  description: 'Where data must be kept; enforced where SERVICE_REGION is set',
+})
 
 export const CreateOrgBody = Body('NewOrg', 'An organization to create', examples.newOrg, {
   name: Type.String({ minLength: 1, maxLength: 128 }),
@@ -51,10 +54,11 @@ const settingFields = {
     }),
   ),
   automatic_rollback: Type.Boolean({
-    description: 'Every rollout rolls back automatically when its health check fails',
+    description: 'Rollouts that are created while this is on roll back automatically when their health check fails',
   }),
   require_approval: Type.Boolean({
-    description: 'A second admin must approve alias changes and deliveries to more than half of the devices',
+    description:
+      'A second admin must approve moving an alias, and deliveries that name neither devices nor a group or reach more than half of the devices',
   }),
 }
 

@@ -10,6 +10,8 @@ import type { OrgsStore, StoredOrg } from './orgs.store.ts'
 
 export type { StoredOrg } from './orgs.store.ts'
 
+const MAX_ID_CHARS = 128
+
 export const createOrgsService = (parts: {
   readonly database: Database
   readonly store: OrgsStore
@@ -27,6 +29,10 @@ export const createOrgsService = (parts: {
     if (caller.orgId !== null) throw forbidden(`This key is bound to the organization '${caller.orgId}'.`)
     const id = slugOf(wanted.name)
     if (id === '') throw badRequest('name must contain at least one letter or digit.')
+    if (id.length > MAX_ID_CHARS)
+      throw badRequest(
+        `name: choose a shorter one; its id would have ${id.length} characters, and at most ${MAX_ID_CHARS} are allowed.`,
+      )
     const { region, settings } = parts
     const requested = { ...wanted, region: wanted.region ?? region ?? 'us' }
     if (region !== null && requested.region !== region) {
@@ -74,11 +80,14 @@ export const createOrgsService = (parts: {
     }),
 })
 
+/** `Müller GmbH` is `muller-gmbh`; scripts whose letters need their marks keep them. */
 const slugOf = (name: string): string =>
   name
     .normalize('NFKD')
+    .replace(/[\u0300-\u036f]/g, '')
+    .normalize('NFC')
     .toLowerCase()
-    .replace(/[^\p{L}\p{N}]+/gu, '-')
+    .replace(/[^\p{L}\p{N}\p{M}]+/gu, '-')
     .replace(/^-+|-+$/g, '')
 
 export type OrgsService = ReturnType<typeof createOrgsService>

@@ -1,4 +1,4 @@
-import type { Caller } from '../../../domain/access.ts'
+import { type Caller, homeOf } from '../../../domain/access.ts'
 import { conflict, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Database } from '../../../platform/db/open.ts'
@@ -20,7 +20,10 @@ export const createNameErasure =
     return database.transaction(async (tx) => {
       if (kind === 'person' && isUuid(id) && (await store.find(tx, id))?.orgId === orgId)
         throw conflict('This person is a member: remove them first, with svc team remove.')
-      const names = await audit.eraseNames(tx, { orgId, kind, id })
+      // What an unbound key did without naming an organization is in a chain of its own.
+      const chains = org === undefined && homeOf(caller) !== orgId ? [orgId, null] : [orgId]
+      let names = 0
+      for (const chain of chains) names += await audit.eraseNames(tx, { orgId: chain, kind, id })
       const accounts = kind === 'person' && isUuid(id) ? await store.eraseRemoved(tx, orgId, id) : 0
       if (names + accounts === 0) throw notFound('Name', id, `of kind '${kind}'`)
       auditNote({ kind, id, orgId, after: { erased: true } })

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { type Caller, DEFAULT_ORG, homeOf, sees } from '../../../domain/access.ts'
+import { actorOf, type Caller, DEFAULT_ORG, homeOf, sees } from '../../../domain/access.ts'
 import { conflict, forbidden, notFound, unauthorized } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import type { Role } from '../../../domain/roles.ts'
@@ -47,6 +47,11 @@ const mailOf = ({ email, orgId, role, expiresAt }: Invitation, link: string) => 
     `Accept by ${expiresAt.toISOString()}:\n${link}\n\n` +
     'The link works once. If you did not expect it, ignore this message.\n',
 })
+
+/** @throws conflict where the change did not find the invitation open any more */
+const requireOpen = (isOpen: boolean, { email }: Invitation): void => {
+  if (!isOpen) throw conflict(`The invitation of ${email} was accepted or revoked in the meantime: see svc team list.`)
+}
 
 /** The people of organizations, and how they come and go. */
 export const createPeopleService = (parts: {
@@ -137,12 +142,12 @@ export const createPeopleService = (parts: {
         email: requested.email.normalize('NFC'),
         role: requested.role,
         hash: hashOf(token),
-        invitedBy: caller.personId ?? caller.keyId,
+        invitedBy: actorOf(caller),
         createdAt: at,
         expiresAt: new Date(at.getTime() + INVITATION_MS),
       }
       await database.transaction(async (tx) => {
-        if ((await store.findByEmail(tx, orgId, requested.email)) !== null) {
+        if ((await store.findByEmail(tx, orgId, invitation.email)) !== null) {
           throw conflict(`${requested.email} is already a member of '${orgId}'.`)
         }
         const size = (await store.list(tx, orgId)).length + (await store.openInvitations(tx, orgId)).length
@@ -174,7 +179,7 @@ export const createPeopleService = (parts: {
       const changed = await database.transaction(async (tx): Promise<Member> => {
         const member = await find(tx, caller, id)
         if (member.kind === 'invitation') {
-          await store.setInvitedRole(tx, id, role)
+          requireOpen(await store.setInvitedRole(tx, id, role), member.invitation)
           noteOf(member, { role: member.invitation.role }, { role })
           return { kind: 'invitation', invitation: { ...member.invitation, role } }
         }
@@ -192,7 +197,7 @@ export const createPeopleService = (parts: {
       const after = await database.transaction(async (tx) => {
         const member = await find(tx, caller, id)
         noteOf(member, { role: (member.kind === 'person' ? member.person : member.invitation).role }, null)
-        if (member.kind === 'invitation') return store.revokeInvitation(tx, id)
+        if (member.kind === 'invitation') return requireOpen(await store.revokeInvitation(tx, id), member.invitation)
         await requireOtherAdmin(tx, member.person)
         await store.remove(tx, id, now())
         return endAccess(tx, id)

@@ -165,12 +165,16 @@ export const createPeopleStore = () => {
       return row === undefined ? null : invitationFrom(row)
     },
 
-    async setInvitedRole(tx: Executor, id: string, role: Role): Promise<void> {
-      await tx.updateTable('invitations').set({ role }).where('id', '=', id).where('accepted_at', 'is', null).execute()
+    /** False where it was accepted or revoked meanwhile. */
+    async setInvitedRole(tx: Executor, id: string, role: Role): Promise<boolean> {
+      const open = tx.updateTable('invitations').set({ role }).where('id', '=', id).where('accepted_at', 'is', null)
+      return (await open.executeTakeFirst()).numUpdatedRows > 0n
     },
 
-    async revokeInvitation(tx: Executor, id: string): Promise<void> {
-      await tx.deleteFrom('invitations').where('id', '=', id).where('accepted_at', 'is', null).execute()
+    /** False where it was accepted or revoked meanwhile. */
+    async revokeInvitation(tx: Executor, id: string): Promise<boolean> {
+      const open = tx.deleteFrom('invitations').where('id', '=', id).where('accepted_at', 'is', null)
+      return (await open.executeTakeFirst()).numDeletedRows > 0n
     },
 
     /** Invitations that can no longer be accepted. */

@@ -29,7 +29,7 @@ export const teamRoutes = (app: App, { people, publicUrl, now }: TeamParts): voi
       schema: {
         operationId: 'listTeam',
         summary: 'List the people of an organization',
-        description: 'Members in the order in which they joined, then open invitations.',
+        description: 'Members in the order in which they joined, then invitations, including expired ones.',
         'x-extension': true,
         querystring: TeamQuery,
         response: { 200: Team },

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { type Caller, type EnrollmentMode, SCOPES } from '../../../domain/access.ts'
+import { type Caller, type EnrollmentMode, holds, SCOPES } from '../../../domain/access.ts'
 import { forbidden, unauthorized } from '../../../domain/errors.ts'
 import { ROLE_SCOPES } from '../../../domain/roles.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
@@ -47,12 +47,16 @@ export const createSessionOpening = ({ database, store, keys, enrollment, now, n
     const { person } = session
     const own = { keyId: session.id, sessionId: session.id, deviceId: null }
     if (person !== null) {
+      // One that was opened with their own key ends with it, and may do no more.
+      const key = session.keyId === null ? null : await keys.callerById(session.keyId)
+      if (session.keyId !== null && key === null) return null
+      const scopes = ROLE_SCOPES[person.role]
       return {
         ...own,
         personId: person.id,
         orgId: person.orgId,
         homeOrgId: person.orgId,
-        grants: ROLE_SCOPES[person.role],
+        grants: key === null ? scopes : scopes.filter((scope) => holds(key, scope)),
         ...restrictionOf(session, person),
       }
     }
@@ -99,10 +103,15 @@ export const createSessionOpening = ({ database, store, keys, enrollment, now, n
         throw forbidden("A device's key cannot open a session. Use a key that was created for a person or a program.")
       }
       if (caller === null && enrollment === 'token') throw forbidden('Signing in to this service needs an API key.')
-      const of = { keyId: caller?.keyId ?? null, personId: null, authenticatedAt: null, mfa: false, browser }
+      const { keyId = null, personId = null } = caller ?? {}
+      const of = { keyId, personId, authenticatedAt: null, mfa: false, browser }
       const { token, session } = await database.transaction(async (tx) => {
         const made = await insert(tx, of, former)
-        const { id, keyId, expiresAt } = made.session
+        const { id, person, expiresAt } = made.session
+        if (person !== null && requiresMfa(person))
+          throw forbidden(
+            'Your organization requires a second factor: sign in to the dashboard instead of using your key.',
+          )
         auditNote({ kind: 'session', id, after: { keyId, expiresAt }, ...(caller && { actor: caller }) })
         return made
       })

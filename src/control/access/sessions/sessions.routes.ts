@@ -77,7 +77,7 @@ export const sessionsRoutes = (app: App, { sessions, login, present }: SessionPa
       schema: {
         operationId: 'listSessions',
         summary: 'List browser sessions',
-        description: 'Open sessions, newest first.',
+        description: 'Open sessions, newest first, at most 1,000.',
         'x-extension': true,
         response: { 200: SessionList },
       },

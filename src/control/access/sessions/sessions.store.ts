@@ -121,6 +121,7 @@ export const createSessionsStore = () => ({
       .leftJoin('keys', 'keys.id', 'sessions.key_id')
       .where('sessions.expires_at', '>', now)
       .where('keys.revoked_at', 'is', null)
+      .where((where) => where.or([where('keys.expires_at', 'is', null), where('keys.expires_at', '>', now)]))
       .where((where) => where.or([where('sessions.person_id', 'is', null), where('people.id', 'is not', null)]))
     const { orgId, personId } = of
     if (orgId !== null) {

@@ -41,7 +41,7 @@ export const orgSettingsRoutes = (
         params: OrgParams,
         response: { 200: Settings },
       },
-      config: { access: 'any-key', errors: ['not_found'] } satisfies RouteConfig,
+      config: { access: 'any-key', deviceKeys: false, errors: ['not_found'] } satisfies RouteConfig,
     },
     async (request) => {
       const org = await orgs.get(callerOf(request), request.params.org_id)

@@ -28,9 +28,12 @@ export const wireName = (name: SettingName): string => name.replace(/[A-Z]/g, (l
 const only = (settings: OrgSettings, change: Change): Change =>
   Object.fromEntries(Object.keys(change).map((name) => [name, settings[name as SettingName]]))
 
-const described = (change: Change): string =>
+const described = (change: Change, before: Change): string =>
   Object.entries(change)
-    .map(([name, value]) => `${wireName(name as SettingName)} to ${JSON.stringify(value)}`)
+    .map(([field, value]) => {
+      const name = field as SettingName
+      return `${wireName(name)} from ${JSON.stringify(before[name])} to ${JSON.stringify(value)}`
+    })
     .join(', ')
 
 /** Changes of an organization's rules: some are refused under its preset, some wait for a second admin. */
@@ -76,7 +79,7 @@ export const createSettingsChanges = (parts: {
         if (!needsSecondAdmin(before, { ...before, ...change }))
           return { settings: await settings.set(tx, orgId, before, change), approvalId: null }
         const payload: Payload = { orgId, change, before: only(before, change) }
-        const title = `Set ${described(change)}`
+        const title = `Set ${described(change, payload.before)}`
         const wanted = { orgId, kind: 'settings_change', subject: orgId, title, payload: { ...payload } } as const
         const { id } = await approvals.request(tx, caller, wanted)
         return { settings: before, approvalId: id }

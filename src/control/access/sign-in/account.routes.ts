@@ -188,7 +188,8 @@ export const factorRoutes = (app: App, account: AccountService): void => {
       schema: {
         operationId: 'resetSecondFactor',
         summary: 'Reset the second factor of a member',
-        description: 'Removes their authenticator app, passkeys and recovery codes, and ends their sessions.',
+        description:
+          'Removes their authenticator app, passkeys, recovery codes and link to the identity provider, and ends their sessions.',
         'x-extension': true,
         params: PersonParams,
         response: { 204: Type.Null() },

@@ -16,7 +16,7 @@ export const Account = Body('Account', 'The signed-in person, and their sign-in 
   passkeys: Type.Integer(),
   recovery_codes_left: Type.Integer(),
   must_confirm: Type.Boolean({
-    description: 'Whether changing any of these requires POST /session/confirm first',
+    description: 'Whether adding or removing a sign-in method requires POST /session/confirm first',
   }),
 })
 export const NewPassword = Body('NewPassword', 'A new password', examples.newPassword, {

@@ -10,6 +10,7 @@ import type { PersonalSession, SessionsService } from '../sessions/sessions.serv
 import type { Account, AccountsStore } from './accounts.store.ts'
 import { createPasswordChange, type EndKeys, type Own } from './password-change.service.ts'
 import { newRecoveryCodes, newTotpSecret, recoveryHashOf, totpStepOf, totpUri } from './second-factors.ts'
+import type { Steps } from './steps.service.ts'
 import type { Throttle } from './throttle.service.ts'
 
 /** How long after proving their identity a person may change factors; later, they must confirm it first. */
@@ -27,6 +28,7 @@ export const createAccountService = (parts: {
   readonly database: Database
   readonly accounts: AccountsStore
   readonly sessions: SessionsService
+  readonly steps: Pick<Steps, 'endOf'>
   readonly throttle: Throttle
   readonly endKeys: EndKeys
   readonly secrets: Secrets

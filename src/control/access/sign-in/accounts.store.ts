@@ -76,8 +76,10 @@ export const createAccountsStore = () => ({
     await tx.updateTable('people').set({ signed_in_at: now }).where('id', '=', id).execute()
   },
 
-  async setPassword(tx: Executor, id: string, passwordHash: string): Promise<void> {
-    await tx.updateTable('people').set({ password_hash: passwordHash }).where('id', '=', id).execute()
+  /** False where the password is no longer the one of this hash. */
+  async setPassword(tx: Executor, id: string, { from, to }: { from: string | null; to: string }): Promise<boolean> {
+    const query = tx.updateTable('people').set({ password_hash: to }).where('id', '=', id)
+    return (await query.where('password_hash', 'is not distinct from', from).executeTakeFirst()).numUpdatedRows > 0n
   },
 
   /** Their authenticator app to be; false where they have one that counts. */

@@ -1,6 +1,7 @@
 import * as oidc from 'openid-client'
 import type { Config } from '../../../config.ts'
 import { forbidden, ServiceError, unauthorized } from '../../../domain/errors.ts'
+import { cut } from '../../../domain/text.ts'
 
 /** Time limit for discovery, tokens, and keys together. */
 const TIMEOUT_MS = 5000
@@ -149,10 +150,12 @@ export const createIdentityProvider = ({ issuer, clientId, clientSecret }: Provi
       try {
         const claims = await inTime(discover().then((config) => claimsOf(config, answer, request)))
         const { iss, sub, email, name, amr, auth_time: at } = claims
+        if (sub === '' || sub.length > MAX_SUBJECT)
+          throw unauthorized(`The response of ${url.host} is not valid: sub must have 1 to ${MAX_SUBJECT} characters.`)
         return {
           identity: `${iss} ${sub}`,
           email: typeof email === 'string' && claims.email_verified === true ? email.normalize('NFC') : null,
-          name: typeof name === 'string' && name !== '' ? name.slice(0, 128) : null,
+          name: typeof name === 'string' ? cut(name.replace(/\p{C}+/gu, ' ').trim(), 128) || null : null,
           mfa: Array.isArray(amr) && amr.includes('mfa'),
           ageSeconds: typeof at === 'number' ? Math.max(0, Date.now() / 1000 - at) : null,
         }
@@ -162,6 +165,9 @@ export const createIdentityProvider = ({ issuer, clientId, clientSecret }: Provi
     },
   }
 }
+
+/** OpenID Connect Core, section 2. */
+const MAX_SUBJECT = 255
 
 /** An error's code from the provider, which may be anything. */
 const wordOf = (code: string): string => (/^[a-z_]{1,64}$/.test(code) ? code : 'for a reason of its own')

@@ -5,6 +5,7 @@ import type { OpenedSession } from '../sessions/session-opening.service.ts'
 import type { PersonalSession, SessionPerson, SessionsService } from '../sessions/sessions.service.ts'
 import type { Account, AccountsStore } from './accounts.store.ts'
 import { hashPassword, isPassword, requireGoodPassword } from './passwords.service.ts'
+import type { Steps } from './steps.service.ts'
 import type { Throttle } from './throttle.service.ts'
 
 /** Who is signed in as a person. */
@@ -20,6 +21,7 @@ export const createPasswordChange = (parts: {
   readonly database: Database
   readonly accounts: AccountsStore
   readonly sessions: SessionsService
+  readonly steps: Pick<Steps, 'endOf'>
   readonly throttle: Throttle
   readonly endKeys: EndKeys
   /** @throws forbidden for callers that are not signed in as a person */
@@ -27,7 +29,7 @@ export const createPasswordChange = (parts: {
   readonly note: (account: Account, before: object | null, after: object | null) => void
   readonly now: () => Date
 }) => {
-  const { database, accounts, sessions, throttle, endKeys, own, note, now } = parts
+  const { database, accounts, sessions, steps, throttle, endKeys, own, note, now } = parts
   return {
     /**
      * Needs the old one; their other sessions end, and where they want so, their personal keys.
@@ -44,7 +46,11 @@ export const createPasswordChange = (parts: {
       const passwordHash = await hashPassword(password)
       const { opened, ended } = await database.transaction(async (tx) => {
         await throttle.forget(tx, counted)
-        await accounts.setPassword(tx, account.id, passwordHash)
+        const change = { from: account.passwordHash, to: passwordHash }
+        if (!(await accounts.setPassword(tx, account.id, change)))
+          throw forbidden('old_password: it was changed in the meantime.')
+        // A sign-in with the old one that waits for its second factor must not end in a session.
+        await steps.endOf(tx, account.id)
         await sessions.endOf(tx, account.id, session.id)
         note(account, null, { passwordChangedAt: now(), ...(revokeKeys && { personalKeys: 'revoked' }) })
         return {

@@ -48,6 +48,9 @@ export const createSteps = ({
   take: async (tx: Executor, token: string | null, kind: StepKind): Promise<SignInStep | null> =>
     token !== null && TOKEN.test(token) ? store.take(tx, hashOf(token), kind, now()) : null,
 
+  /** Ends those of a person. */
+  endOf: (tx: Executor, personId: string): Promise<void> => store.deleteOf(tx, personId),
+
   deleteExpired: (): Promise<void> => store.deleteExpired(database.sql, now()),
 })
 

@@ -57,6 +57,10 @@ export const createStepsStore = () => ({
     return row === undefined || row.expires_at <= now ? null : fromRow(row)
   },
 
+  async deleteOf(tx: Executor, personId: string): Promise<void> {
+    await tx.deleteFrom('sign_in_steps').where('person_id', '=', personId).execute()
+  },
+
   async deleteExpired(db: Executor, now: Date): Promise<void> {
     await db.deleteFrom('sign_in_steps').where('expires_at', '<=', now).execute()
   },

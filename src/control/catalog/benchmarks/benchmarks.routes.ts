@@ -10,7 +10,8 @@ export const benchmarksRoutes = (app: App, benchmarks: BenchmarksService): void 
       schema: {
         operationId: 'shareBenchmark',
         summary: 'Share an anonymous benchmark result',
-        description: 'Share the measured speed of a model on a machine. Stored without the name of the organization.',
+        description:
+          'Share the measured speed of a model on a machine. Stored without the name of the organization; only the audit log of the organization records who shared which result.',
         'x-extension': true,
         body: ShareBenchmarkBody,
         response: { 201: Benchmark },

@@ -12,7 +12,8 @@ export const filesRoutes = (app: App, scrubs: Scrubs): void => {
         operationId: 'listDamagedFiles',
         summary: 'List damaged files',
         description:
-          "Stored files whose hash no longer matches. The service rehashes all files in the background. A bound key sees the files of its organization's versions.",
+          'Stored files that are missing or whose hash no longer matches, at most 1,000. The service rehashes each file every ' +
+          "SERVICE_SCRUB_DAYS days. A bound key sees the files of its organization's versions.",
         'x-extension': true,
         response: { 200: DamagedFileList },
       },

@@ -18,9 +18,9 @@ export const DamagedFileList = Body(
         ),
       }),
     ),
-    stored_files: Type.Integer({ minimum: 0, description: 'Number of damaged files' }),
+    stored_files: Type.Integer({ minimum: 0, description: 'Number of stored files' }),
     oldest_check_at: Nullable(
-      Type.String({ format: 'date-time', description: 'Every file has been rehashed since this time' }),
+      Type.String({ format: 'date-time', description: 'Every file was stored or rehashed at or after this time' }),
     ),
   },
 )

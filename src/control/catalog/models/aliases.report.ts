@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { labelOf } from '../../../domain/model.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
-/** Who moved an alias: the key's id, and its name while the key is kept. */
+/** Who moved an alias: the id of the person or key, and their name while they exist. */
 export interface Mover {
   readonly movedAt: Date
   readonly movedBy: string | null
@@ -27,25 +27,28 @@ export interface ShownMove extends Mover {
 interface MoverRow {
   moved_at: Date
   moved_by: string | null
-  key_name: string | null
+  mover_name: string | null
 }
 
-const moverFrom = ({ moved_at, moved_by, key_name }: MoverRow): Mover => ({
+const moverName = sql`coalesce(k.name, p.name, p.email)`
+
+const moverFrom = ({ moved_at, moved_by, mover_name }: MoverRow): Mover => ({
   movedAt: moved_at,
   movedBy: moved_by,
-  movedByName: key_name,
+  movedByName: mover_name,
 })
 
-/** Aliases with the labels of their versions, and the names of the keys that moved them. */
+/** Aliases with the labels of their versions, and the names of who moved them. */
 export const createAliasesReport = () => ({
   /** In alphabetical order. */
   async list(db: Executor, modelId: string): Promise<ShownAlias[]> {
     const { rows } = await sql<
       MoverRow & { model_id: string; alias: string; version: number; version_label: string | null }
     >`
-      select a.*, v.version_label, k.name as key_name from model_aliases a
+      select a.*, v.version_label, ${moverName} as mover_name from model_aliases a
       join model_versions v on v.model_id = a.model_id and v.version = a.version
       left join keys k on k.id = a.moved_by
+      left join people p on p.id = a.moved_by
       where a.model_id = ${modelId} order by a.alias`.execute(db)
     return rows.map((row) => ({
       modelId: row.model_id,
@@ -69,11 +72,12 @@ export const createAliasesReport = () => ({
       MoverRow & { alias: string } & Record<'from_version' | 'to_version', number | null> &
         Record<'from_label' | 'to_label', string | null>
     >`
-      select m.*, f.version_label as from_label, t.version_label as to_label, k.name as key_name
+      select m.*, f.version_label as from_label, t.version_label as to_label, ${moverName} as mover_name
       from model_alias_moves m
       left join model_versions f on f.model_id = m.model_id and f.version = m.from_version
       left join model_versions t on t.model_id = m.model_id and t.version = m.to_version
       left join keys k on k.id = m.moved_by
+      left join people p on p.id = m.moved_by
       where ${which} order by m.ordinal desc limit ${page.limit} offset ${page.offset}`.execute(db)
     const { rows: totals } = await sql<{ total: number }>`
       select count(*) as total from model_alias_moves m where ${which}`.execute(db)

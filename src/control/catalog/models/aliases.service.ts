@@ -1,4 +1,4 @@
-import type { Caller } from '../../../domain/access.ts'
+import { actorOf, type Caller } from '../../../domain/access.ts'
 import { conflict, notFound } from '../../../domain/errors.ts'
 import { requireAlias } from '../../../domain/model-reference.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
@@ -39,7 +39,7 @@ export const createAliasesService = (parts: {
     { id: modelId, name, orgId }: StoredModel,
     { alias, from, to }: { readonly alias: string; readonly from: number | null; readonly to: number | null },
   ): Promise<void> => {
-    if (from !== to) await store.move(tx, { modelId, alias, from, to, movedAt: now(), movedBy: caller.keyId })
+    if (from !== to) await store.move(tx, { modelId, alias, from, to, movedAt: now(), movedBy: actorOf(caller) })
     auditNote({
       kind: 'model',
       id: modelId,

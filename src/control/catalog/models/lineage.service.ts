@@ -77,7 +77,8 @@ export const createLineage = (parts: {
     async of(caller: Caller, modelId: string, reference: string): Promise<Lineage> {
       const { model, version } = await models.findVersion(caller, modelId, reference)
       const named = await aliases.list(database.sql, model.id)
-      const roundId = version.origin?.roundId ?? model.roundId
+      // A later version of a round's model was uploaded.
+      const roundId = version.origin?.roundId ?? (version.version === 1 ? model.roundId : null)
       const isOwn = sees(caller, model.orgId)
       // Delivery keeps a version as it was asked for: by its label or its number.
       const texts = [labelOf(version.version, version.ownLabel), String(version.version)]

@@ -3,11 +3,10 @@ import type { ConvertedFormat } from '../../../domain/model.ts'
 import type { BlobStore } from '../../../platform/blobs/blob-store.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
-import { sendBlob } from '../../../platform/http/download.ts'
+import { DOWNLOADED, sendBlob } from '../../../platform/http/download.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { readUpload } from '../../../platform/http/upload.ts'
 import { parseFields } from '../../../platform/http/validation.ts'
-import { Binary } from '../../../platform/http/wire.schema.ts'
 import type { Downloads } from '../../downloads.ts'
 import type { Conversions } from '../conversions/conversions.service.ts'
 import type { UploadsService } from '../uploads/uploads.service.ts'
@@ -82,7 +81,7 @@ export const versionsRoutes = (app: App, models: ModelsService, storage: Version
         produces: ['application/octet-stream'],
         params: DownloadParams,
         querystring: DownloadQuery,
-        response: { 200: Binary },
+        response: DOWNLOADED,
       },
       config: {
         access: 'models:read',

@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify'
+import { Type } from 'typebox'
 import { outsideWarning, reportedValues } from '../../../domain/reported-number.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
@@ -30,7 +31,7 @@ export const assignmentsRoutes = (app: App, assignments: AssignmentsService, dev
         'x-extension': true,
         params: DeviceParams,
         querystring: OrgQuery,
-        response: { 200: AssignmentList },
+        response: { 200: AssignmentList, 304: Type.Null({ description: 'If-None-Match names these assignments' }) },
       },
       config: { access: ['devices:read', 'self'], errors: ['not_found', 'conflict'] } satisfies RouteConfig,
     },

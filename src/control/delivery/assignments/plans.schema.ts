@@ -19,7 +19,9 @@ export const historyFields = {
       status: Type.String({ description: 'State after the event' }),
       percentage: Nullable(Type.Integer()),
       reason: Nullable(Type.String()),
-      actor: Nullable(Type.String({ description: 'The id of the key that requested it; null: the service itself' })),
+      actor: Nullable(
+        Type.String({ description: 'Id of the person or key that requested it; null: the service itself' }),
+      ),
     }),
   ),
   ...Envelope,

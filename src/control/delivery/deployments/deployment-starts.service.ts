@@ -1,4 +1,4 @@
-import { type Caller, homeOf } from '../../../domain/access.ts'
+import { actorOf, type Caller, homeOf } from '../../../domain/access.ts'
 import { isFleetWide, WILL_WAIT } from '../../../domain/approval.ts'
 import { activatedAt, type Strategy } from '../../../domain/deployment.ts'
 import { badRequest, conflict, isNotFound, ServiceError } from '../../../domain/errors.ts'
@@ -210,7 +210,7 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
     async execute(
       caller: Caller,
       wanted: NewDeployment,
-      { id, actor }: { readonly id: string; readonly actor: string | null } = { id: newId(), actor: caller.keyId },
+      { id, actor }: { readonly id: string; readonly actor: string | null } = { id: newId(), actor: actorOf(caller) },
     ): Promise<StoredDeployment & { warnings: readonly string[] }> {
       const planned = await plan(caller, wanted, id)
       const deployment = await plans.change((tx, bump) => start(tx, bump, planned, actor))
@@ -225,7 +225,7 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
       const planned = await plan(caller, wanted, newId())
       const orgId = await approverOf(wanted, planned)
       if (orgId === null) {
-        const deployment = await plans.change((tx, bump) => start(tx, bump, planned, caller.keyId))
+        const deployment = await plans.change((tx, bump) => start(tx, bump, planned, actorOf(caller)))
         return { ...deployment, warnings: planned.warnings, approvalId: null }
       }
       const { deployment, version } = planned
@@ -234,7 +234,7 @@ export const createDeploymentStarts = (parts: DeploymentParts) => {
       const title = `Deploy version ${waiting.modelVersion} of '${waiting.modelName}' to ${waiting.targetCount} devices`
       const payload: Waiting = { deploymentId: waiting.id, modelId: waiting.modelId!, version }
       const { id: approvalId } = await database.transaction(async (tx) => {
-        await insert(tx, { ...planned, deployment: waiting, activated: new Set() }, caller.keyId)
+        await insert(tx, { ...planned, deployment: waiting, activated: new Set() }, actorOf(caller))
         return approvals.request(tx, caller, {
           orgId,
           kind: 'deployment',

@@ -45,7 +45,7 @@ export const deploymentsRoutes = (app: App, deployments: DeploymentsService): vo
         body: PrepareBody,
         response: { 200: Prepared },
       },
-      config: { access: 'models:read' } satisfies RouteConfig,
+      config: { access: 'models:read', errors: ['conflict'] } satisfies RouteConfig,
     },
     async (request) => presentPrepared(await deployments.prepare(callerOf(request), aimOf(request.body))),
   )
@@ -58,7 +58,8 @@ export const deploymentsRoutes = (app: App, deployments: DeploymentsService): vo
         summary: 'Deploy a version',
         description:
           'Deliver a version to devices, a group, or all active devices. Where the organization requires approvals, a ' +
-          'deployment to more than half of its devices is `pending_approval`, and activates no device, until another admin approves it.',
+          'deployment that names neither devices nor a group, or reaches more than half of the devices, is `pending_approval`, and ' +
+          'activates no device, until another admin approves it.',
         tags,
         body: ExecuteBody,
         response: { 200: Executed },

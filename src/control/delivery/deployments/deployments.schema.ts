@@ -24,13 +24,14 @@ const aim = {
   model_name: Type.String({
     minLength: 1,
     maxLength: 255,
-    description: 'Name or id of a model of the catalog, or name@version',
+    description:
+      'Name or id of a model of the catalog, or name@version; a name that is not in it is accepted with a warning, and devices resolve it',
   }),
   model_version: Type.String({ minLength: 1, maxLength: 200, description: 'A version of it, an alias, or latest' }),
   devices: Type.Optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
       maxItems: MAX_DEVICES,
-      description: 'Ids of the target devices; default: all active devices',
+      description: 'Ids of the target devices, besides those of the group; default without a group: all active devices',
     }),
   ),
   group: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Id or name of a device group' })),
@@ -102,7 +103,9 @@ const deploymentFields = {
   target_count: Count,
   activated_count: Count,
   reason: Nullable(
-    Type.String({ description: 'Why it failed or was rolled back, or which devices have not reported' }),
+    Type.String({
+      description: 'Why it failed, was rejected or rolled back, or how many devices failed or have not reported',
+    }),
   ),
   switched_at: Nullable(Timestamp),
   deadline_at: Nullable(Timestamp),
@@ -127,7 +130,7 @@ export const ListQuery = Type.Object({
   ...Page({ max: 1000, default: 100 }),
   model_name: Type.Optional(Type.String({ maxLength: 255 })),
 })
-export const PromoteBody = Body('Promotion', 'How many more targets to activate', examples.promotion, {
+export const PromoteBody = Body('Promotion', 'The new percentage of targets to activate', examples.promotion, {
   rollout_percentage: Type.Integer({ minimum: 1, maximum: 100, description: 'Higher than the current percentage' }),
 })
 export const DeploymentDevices = Body(

@@ -1,4 +1,4 @@
-import { type Caller, sees } from '../../../domain/access.ts'
+import { actorOf, type Caller, sees } from '../../../domain/access.ts'
 import {
   activatedAt,
   type DeploymentEvent,
@@ -95,7 +95,7 @@ const createDeploymentMoves = ({ database, store, targetReport, plans, now }: De
     return plans.change(async (tx, bump) => {
       const locked = await store.lock(tx, id)
       if (locked === null) throw notFound('Deployment', id)
-      return move(tx, bump, locked, 'rollback', { reason: reason ?? null }, caller.keyId)
+      return move(tx, bump, locked, 'rollback', { reason: reason ?? null }, actorOf(caller))
     })
   }
 
@@ -130,7 +130,7 @@ const createDeploymentMoves = ({ database, store, targetReport, plans, now }: De
         }
         const deadline = await renewedDeadline(tx, locked)
         const change = { percentage, ...(await activate(tx, id, percentage)), ...deadline }
-        return move(tx, bump, locked, 'promote', change, caller.keyId)
+        return move(tx, bump, locked, 'promote', change, actorOf(caller))
       })
     },
   }
@@ -159,7 +159,7 @@ const handleApprovals = (
         const activated = await activate(tx, id, locked.percentage)
         if (activated.targetCount === 0) throw conflict('None of its devices exists anymore.')
         const change = { ...activated, ...(await renewedDeadline(tx, locked)) }
-        await move(tx, bump, locked, 'approve', change, requester.keyId)
+        await move(tx, bump, locked, 'approve', change, actorOf(requester))
       })
     },
 

@@ -121,7 +121,7 @@ const actionRoutes = (
       schema: {
         operationId: 'startExperiment',
         summary: 'Start an experiment',
-        description: 'Assign variants to the devices of the target groups.',
+        description: 'Assign variants to the devices of the target groups, or to all devices if there are none.',
         params: ExperimentParams,
         response: { 200: Started },
       },

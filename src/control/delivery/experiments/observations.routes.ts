@@ -31,7 +31,7 @@ export const observationsRoutes = (
       schema: {
         operationId: 'getExperimentAssignment',
         summary: "Get a device's variant",
-        description: "A device's variant, the same for as long as the experiment exists.",
+        description: "A device's variant, the same for as long as the device is in the target groups.",
         'x-extension': true,
         params: ExperimentParams,
         querystring: PlacementQuery,
@@ -51,7 +51,7 @@ export const observationsRoutes = (
       schema: {
         operationId: 'addObservations',
         summary: 'Add observations to an experiment',
-        description: 'Add measurements by devices with their variants: one observation, or up to 1,000.',
+        description: 'Add what devices measured while they ran their variant: one observation, or up to 1,000.',
         'x-extension': true,
         params: ExperimentParams,
         body: ObservationsBody,

@@ -60,7 +60,12 @@ export const policiesRoutes = (app: App, policies: PoliciesService, models: Mode
     },
     async (request) => {
       const found = await policies.list(callerOf(request))
-      return { policies: found.map(({ policy, model }) => ({ ...present(policy), model_name: model?.name ?? null })) }
+      return {
+        policies: found.map(({ policy, model }) => ({
+          ...present(policy),
+          model_name: model?.name ?? model?.roundName ?? null,
+        })),
+      }
     },
   )
 

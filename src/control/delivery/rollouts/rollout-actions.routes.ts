@@ -9,6 +9,9 @@ import { PageQuery, ReasonBody } from '../assignments/plans.schema.ts'
 import { AffectedDevices, PercentageBody, Rollout, RolloutHistory, RolloutParams } from './rollouts.schema.ts'
 import type { RolloutDetail, RolloutsService } from './rollouts.service.ts'
 
+const STARTING =
+  'Where the organization requires approval, the rollout stays pending until another admin approves; `warnings` names the approval.'
+
 const SUMMARIES = {
   start: 'Start a pending rollout',
   pause: 'Pause a rollout',
@@ -40,6 +43,7 @@ export const actionRoutes = (
         schema: {
           operationId: `${event}Rollout`,
           summary: SUMMARIES[event],
+          ...(event === 'start' && { description: STARTING }),
           'x-extension': true,
           params: RolloutParams,
           body: optionalBody(ReasonBody),
@@ -61,7 +65,8 @@ export const actionRoutes = (
       schema: {
         operationId: 'setRolloutPercentage',
         summary: 'Set the percentage of a rollout',
-        description: 'Set the percentage of the fleet. A lower one removes devices from the rollout.',
+        description:
+          'The percentage of the fleet, or of the group that the rollout has. A lower one removes devices from the rollout. While its start waits for approval, a change makes that approval fail.',
         'x-extension': true,
         params: RolloutParams,
         body: PercentageBody,

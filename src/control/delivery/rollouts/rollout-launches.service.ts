@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Caller } from '../../../domain/access.ts'
+import { actorOf, type Caller } from '../../../domain/access.ts'
 import { isFleetWide, WILL_WAIT } from '../../../domain/approval.ts'
 import { badRequest, conflict, inBody } from '../../../domain/errors.ts'
 import { previewSchedule, requireSteps, type Steps } from '../../../domain/rollout.ts'
@@ -71,7 +71,7 @@ export const createRolloutApprovals = (parts: Parts) => {
         const locked = await store.lock(tx, rolloutId)
         if (locked === null) throw conflict('The rollout was deleted.')
         if (!isDeepStrictEqual(asRequested(locked), as)) throw conflict('The rollout has changed since the request.')
-        await move(tx, bump, locked, ['start'], { actor: requester.keyId })
+        await move(tx, bump, locked, ['start'], { actor: actorOf(requester) })
       })
     },
   })
@@ -197,7 +197,7 @@ export const createRolloutLaunches = (parts: Parts, waits: ReturnType<typeof cre
       const startImmediately = wanted.startImmediately && !mustWait
       const rollout = await plans.change(async (tx, bump) => {
         const asked = { ...wanted, autoRollback, version, groupId, startImmediately }
-        const created = await launch(tx, bump, model, asked, caller.keyId)
+        const created = await launch(tx, bump, model, asked, actorOf(caller))
         if (mustWait) await waits.request(tx, caller, model, created)
         return created
       })

@@ -66,7 +66,7 @@ export const rolloutsRoutes = (
       const found = await rollouts.listAll(callerOf(request), status, { limit, offset })
       const list = found.rollouts.map(({ rollout, model }) => ({
         ...present(rollout),
-        model_name: model?.name ?? null,
+        model_name: model?.name ?? model?.roundName ?? null,
       }))
       return { rollouts: list, total: found.total, limit, offset }
     },
@@ -132,7 +132,7 @@ export const rolloutsRoutes = (
 
   const presentDetail = async ({ rollout, model }: RolloutDetail) => ({
     ...present(rollout),
-    model_name: model.name,
+    model_name: model.name ?? model.roundName,
     reports: await assignments.counts(rollout.id),
     health: presentHealth(rollout, await assignments.counts(rollout.id, rollout.healthSince)),
     failures: [...(await assignments.failureReasons(rollout.id, MAX_REASONS))],
@@ -157,12 +157,14 @@ const newRolloutsRoutes = (
       schema: {
         operationId: 'createRollout',
         summary: 'Create a rollout',
-        description: 'Deliver a version to a growing percentage of the fleet while the rollout is healthy.',
+        description:
+          'Deliver a version to a growing percentage of the fleet while the rollout is healthy. Where the organization requires ' +
+          'approval, it stays pending until another admin approves; `warnings` names the approval.',
         params: ModelParams,
         body: CreateRolloutBody,
         response: { 201: Rollout },
       },
-      config: { access: 'models:write', errors: ['not_found'], beforeInvalid } satisfies RouteConfig,
+      config: { access: 'models:write', errors: ['not_found', 'conflict'], beforeInvalid } satisfies RouteConfig,
     },
     async (request, reply) => {
       const created = await rollouts.create(callerOf(request), request.params.model_id, wantedBy(request.body))

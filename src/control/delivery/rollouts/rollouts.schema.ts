@@ -23,7 +23,8 @@ export const CreateRolloutBody = Body('NewRollout', 'A rollout to create', examp
   version: Type.String({
     minLength: 1,
     maxLength: 200,
-    description: 'A version of the model, latest, or an alias; one that is not uploaded yet is accepted with a warning',
+    description:
+      'A version of the model, latest, or an alias; one that is not uploaded yet is accepted with a warning, except where the start needs approval',
   }),
   rollout_percentage: Type.Integer({ minimum: 0, maximum: 100, description: 'The first step' }),
   target_percentage: Type.Optional(Type.Integer({ minimum: 0, maximum: 100, description: 'Default: 100' })),
@@ -48,7 +49,8 @@ export const CreateRolloutBody = Body('NewRollout', 'A rollout to create', examp
   auto_rollback: Type.Optional(
     Type.Boolean({
       'x-extension': true,
-      description: 'Whether too many failures roll it back instead of pausing it; default: false',
+      description:
+        "Whether too many failures roll it back instead of pausing it; default: false, or the organization's automatic_rollback",
     }),
   ),
 })
@@ -131,7 +133,11 @@ const RolloutId = Parameter('RolloutId', Type.String({ description: 'Id of a rol
 export const RolloutParams = Type.Object({ ...ModelParams.properties, rollout_id: RolloutId })
 
 export const PercentageBody = Body('RolloutPercentage', 'The percentage of devices to reach', examples.percentage, {
-  percentage: Type.Integer({ minimum: 0, maximum: 100, description: 'Values above the target count as the target' }),
+  percentage: Type.Integer({
+    minimum: 0,
+    maximum: 100,
+    description: 'A value above the target raises the target; an active rollout that reaches it is completed',
+  }),
 })
 
 export const Deleted = Body('DeletedRollout', 'A deleted rollout', examples.deletedRollout, {

@@ -1,4 +1,4 @@
-import type { Caller } from '../../../domain/access.ts'
+import { actorOf, type Caller } from '../../../domain/access.ts'
 import { conflict, notFound } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
 import { NEXT, type RolloutStatus } from '../../../domain/rollout.ts'
@@ -98,7 +98,7 @@ export const createRolloutsService = (parts: {
         }
         if (mayWait && locked.status !== 'pending' && (change.percentage ?? 0) > locked.targetPercentage)
           throw conflict(`It is approved up to ${locked.targetPercentage}%. Create another rollout for more.`)
-        return move(tx, bump, locked, [event], { ...change, actor: caller.keyId })
+        return move(tx, bump, locked, [event], { ...change, actor: actorOf(caller) })
       })
       return { rollout, model }
     },
@@ -121,7 +121,7 @@ export const createRolloutsService = (parts: {
             status: 'deleted',
             percentage: locked.percentage,
             reason: null,
-            actor: caller.keyId,
+            actor: actorOf(caller),
           },
         )
         await bump()

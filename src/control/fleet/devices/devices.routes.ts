@@ -33,7 +33,7 @@ export const devicesRoutes = (app: App, devices: DevicesService, now: () => Date
       config: {
         access: 'public',
         rateLimit: false,
-        errors: ['bad_request', 'unauthorized', 'forbidden', 'conflict'],
+        errors: ['bad_request', 'unauthorized', 'forbidden', 'conflict', 'rate_limited'],
       } satisfies RouteConfig,
     },
     async (request, reply) => {
@@ -58,7 +58,7 @@ export const devicesRoutes = (app: App, devices: DevicesService, now: () => Date
         operationId: 'listDevices',
         summary: 'List devices',
         description:
-          'List the devices of an organization, oldest first. With a filter, `total` is up to ten seconds old where the organization has 50,000 devices or more.',
+          'List the devices of an organization, oldest first. With a filter, `total` is up to a minute old if the organization has 50,000 devices or more.',
         querystring: ListQuery,
         response: { 200: DeviceList },
       },
@@ -128,6 +128,7 @@ export const deviceSearchRoutes = (app: App, search: DeviceSearchService, now: (
       schema: {
         operationId: 'getFleetSummary',
         summary: 'Count devices by status and platform',
+        description: 'The counts are up to a minute old if the key can see 50,000 devices or more.',
         'x-extension': true,
         response: { 200: FleetSummary },
       },

@@ -128,7 +128,7 @@ export const FleetDevices = Body(
         updated_at: '2026-01-31T12:00:00Z',
       },
     ],
-    next: 'WyJwaXhlbC04LTAwNDMiLCIwYjZjNGYwZSJd',
+    next: 'WyJwaXhlbC04LTAwNDMiLCIwYjZjNGYwZS0yYzFkLTRiNTctOWE1NS0wYzlhNmYwZjNiMTEiXQ',
     total: 31200,
   },
   {

@@ -19,7 +19,7 @@ export const DeviceExport = Body('DeviceExport', 'All data stored about a device
   device: Device,
   heartbeats: Part('ExportedHeartbeats', 'Heartbeats of the last day', {
     from: Timestamp,
-    counts: Type.Array(Count),
+    counts: Type.Array(Count, { description: 'Heartbeats in each of the 96 quarters of an hour since then' }),
   }),
   assignments: Type.Array(Assignment),
   data: Type.Record(

@@ -1,4 +1,4 @@
-import { type Caller, DEFAULT_ORG } from '../../../domain/access.ts'
+import { actorOf, type Caller, DEFAULT_ORG } from '../../../domain/access.ts'
 import type { Assignment } from '../../../domain/assignment.ts'
 import { badRequest, notFound } from '../../../domain/errors.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
@@ -63,7 +63,7 @@ export const createErasures = (parts: {
     erased.audit_names = await audit.eraseNames(tx, of)
     const id = newId()
     const erasedAt = now()
-    const by = { kind: caller.personId === undefined ? 'key' : 'person', id: caller.personId ?? caller.keyId }
+    const by = { kind: caller.personId === undefined ? 'key' : 'person', id: actorOf(caller) }
     const receipt = {
       id,
       org_id: device.orgId,

@@ -49,7 +49,7 @@ export const heartbeatsRoutes = (app: App, heartbeats: HeartbeatsService, device
       if (reported !== undefined && reported.outside.length > 0) {
         warn(request, outsideWarning('metrics', reported.outside))
       }
-      const waitMs = request.query.wait_seconds * 1000
+      const waitMs = Math.round(request.query.wait_seconds * 1000)
       const known = request.query.known_assignments
       const received = await heartbeats.beat(
         callerOf(request),

@@ -48,7 +48,7 @@ export const HeartbeatHistory = Body(
     device_id: Type.String(),
     from: Timestamp,
     slot_seconds: Type.Integer({ description: 'How long each slot is' }),
-    counts: Type.Array(Count, { description: 'Heartbeats in each slot since then, the current slot last' }),
+    counts: Type.Array(Count, { description: 'Heartbeats in each of the 96 slots since then, the current slot last' }),
   },
 )
 
@@ -94,7 +94,8 @@ export const HeartbeatResult = Body(
     assignments_tag: Type.Optional(
       Type.String({
         'x-extension': true,
-        description: "Changes when the assignments change; 'none' when there are none",
+        description:
+          "Changes when the assignments change. Without assignments: 'none' if known_assignments was sent, else absent",
       }),
     ),
     next_heartbeat_seconds: Type.Optional(

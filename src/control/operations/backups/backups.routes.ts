@@ -33,7 +33,7 @@ export const backupsRoutes = (app: App, backups: Backups): void => {
       schema: {
         operationId: 'listBackups',
         summary: 'List backups',
-        description: `The 100 most recent backups in every state. ${WHO}`,
+        description: `The 100 most recent backups, whatever their state. ${WHO}`,
         'x-extension': true,
         response: { 200: BackupList },
       },

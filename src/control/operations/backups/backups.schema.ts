@@ -13,7 +13,7 @@ export const NewBackup = Body('NewBackup', 'Where to write a backup, and whether
   verify: Type.Optional(
     Type.Boolean({
       default: false,
-      description: 'Verify it: start the database from a copy, compare rows and hash all files',
+      description: 'Verify it: hash all files, and of an embedded database start a copy and compare its rows',
     }),
   ),
 })

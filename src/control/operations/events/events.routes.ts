@@ -27,14 +27,14 @@ export const eventsRoutes = (app: App, events: Events): void => {
         summary: 'Stream events',
         description:
           "Stream the organization's events as server-sent events until the client disconnects, for at most 15 minutes. To " +
-          'continue, reconnect to any process with Last-Event-ID. 204: the key has too many open streams; poll instead.',
+          'continue, reconnect to any process with Last-Event-ID. 204: too many streams are open; poll instead.',
         'x-extension': true,
         produces: ['text/event-stream'],
         querystring: EventsQuery,
         headers: EventsHeaders,
         response: { 200: EventStream, 204: NoStream },
       },
-      config: { access: 'any-key' } satisfies RouteConfig,
+      config: { access: 'any-key', errors: ['forbidden'] } satisfies RouteConfig,
     },
     async (request, reply) => {
       const frames = await events.open(callerOf(request), readTopics(request.query.topics), {

@@ -26,4 +26,6 @@ export const EventStream = Type.Unsafe<unknown>({
     'Last-Event-ID starts with `ready`. After `resync`, reload all data: events were missed.',
 })
 
-export const NoStream = Type.Unsafe<void>({ description: 'The key has too many open streams; poll instead' })
+export const NoStream = Type.Unsafe<void>({
+  description: 'The key or the process has too many open streams, or the service is stopping; poll instead',
+})

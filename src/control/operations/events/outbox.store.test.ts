@@ -55,6 +55,18 @@ eachDatabase('the outbox', (open) => {
     expect(await store.after(database.sql, last!, 10)).toEqual([])
   })
 
+  it('ends where the last transaction is, also where its number has a digit more', async () => {
+    const database = await open()
+    await add(database, event('a'), event('b'))
+    const [first, last] = await store.after(database.sql, null, 10)
+    for (const [tx, { id }] of [
+      ['9', first!],
+      ['10', last!],
+    ] as const)
+      await sql`update events_outbox set tx = ${tx}::xid8 where id = ${id}`.execute(database.sql)
+    expect(await store.head(database.sql)).toEqual({ tx: '10', id: last!.id })
+  })
+
   it("replays a stretch of one organization's events, of the topics asked for", async () => {
     const database = await open()
     await add(database, event('0'))

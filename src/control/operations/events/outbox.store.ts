@@ -58,7 +58,9 @@ export const createOutboxStore = () => ({
   /** Where the events end now; null where there is none. */
   async head(db: Executor): Promise<Position | null> {
     const { rows } = await sql<Position>`
-      select tx::text as tx, id from events_outbox where ${isSettled} order by tx desc, id desc limit 1`.execute(db)
+      select tx::text as tx, id from events_outbox where ${isSettled} order by events_outbox.tx desc, id desc limit 1`.execute(
+      db,
+    )
     return rows[0] ?? null
   },
 

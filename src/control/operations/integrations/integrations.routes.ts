@@ -106,7 +106,8 @@ export const integrationActionsRoutes = (app: App, integrations: Integrations): 
         schema: {
           operationId: `${action}Integration`,
           summary,
-          description: 'Events are kept for up to 24 hours while an integration is paused.',
+          description:
+            'While an integration is paused, events are kept for up to 24 hours; audit entries and training runs are sent from where they stopped.',
           'x-extension': true,
           params: IntegrationParams,
           response: { 200: Integration },
@@ -124,7 +125,8 @@ export const integrationActionsRoutes = (app: App, integrations: Integrations): 
       schema: {
         operationId: 'testIntegration',
         summary: 'Send a sample to an integration',
-        description: "Returns the receiver's response, or an error after 10 seconds.",
+        description:
+          "Returns the receiver's response, or an error after 10 seconds (25 for MLflow, which takes several requests).",
         'x-extension': true,
         params: IntegrationParams,
         body: optionalBody(IntegrationKindBody),

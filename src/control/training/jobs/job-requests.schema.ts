@@ -29,7 +29,11 @@ const Options = (description: string) =>
 const StopWhen = Type.Object(
   {
     improvement_below: Type.Optional(
-      Type.Number({ minimum: 0, description: 'Value of the metric that the job optimizes' }),
+      Type.Number({
+        minimum: 0,
+        description:
+          'Stop when the best value of the last `patience` rounds is better than the best before them by less than this amount',
+      }),
     ),
     loss_improvement_below: Type.Optional(
       Type.Number({ minimum: 0, description: 'The same, for jobs that optimize the loss' }),
@@ -38,13 +42,13 @@ const StopWhen = Type.Object(
   },
   {
     title: 'NewStopCondition',
-    description:
-      'Stop when the best value of the last `patience` rounds has not improved on the best value before them',
+    description: 'When to stop before all rounds are completed',
   },
 )
 export const METRIC =
   'The metric that stop_when and publish: best use: loss (the default), accuracy, one that devices report (f1), or one of the ' +
-  'held-out evaluation (evaluation.f1). Losses and errors are minimized, others maximized'
+  'held-out evaluation (evaluation.f1). Its direction is inferred from its name: losses, error rates, perplexity, times, and ' +
+  'latencies are minimized, all others maximized'
 
 export const StartJobBody = Body('NewJob', 'A training job to start', examples.newJob, {
   model: Type.String({
@@ -52,13 +56,14 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
     description: 'Id or name of a model with an uploaded version; my-model@production starts from that version',
   }),
   name: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 200, description: 'Free text; the job can also be named by its id' }),
+    Type.String({ minLength: 1, maxLength: 200, description: 'A label; the API identifies jobs by id only' }),
   ),
   org_id: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 128,
-      description: 'Only for keys without an org_id; default: the organization of the group, federation, or model',
+      description:
+        'Only for keys without an org_id; default: the organization of the group or federation, or else of the device that owns the key, or else of the model',
     }),
   ),
   strategy: StrategyField,
@@ -70,15 +75,18 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
       description: `Default: ${JOB_ROUNDS.default}`,
     }),
   ),
-  min_devices: Devices(`Minimum number of updates in a round; default: ${MIN_DEVICES_DEFAULT}`),
+  min_devices: Devices(
+    `Minimum number of updates in a round; default: ${MIN_DEVICES_DEFAULT}. krum and multikrum raise it to 2f + 3, where f is strategy_options.byzantine`,
+  ),
   target_devices: Devices(
-    'Number of updates that a round aims for. The default is min_devices, the number that the strategy needs, or, with privacy, the lowest that works',
+    'Number of updates that a round aims for; with fedbuff, the number of devices that train at once, and strategy_options.buffer ' +
+      'updates close a round. Default: min_devices, or the number that the strategy needs if that is higher; with privacy, the lowest that works',
   ),
   over_selection: Type.Optional(
     Type.Number({
       minimum: OVER_SELECTION.min,
       maximum: OVER_SELECTION.max,
-      description: 'Multiple of target_devices to select; the round closes with the first target_devices updates',
+      description: `Multiple of target_devices to select; the round closes with the first target_devices updates; default: ${OVER_SELECTION.default}`,
     }),
   ),
   timeout_seconds: Type.Optional(
@@ -92,7 +100,10 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
     Type.Number({
       minimum: 0,
       maximum: TIMEOUT_SECONDS.max,
-      description: 'How long to wait for stragglers once min_devices updates have arrived',
+      description:
+        'How long to wait for stragglers once min_devices updates have arrived; in private rounds, from the start of the round. fedbuff ' +
+        'and secure rounds ignore it. Default: SERVICE_STRAGGLER_GRACE_SECONDS where set, else 10% of timeout_seconds, but at least 5 ' +
+        'and at most 60 s, or all of timeout_seconds in private rounds',
     }),
   ),
   wait_for_devices_seconds: Type.Optional(
@@ -128,7 +139,7 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
       minimum: EVALUATION_SECONDS.min,
       maximum: EVALUATION_SECONDS.max,
       description:
-        'How long devices that offered it have to evaluate the last model; default: a tenth of timeout_seconds, within 5 and 60,',
+        'How long devices that offered it have to evaluate the last model; default: 10% of timeout_seconds, but at least 5 and at most 60 s',
     }),
   ),
 })
@@ -137,7 +148,9 @@ const Rounds = (description: string) => Type.Integer({ minimum: JOB_ROUNDS.min, 
 
 export const ResumeJobBody = Body('JobResumption', 'How to resume a stopped or failed job', examples.jobResumption, {
   rounds: Type.Optional(
-    Rounds('The number of rounds to add to the completed ones; default: the rounds that were left'),
+    Rounds(
+      'The number of rounds to add to the completed ones; default: the rounds left, or as many of them as target_epsilon still allows',
+    ),
   ),
 })
 

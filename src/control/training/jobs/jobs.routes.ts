@@ -39,6 +39,7 @@ export const jobsRoutes = (app: App, jobs: JobsService): void => {
       schema: {
         operationId: 'listTrainingJobs',
         summary: 'List training jobs',
+        description: 'Newest first.',
         'x-extension': true,
         querystring: ListJobsQuery,
         response: { 200: JobList },
@@ -82,6 +83,7 @@ export const jobsRoutes = (app: App, jobs: JobsService): void => {
       schema: {
         operationId: 'listTrainingJobRounds',
         summary: 'List the rounds of a training job',
+        description: 'Newest first.',
         'x-extension': true,
         params: JobParams,
         querystring: JobRoundsQuery,
@@ -123,8 +125,9 @@ const continuationRoutes = (app: App, jobs: JobsService): void => {
         operationId: 'resumeTrainingJob',
         summary: 'Resume a training job',
         description:
-          'Continue a stopped or failed job from its last completed round, with the state of its strategy. 409 if that state was deleted ' +
-          'or the privacy budget does not allow the rounds.',
+          'Continue a stopped or failed job from its last completed round, with the state of its strategy. 409 if that state was ' +
+          "deleted, the federation's privacy budget does not allow the rounds, or the job's target_epsilon allows fewer than the " +
+          'requested number, or none.',
         'x-extension': true,
         params: JobParams,
         body: ResumeJobBody,

@@ -25,14 +25,17 @@ const JobStatus = OneOf(JOB_STATUSES, { title: 'JobStatus', description: 'The st
 
 const StopCondition = Type.Object(
   {
-    improvement_below: Type.Number({ minimum: 0, description: 'Value of the metric that the job optimizes' }),
+    improvement_below: Type.Number({
+      minimum: 0,
+      description:
+        'Stop when the best value of the last `patience` rounds is better than the best before them by less than this amount',
+    }),
     loss_improvement_below: Type.Number({ minimum: 0, description: 'The same value' }),
     patience: Type.Integer({ minimum: 1, maximum: 1000 }),
   },
   {
     title: 'StopCondition',
-    description:
-      'Stop when the best value of the last `patience` rounds has not improved on the best value before them',
+    description: 'When to stop before all rounds are completed',
   },
 )
 export const OptimizerState = OneOf(['none', 'kept', 'deleted'], {
@@ -55,8 +58,15 @@ export const Job = Body('Job', 'A training job', examples.job, {
   rounds: Count,
   rounds_completed: Count,
   rounds_failed_in_a_row: Count,
-  min_devices: Count,
-  target_devices: Count,
+  min_devices: Type.Integer({
+    minimum: 0,
+    description:
+      'Minimum number of updates in a round, as requested; krum and multikrum raise it to 2f + 3, where f is strategy_options.byzantine',
+  }),
+  target_devices: Type.Integer({
+    minimum: 0,
+    description: 'Number of updates that a round aims for; with fedbuff, the number of devices that train at once',
+  }),
   over_selection: Type.Number(),
   timeout_seconds: Count,
   report_window_seconds: Nullable(Type.Number()),
@@ -84,7 +94,7 @@ export const Job = Body('Job', 'A training job', examples.job, {
   ),
   reason: Nullable(Type.String()),
   waiting_until: Nullable(Timestamp),
-  waiting_for: Nullable(Type.String({ description: 'How many devices it needs and has, while it waits for them' })),
+  waiting_for: Nullable(Type.String({ description: 'What it waits for: devices, or evaluations of its last model' })),
   created_at: Timestamp,
   started_at: Nullable(Timestamp),
   ended_at: Nullable(Timestamp),

@@ -1,10 +1,9 @@
 import { badRequest } from '../../../domain/errors.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
-import { sendBlob } from '../../../platform/http/download.ts'
+import { DOWNLOADED, sendBlob } from '../../../platform/http/download.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { warn } from '../../../platform/http/warnings.ts'
-import { Binary } from '../../../platform/http/wire.schema.ts'
 import type { Downloads } from '../../downloads.ts'
 import { EvaluationPlan, EvaluationTaken, NewEvaluation } from './evaluation.schema.ts'
 import type { EvaluationSteps } from './evaluation-steps.service.ts'
@@ -56,7 +55,7 @@ export const evaluationRoutes = (app: App, steps: EvaluationSteps, downloads: Do
         tags: ['training'],
         produces: ['application/octet-stream'],
         params: RoundParams,
-        response: { 200: Binary },
+        response: DOWNLOADED,
       },
       config: { access: 'training:read', errors: ['not_found', 'conflict'] } satisfies RouteConfig,
     },

@@ -33,7 +33,7 @@ export const ReportedMetrics = (of: string) =>
 
 export const EvaluationReport = Part('EvaluationReport', "A device's metrics for a model on its held-out data", {
   num_samples: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
-  metrics: ReportedMetrics('Includes loss and accuracy'),
+  metrics: ReportedMetrics('May include loss and accuracy (0 to 1)'),
   final_model: Type.Optional(
     Type.Boolean({
       description:

@@ -1,9 +1,8 @@
 import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
-import { sendBlob } from '../../../platform/http/download.ts'
+import { DOWNLOADED, sendBlob } from '../../../platform/http/download.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
-import { Binary } from '../../../platform/http/wire.schema.ts'
 import type { Downloads } from '../../downloads.ts'
 import { presentSettings } from '../secure-rounds/secure-rounds.present.ts'
 import type { Participation as ParticipationService } from './participation.service.ts'
@@ -112,6 +111,7 @@ export const participationRoutes = (
       schema: {
         operationId: 'listRoundParticipants',
         summary: 'List the participants of a round',
+        description: 'In order of `device_identifier`.',
         'x-extension': true,
         params: RoundParams,
         querystring: ListRoundsQuery,
@@ -146,7 +146,7 @@ const fileOf = (operationId: string, summary: string) => ({
     'x-extension': true,
     produces: ['application/octet-stream'],
     params: RoundParams,
-    response: { 200: Binary },
+    response: DOWNLOADED,
   },
   config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
 })

@@ -35,7 +35,7 @@ export const receiptsRoutes = (app: App, records: RoundRecords): void => {
         params: RoundParams,
         response: { 200: Replay },
       },
-      config: { access: 'training:read', errors: ['not_found', 'conflict'] } satisfies RouteConfig,
+      config: { access: 'training:read', deviceKeys: false, errors: ['not_found', 'conflict'] } satisfies RouteConfig,
     },
     async (request) => {
       const { round_id } = request.params

@@ -52,6 +52,10 @@ export const SelectionQuery = Type.Object({
   device_id: Type.Optional(QueriedDevice),
 })
 
+/** When figures that compare an update with others are missing. */
+const UNSCREENED =
+  'null before the round is completed, in private and secure rounds, and in rounds without a readable model'
+
 export const RoundUpdates = Body('ModelUpdateList', "A page of a round's updates", examples.updateList, {
   updates: Type.Array(
     Part('ReviewedUpdate', 'An update and how it compares with the others', {
@@ -59,14 +63,21 @@ export const RoundUpdates = Body('ModelUpdateList', "A page of a round's updates
       device_identifier: Type.String({ description: "The device's user-chosen id" }),
       metrics: Nullable(Type.Record(Type.String(), Type.Number())),
       evaluation: Nullable(EvaluationReport),
-      norm: Nullable(
-        Type.Number({ description: "L2 norm of the update's change; null before the round is completed" }),
-      ),
+      norm: Nullable(Type.Number({ description: `L2 norm of the update's change; ${UNSCREENED}` })),
       cosine: Nullable(
-        Type.Number({ description: "Cosine similarity of the update's change and the coordinate-wise median change" }),
+        Type.Number({
+          description: `Cosine similarity of the update's change and the coordinate-wise median change; ${UNSCREENED}`,
+        }),
       ),
-      non_finite: Nullable(Count),
-      weight: Nullable(Type.Number({ description: 'The weight in the aggregate; null before the round is completed' })),
+      non_finite: Nullable(
+        Type.Integer({ minimum: 0, description: `Number of values that are NaN or infinite; ${UNSCREENED}` }),
+      ),
+      weight: Nullable(
+        Type.Number({
+          description:
+            'The weight in the aggregate; null before the round is completed, and in secure rounds with max_weight above 1',
+        }),
+      ),
       staleness: Nullable(Count),
       base_round_id: Nullable(Uuid),
     }),

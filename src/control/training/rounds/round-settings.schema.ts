@@ -116,7 +116,7 @@ export const Sampling = {
   population: Type.Optional(
     Type.Integer({
       minimum: 0,
-      description: 'Eligible devices N; sample_rate is target_devices / N, both fixed before the draw',
+      description: 'Eligible devices N; sample_rate is min(1, target_devices / N), both fixed before the draw',
     }),
   ),
   adjacency: Type.Optional(

@@ -23,7 +23,7 @@ export const roundsRoutes = (app: App, rounds: RoundsService, standalone: Standa
         body: StartRoundBody,
         response: { 201: Round },
       },
-      config: { access: 'training:write', errors: ['conflict'] } satisfies RouteConfig,
+      config: { access: 'training:write', errors: ['not_found', 'conflict'] } satisfies RouteConfig,
     },
     async (request, reply) => {
       const round = await standalone.start(callerOf(request), startOf(request.body))
@@ -39,7 +39,9 @@ export const roundsRoutes = (app: App, rounds: RoundsService, standalone: Standa
       schema: {
         operationId: 'getCurrentRound',
         summary: 'Get the latest round',
-        description: 'The round with the highest number, in any state.',
+        description:
+          "The round of the key's organization that started last, in any state; with a key that is not bound to an organization, of all " +
+          'organizations.',
         response: { 200: Round },
       },
       config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,

@@ -37,7 +37,13 @@ export const StartRoundBody = Body('NewRound', 'A training round to start', exam
     maximum: MAX_DEVICES,
     description: 'Minimum number of updates; with fewer, the round fails',
   }),
-  timeout_seconds: Type.Optional(Type.Integer({ minimum: TIMEOUT_SECONDS.min, maximum: TIMEOUT_SECONDS.max })),
+  timeout_seconds: Type.Optional(
+    Type.Integer({
+      minimum: TIMEOUT_SECONDS.min,
+      maximum: TIMEOUT_SECONDS.max,
+      description: `Default: ${TIMEOUT_SECONDS.default}`,
+    }),
+  ),
   global_model_id: Type.Optional(
     Type.String({ description: 'Id or name, or name@version; default: the latest aggregated model' }),
   ),
@@ -46,7 +52,8 @@ export const StartRoundBody = Body('NewRound', 'A training round to start', exam
       minLength: 1,
       maxLength: 128,
       'x-extension': true,
-      description: 'Only for keys without an org_id; default: the organization of the group, federation, or model',
+      description:
+        'Only for keys without an org_id; default: the organization of the group or federation, or else of the device that owns the key, or else of the model',
     }),
   ),
   hyperparameters: Type.Optional(
@@ -100,7 +107,10 @@ export const Round = Body('Round', 'A training round', examples.round, {
       sample_rate: Type.Number(),
       ...Sampling,
       closes_at: Type.Optional(
-        Type.String({ format: 'date-time', description: 'The end of the round; updates do not change it' }),
+        Type.String({
+          format: 'date-time',
+          description: 'The latest end of the round; it ends earlier once every drawn device has delivered or failed',
+        }),
       ),
       adaptive_clip: Type.Boolean(),
       target_delta: Type.Optional(Type.Number()),

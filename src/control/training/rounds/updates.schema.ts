@@ -17,7 +17,9 @@ export const UpdateFields = Body('NewModelUpdate', "A device's update to submit"
   num_samples: Type.Integer({
     minimum: 1,
     maximum: Number.MAX_SAFE_INTEGER,
-    description: 'Samples that the device trained on: the weight of its update',
+    description:
+      'Samples that the device trained on: the weight of its update in averages weighted by samples. Private rounds weight all devices ' +
+      'equally; secure rounds cap it at max_weight',
   }),
   local_loss: Type.Optional(Type.Number({ description: REPORTED_RANGE })),
   local_accuracy: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),

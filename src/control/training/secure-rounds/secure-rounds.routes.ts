@@ -83,7 +83,7 @@ export const secureRoundsRoutes = (app: App, secure: SecureRoundsService): void 
         operationId: 'revealSecureShares',
         summary: 'Submit shares for unmasking',
         description:
-          'Step 4 of a secure round: a device reveals one share of every other device, so that the sum can be unmasked.',
+          'Step 4 of a secure round: a device reveals one share for every device that sent shares, including its own, so that the sum can be unmasked.',
         'x-extension': true,
         params: RoundParams,
         body: UnmaskBody,

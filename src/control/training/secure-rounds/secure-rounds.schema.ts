@@ -11,7 +11,8 @@ const hex = (bytes: number, description: string) =>
   })
 
 /** By the devices' internal ids. */
-const byDevice = <T extends TSchema>(value: T) => Type.Record(Type.String(), value, { maxProperties: MAX_DEVICES })
+const byDevice = <T extends TSchema>(value: T, description?: string) =>
+  Type.Record(Type.String(), value, { maxProperties: MAX_DEVICES, ...(description !== undefined && { description }) })
 
 const Keys = Body('SecureKeys', "A device's public keys", examples.secureKeys, {
   encryption_key: hex(32, 'X25519 public key with which others encrypt shares for this device'),
@@ -43,7 +44,8 @@ export const SecureAggregation = Type.Object(
         minimum: 2,
         maximum: MAX_DEVICES,
         description:
-          'Devices that must complete the round: more than half of the selected devices; default: two thirds',
+          'Devices that must complete the round: more than half of the selected devices, and at least min_devices; default: two thirds, ' +
+          'rounded up, and at least min_devices',
       }),
     ),
     range: Type.Optional(
@@ -57,7 +59,8 @@ export const SecureAggregation = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: 1_000_000,
-        description: 'Maximum weight of an update, which is its number of samples; default: 1',
+        description:
+          "An update's weight is its number of samples, capped at this value; 1, the default, weights all devices equally",
       }),
     ),
   },
@@ -99,11 +102,22 @@ export const SecureState = Body('SecureState', 'The state of a secure round for 
   deadline_at: Timestamp,
   settings: SecureSettings,
   device_id: Nullable(Type.String({ description: "The caller's name in the protocol: its internal id" })),
-  counted: Type.Boolean({ description: 'Whether the current step includes this device' }),
+  counted: Type.Boolean({
+    description: 'Whether the current step includes this device; while advertising, true for any device',
+  }),
   answered: Type.Boolean({ description: 'Whether this device has sent its message for the current step' }),
-  roster: Nullable(byDevice(Keys)),
-  shares: Nullable(byDevice(hex(106, 'The encrypted shares from each other device for this one'))),
-  delivered: Nullable(Type.Array(Type.String(), { description: 'The devices whose masked updates are in the sum' })),
+  roster: Nullable(byDevice(Keys, 'The public keys of the devices in the round; only while sharing, else null')),
+  shares: Nullable(
+    byDevice(
+      hex(106, 'Nonce, two encrypted shares, tag'),
+      'The encrypted shares from each other device for this one; only while masking, else null',
+    ),
+  ),
+  delivered: Nullable(
+    Type.Array(Type.String(), {
+      description: 'The devices whose masked updates are in the sum; only while unmasking, else null',
+    }),
+  ),
 })
 
 export const SecureStateQuery = Type.Object({

@@ -376,6 +376,34 @@ test('entries are pruned for their age by the rule of their organization; the ch
   ])
 })
 
+test('what a refused request names cannot break the chain, whatever characters it has', async () => {
+  const { world, root, call, adminOf, verify } = await openWorld()
+  const { api_key: acme } = await adminOf('acme')
+  const made = await call<Made>(acme, 'POST', '/keys', { name: 'reader', scopes: ['devices:read'] })
+  for (const id of ['%00', `${'a'.repeat(254)}%F0%9F%92%A5`, 'a%00b']) {
+    expect((await world.request('DELETE', `/api/v1/team/${id}`, { key: made.api_key })).status).toBe(403)
+  }
+  const { valid, chains } = await verify(root, { org_id: 'acme' })
+  expect([valid, chains[0]?.entries]).toEqual([true, 5])
+})
+
+test('an organization without a single entry is none whose log is intact', async () => {
+  const { world, root, adminOf, verify } = await openWorld()
+  await adminOf('acme')
+  expect((await verify(root, { org_id: 'acme' })).valid).toBe(true)
+  const mistyped = await world.request('POST', '/api/v1/audit/verify', { key: root, body: { org_id: 'acmee' } })
+  expect(mistyped).toMatchObject({ status: 404, body: { message: expect.stringContaining("'acmee'") } })
+})
+
+test('an unbound key erases a name where it named no organization, too', async () => {
+  const { world, root, call, entries } = await openWorld()
+  const { id } = await call<Made>(root, 'POST', '/keys', { name: 'operator', scopes: ['admin'] })
+  const own = (await call<{ keys: Made[] }>(root, 'GET', '/keys')).keys.find((key) => key.id === id)
+  expect(own).toBeDefined()
+  expect((await world.request('DELETE', `/api/v1/audit/names/key/${id}`, { key: root })).status).toBe(204)
+  expect((await entries(root)).filter(({ object_name }) => object_name === 'operator')).toEqual([])
+})
+
 test('the name of somebody who was removed is erased, and the chain still fits', async () => {
   const { world, root, call, verify, db } = await openWorld()
   const { token } = await call<{ token: string }>(root, 'POST', '/team', { email: 'bob@acme.example', org_id: 'acme' })

@@ -11,7 +11,7 @@ import {
 import { isWellFormedKey } from '../../../domain/api-key.ts'
 import { ROLE_SCOPES } from '../../../domain/roles.ts'
 import { createBatcher } from '../../../platform/db/batch.ts'
-import type { Database } from '../../../platform/db/open.ts'
+import type { Database, Executor } from '../../../platform/db/open.ts'
 import type { KeysStore } from './keys.store.ts'
 import type { StoredKey } from './stored-key.store.ts'
 
@@ -108,8 +108,8 @@ export const createAuthentication = (parts: {
     },
 
     /** The caller that the key `id` stands for; null when it is revoked, expired or gone. */
-    async callerById(id: string): Promise<Caller | null> {
-      const key = await store.find(database.sql, id)
+    async callerById(id: string, db: Executor = database.sql): Promise<Caller | null> {
+      const key = await store.find(db, id)
       if (key === null || !isValid(key, now())) return null
       uses.set(key.id, now())
       return callerFor(key)

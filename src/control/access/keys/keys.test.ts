@@ -145,4 +145,19 @@ describe('the first admin key', () => {
     const open = await startWorld()
     expect(open.service.firstAdminKey).toBeNull()
   })
+
+  it('is made again when no valid key of its kind is left, only ones of organizations or expired ones', async () => {
+    const world = await startWorld({ config: { enrollment: 'token' }, durable: true })
+    const first = world.service.firstAdminKey!
+    const admin = { scopes: ['admin'], expires_in_days: 1 }
+    await make(world, first, { name: 'bound', scopes: ['admin'], org_id: 'acme' })
+    await make(world, first, { ...admin, name: 'short' })
+    const own = (await world.request('GET', '/api/v1/keys/self', { key: first })).body as { id: string }
+    expect((await world.request('DELETE', `/api/v1/keys/${own.id}`, { key: first })).status).toBe(200)
+    await world.restart()
+    expect(world.service.firstAdminKey).toBeNull()
+    await world.advance(24 * 3600 + 1)
+    await world.restart()
+    expect(world.service.firstAdminKey).toMatch(/^sk_live_/)
+  })
 })

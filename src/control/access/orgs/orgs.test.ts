@@ -18,6 +18,12 @@ it('an organization is created with an id made of its name, once, and read by it
   })
   expect((await create({ name: 'acme robotics' })).status).toBe(409)
   expect((await create({ name: '!!!' })).status).toBe(400)
+  expect((await create({ name: 'Müller GmbH' })).body).toMatchObject({ id: 'muller-gmbh', name: 'Müller GmbH' })
+  expect((await create({ name: 'हिन्दी' })).body).toMatchObject({ id: 'हिन्दी' })
+  expect(await create({ name: '\ufdfa'.repeat(128) })).toMatchObject({
+    status: 400,
+    body: { message: expect.stringMatching(/^name: choose a shorter one; its id would have 2\d+ characters/) },
+  })
   expect((await create({ name: 'x', region: 'moon' })).status).toBe(400)
   const keyOf = async (org: string) => {
     const made = await world.request('POST', '/api/v1/keys', { key: admin, body: { name: org, org_id: org } })

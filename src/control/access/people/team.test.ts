@@ -49,6 +49,9 @@ describe.each(['embedded', 'postgres'] as const)('the team on %s', (database) =>
     const both = await Promise.all([accept(), accept()])
     expect(both.map(({ status }) => status).sort()).toEqual([201, 401])
     expect((await call('POST', '/team', { email: 'ADA@acme.example', org_id: 'acme' })).status).toBe(409)
+    const zoe = await call('POST', '/team', { email: 'zo\u00e9@acme.example', org_id: 'acme' })
+    await call('POST', '/invitations/accept', { token: zoe.body.token, name: 'Zo\u00e9', password: PASSWORD })
+    expect((await call('POST', '/team', { email: 'zoe\u0301@acme.example', org_id: 'acme' })).status).toBe(409)
 
     const late = await call('POST', '/team', { email: 'bob@acme.example', org_id: 'acme' })
     await world.advance(7 * 24 * 3600 + 1)

@@ -43,12 +43,12 @@ export const createSessionOpening = ({ database, store, keys, enrollment, now, n
     return requiresMfa(person) && !session.mfa ? { restriction: 'enroll' } : {}
   }
 
-  const callerFor = async (session: PersonalSession): Promise<Caller | null> => {
+  const callerFor = async (session: PersonalSession, db: Executor = database.sql): Promise<Caller | null> => {
     const { person } = session
     const own = { keyId: session.id, sessionId: session.id, deviceId: null }
     if (person !== null) {
       // One that was opened with their own key ends with it, and may do no more.
-      const key = session.keyId === null ? null : await keys.callerById(session.keyId)
+      const key = session.keyId === null ? null : await keys.callerById(session.keyId, db)
       if (session.keyId !== null && key === null) return null
       const scopes = ROLE_SCOPES[person.role]
       return {
@@ -62,7 +62,7 @@ export const createSessionOpening = ({ database, store, keys, enrollment, now, n
     }
     if (session.personId !== null) return null
     if (session.keyId !== null) {
-      const caller = await keys.callerById(session.keyId)
+      const caller = await keys.callerById(session.keyId, db)
       return caller && { ...caller, sessionId: session.id }
     }
     return enrollment === 'open' ? { ...own, orgId: null, grants: SCOPES, homeOrgId: null } : null
@@ -85,8 +85,8 @@ export const createSessionOpening = ({ database, store, keys, enrollment, now, n
     return { token, session: { ...session, expiresAt } }
   }
 
-  const opened = async (token: string, session: PersonalSession): Promise<OpenedSession | null> => {
-    const caller = await callerFor(session)
+  const opened = async (token: string, session: PersonalSession, db?: Executor): Promise<OpenedSession | null> => {
+    const caller = await callerFor(session, db)
     return caller && { token, session, caller, seconds: lifetimeOf(session) / 1000 }
   }
 
@@ -133,7 +133,7 @@ export const createSessionOpening = ({ database, store, keys, enrollment, now, n
       const of = { keyId: null, personId: person.id, authenticatedAt, mfa, browser }
       const openIn = async (db: Executor): Promise<OpenedSession> => {
         const { token, session } = await insert(db, of, former)
-        const made = await opened(token, session)
+        const made = await opened(token, session, db)
         if (made === null) throw unauthorized('This account was removed.')
         auditNote({ kind: 'session', id: session.id, after: { personId: person.id, mfa }, actor: made.caller })
         return made
@@ -149,7 +149,7 @@ export const createSessionOpening = ({ database, store, keys, enrollment, now, n
       const token = randomBytes(32).toString('base64url')
       await store.renew(tx, id, { hash: hashOf(token), mfa, at: now() })
       const session = await store.find(tx, id)
-      const made = session && (await opened(token, session))
+      const made = session && (await opened(token, session, tx))
       if (made === null) throw unauthorized('This session has ended. Sign in again.')
       return made
     },

@@ -100,6 +100,53 @@ it('who must have a second factor may set one up, and nothing else before', asyn
   expect((await browser.call('GET', '/models')).status).toBe(200)
 })
 
+it('a session that a personal key opens follows the rules for people, and ends with the key and the password', async () => {
+  const people = await startPeople()
+  const { key } = await joinWithKey(people.world, people.world.service.firstAdminKey!, 'ada@acme.example', 'admin')
+  const withKey = async () => {
+    const browser = openBrowser(people.world)
+    return { browser, ...(await browser.call('POST', '/session', { api_key: key })) }
+  }
+  const { browser, status } = await withKey()
+  expect(status).toBe(201)
+  expect((await browser.call('GET', '/session')).body).toMatchObject({
+    person: { email: 'ada@acme.example', mfa: false },
+  })
+  await people.byKey('PATCH', '/team/policy', { org_id: 'acme', require_mfa: 'all' })
+  expect((await browser.call('GET', '/models')).status).toBe(403)
+  expect(await withKey()).toMatchObject({ status: 403, body: { message: expect.stringContaining('second factor') } })
+  await people.byKey('PATCH', '/team/policy', { org_id: 'acme', require_mfa: 'off', session_hours: 1 })
+  expect((await browser.call('GET', '/models')).status).toBe(200)
+  await people.world.advance(3601)
+  expect((await browser.call('GET', '/models')).status).toBe(401)
+
+  const again = (await withKey()).browser
+  const own = (await again.call('GET', '/account/sessions')).body.sessions as { current: boolean }[]
+  expect(own.filter(({ current }) => current)).toHaveLength(1)
+  const other = (await withKey()).browser
+  const change = { old_password: PASSWORD, new_password: 'another four words here' }
+  expect((await again.call('PUT', '/account/password', change)).status).toBe(204)
+  expect((await other.call('GET', '/models')).status).toBe(401)
+  const { id } = (await people.world.request('GET', '/api/v1/keys/self', { key })).body as { id: string }
+  expect((await again.call('GET', '/models')).status).toBe(200)
+  await people.byKey('DELETE', `/keys/${id}`)
+  expect((await again.call('GET', '/models')).status).toBe(401)
+})
+
+it('a changed password ends the sign-ins that wait for a second factor, and changes once', async () => {
+  const people = await startPeople()
+  await people.join('ada@acme.example')
+  const browser = await signedIn(people)
+  const { codes } = await enroll(people, browser)
+  const waiting = openBrowser(people.world)
+  expect((await waiting.signIn('ada@acme.example')).status).toBe(200)
+  const change = (password: string) =>
+    browser.call('PUT', '/account/password', { old_password: PASSWORD, new_password: password })
+  const both = await Promise.all([change('another four words here'), change('yet other four words')])
+  expect(both.map(({ status }) => status).sort()).toEqual([204, 403])
+  expect((await waiting.call('POST', '/session/second-factor', { recovery_code: codes[0] })).status).toBe(401)
+})
+
 it('factors change only soon after a person has shown who they are, and never by a key', async () => {
   const people = await startPeople()
   await people.join('ada@acme.example', 'viewer')

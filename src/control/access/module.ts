@@ -70,6 +70,7 @@ const create = ({ database, config, secrets, events, now, newId }: Context) => {
     database,
     store: createOrgsStore(),
     settings,
+    enrollment,
     region: config.region,
     events,
     now,
@@ -197,11 +198,11 @@ export const access: Module<Access, object> = {
     const identityProvider = config.oidc === null ? null : new URL(config.oidc.issuer).host
     const present = createSessionPresenter({ sessions, keys, enrollment, hasInference, identityProvider })
     auditRoutes(app, audit, auditChains)
-    keysRoutes(app, keys, now)
+    keysRoutes(app, { keys, orgs, now })
     orgsRoutes(app, orgs)
     orgSettingsRoutes(app, orgs, { settings, changes: services.settingsChanges, approvals: services.approvals, keys })
     approvalsRoutes(app, services.approvals)
-    teamRoutes(app, { people, publicUrl: config.publicUrl, now })
+    teamRoutes(app, { people, orgs, publicUrl: config.publicUrl, now })
     nameErasureRoutes(app, services.eraseNames)
     signInPolicyRoutes(app, settings)
     invitationsRoutes(app, people)

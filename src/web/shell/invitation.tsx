@@ -18,6 +18,13 @@ export const Invitation = ({ token, onDone }: { readonly token: string; readonly
     await unwrap(await api.POST('/api/v1/invitations/accept', { body }))
     onDone(email)
   }
+  if (invitation.error !== null) {
+    return (
+      <SignInForm title="Invitation" verb="Sign in" act={async () => onDone('')}>
+        <p role="alert">{invitation.error.message}</p>
+      </SignInForm>
+    )
+  }
   if (invitation.data === undefined) return <Loaded query={invitation}>{() => null}</Loaded>
   const { org_id, email, role } = invitation.data
   return (

@@ -135,11 +135,16 @@ export const createAuditStore = () => ({
     return Number(numDeletedRows)
   },
 
-  /** Erases the name of a person or thing, and of an actor the addresses; returns how many. The entries do not change. */
+  /**
+   * Erases the name of a person or thing, of an actor the addresses, and of a person the invitations; returns how many. The
+   * entries do not change.
+   */
   async erase(tx: Executor, orgId: string, kind: string, id: string): Promise<number> {
     const { numAffectedRows = 0n } = await sql`
       delete from audit_names where org_id = ${orgId} and ((kind = ${kind} and id = ${id}) or (kind = 'address' and id in (
-        select address_id from audit_entries where org_id = ${orgId} and actor_kind = ${kind} and actor_id = ${id})))`.execute(
+        select address_id from audit_entries where org_id = ${orgId} and actor_kind = ${kind} and actor_id = ${id}))
+        or (kind = 'invitation' and lower(name) in (
+          select lower(name) from audit_names where org_id = ${orgId} and kind = 'person' and ${kind} = 'person' and id = ${id})))`.execute(
       tx,
     )
     return Number(numAffectedRows)

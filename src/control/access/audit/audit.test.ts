@@ -418,7 +418,7 @@ test('the name of somebody who was removed is erased, and the chain still fits',
   expect((await erase()).status).toBe(404)
   const kept = await sql<{ all: string }>`
     select (select string_agg(p::text, '') from people p) || (select coalesce(string_agg(i::text, ''), '') from invitations i)
-      || (select string_agg(n::text, '') from audit_names n where kind = 'person') as all`.execute(db)
+      || (select string_agg(n::text, '') from audit_names n where kind in ('person', 'invitation')) as all`.execute(db)
   expect(kept.rows[0]?.all ?? '').not.toMatch(/bob/i)
   expect((await verify(root)).valid).toBe(true)
 })

@@ -4,13 +4,20 @@ import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { optionalBody } from '../../../platform/http/validation.ts'
 import { warn } from '../../../platform/http/warnings.ts'
+import type { OrgsService } from '../orgs/orgs.service.ts'
 import { CreatedKey, CreateKeyBody, Key, KeyList, KeyParams, KeyQuery, RotateKeyBody } from './keys.schema.ts'
 import { KEY_KINDS, type KeysService, kindOf, type StoredKey } from './keys.service.ts'
 
 const DEFAULT_OVERLAP_HOURS = 24
 const DAY_MS = 24 * 60 * 60 * 1000
 
-export const keysRoutes = (app: App, keys: KeysService, now: () => Date): void => {
+interface KeysParts {
+  readonly keys: KeysService
+  readonly orgs: Pick<OrgsService, 'warningsOf'>
+  readonly now: () => Date
+}
+
+export const keysRoutes = (app: App, { keys, orgs, now }: KeysParts): void => {
   app.post(
     '/api/v1/keys',
     {
@@ -33,6 +40,7 @@ export const keysRoutes = (app: App, keys: KeysService, now: () => Date): void =
         orgId: org_id ?? null,
         expiresAt,
       })
+      for (const warning of await orgs.warningsOf(key.orgId)) warn(request, warning)
       if (key.expiresAt?.getTime() !== expiresAt?.getTime()) {
         warn(
           request,

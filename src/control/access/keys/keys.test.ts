@@ -50,6 +50,17 @@ describe('keys', () => {
     expect((await world.request('DELETE', '/api/v1/keys/nothing', { key: admin })).status).toBe(404)
   })
 
+  it('of an organization that does not exist are made with a warning, in case its name is mistyped', async () => {
+    const { world, admin } = await guarded()
+    const warned = async (path: string, body: object) =>
+      (await world.request('POST', `/api/v1${path}`, { key: admin, body })).headers.get('x-service-warning')
+    const unknown = "There is no organization 'acmme' yet: check the name, or create it with svc init."
+    expect(await warned('/keys', { name: 'k', org_id: 'acmme' })).toBe(unknown)
+    expect(await warned('/team', { email: 'x@acme.example', org_id: 'acmme' })).toBe(unknown)
+    expect(await warned('/orgs', { name: 'acmme' })).toBeNull()
+    expect(await warned('/keys', { name: 'k', org_id: 'acmme' })).toBeNull()
+  })
+
   it('can ask what they are', async () => {
     const { world, admin } = await guarded()
     const made = await make(world, admin, { name: 'ci', scopes: ['models:read'], org_id: 'acme' })

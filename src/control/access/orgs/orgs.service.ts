@@ -1,4 +1,4 @@
-import { type Caller, DEFAULT_ORG, sees } from '../../../domain/access.ts'
+import { type Caller, DEFAULT_ORG, type EnrollmentMode, sees } from '../../../domain/access.ts'
 import { PRESETS } from '../../../domain/compliance.ts'
 import { badRequest, conflict, forbidden, notFound } from '../../../domain/errors.ts'
 import type { Database } from '../../../platform/db/open.ts'
@@ -16,6 +16,7 @@ export const createOrgsService = (parts: {
   readonly database: Database
   readonly store: OrgsStore
   readonly settings: Pick<SettingsService, 'lock' | 'set'>
+  readonly enrollment: EnrollmentMode
   /** Where this installation keeps its data; null: not set. */
   readonly region: StoredOrg['region'] | null
   readonly events: ControlEventBus
@@ -48,6 +49,13 @@ export const createOrgsService = (parts: {
       }
     })
     return org
+  },
+
+  /** What is probably a typing error: keys and people of an organization that is created later belong to it all the same. */
+  async warningsOf(id: string | null): Promise<string[]> {
+    if (id === null || parts.enrollment === 'open' || (await parts.store.find(parts.database.sql, id)) !== null)
+      return []
+    return [`There is no organization '${id}' yet: check the name, or create it with svc init.`]
   },
 
   async get(caller: Caller, id: string): Promise<StoredOrg> {

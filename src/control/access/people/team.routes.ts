@@ -3,12 +3,15 @@ import { Type } from 'typebox'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
+import { warn } from '../../../platform/http/warnings.ts'
+import type { OrgsService } from '../orgs/orgs.service.ts'
 import type { Member as Listed, PeopleService } from './people.service.ts'
 import { presentInvitation, presentPerson } from './team.present.ts'
 import { Invitation, Member, MemberParams, NewInvitation, NewRole, Team, TeamQuery } from './team.schema.ts'
 
 interface TeamParts {
   readonly people: PeopleService
+  readonly orgs: Pick<OrgsService, 'warningsOf'>
   /** SERVICE_PUBLIC_URL */
   readonly publicUrl: string | null
   readonly now: () => Date
@@ -17,7 +20,7 @@ interface TeamParts {
 const ONE = { access: 'admin', errors: ['not_found', 'conflict'] } as const satisfies RouteConfig
 
 /** The people of an organization. */
-export const teamRoutes = (app: App, { people, publicUrl, now }: TeamParts): void => {
+export const teamRoutes = (app: App, { people, orgs, publicUrl, now }: TeamParts): void => {
   const addressOf = (request: FastifyRequest): string =>
     publicUrl ?? `${request.protocol}://${request.headers.host ?? 'localhost'}`
   const present = (member: Listed) =>
@@ -61,6 +64,7 @@ export const teamRoutes = (app: App, { people, publicUrl, now }: TeamParts): voi
       const linkOf = (token: string) => `${addressOf(request)}/#invitation=${token}`
       const made = await people.invite(callerOf(request), { email, role, orgId: org_id }, linkOf)
       const { invitation, token, mail } = made
+      for (const warning of await orgs.warningsOf(invitation.orgId)) warn(request, warning)
       const shown = {
         ...presentInvitation(invitation, now()),
         org_id: invitation.orgId,

@@ -174,7 +174,10 @@ const wordOf = (code: string): string => (/^[a-z_]{1,64}$/.test(code) ? code : '
 
 const reasonOf = (error: unknown): string => {
   if (error instanceof oidc.ResponseBodyError) return `it refused this service (${wordOf(error.error)})`
-  const message = error instanceof Error ? error.message : String(error)
+  const { cause = null } = error instanceof Error ? error : {}
+  const message = cause instanceof Error ? cause.message : error instanceof Error ? error.message : String(error)
+  if (/auth_time|End-User authentication/.test(message))
+    return 'it does not confirm that you signed in there within the last 5 minutes (auth_time)'
   return message.slice(0, 200)
 }
 

@@ -13,7 +13,14 @@ export type { BackupTarget } from './target.ts'
 
 const CHUNK = 256 * 1024
 
-const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'
+/** What is read of a folder in which there is no such file. @throws bad_request where `root` is a file */
+const orMissing =
+  <Value>(root: string, value: Value) =>
+  (error: NodeJS.ErrnoException): Value => {
+    if (error.code === 'ENOENT') return value
+    if (error.code !== 'ENOTDIR') throw error
+    throw badRequest(`${root} is not a folder. Name an empty folder, or one that holds backups already.`)
+  }
 
 const UNFINISHED = 'unfinished'
 /** What may be in an empty target: the second is on every new file system. */
@@ -26,10 +33,7 @@ async function* chunksOf(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array
 /** A folder of this machine, or one that is mounted. Only the owner may read what is written. */
 const folderTarget = (root: string): BackupTarget => {
   const list = async (folder: string): Promise<StoredFile[]> => {
-    const entries = await readdir(join(root, folder), { withFileTypes: true }).catch((error: unknown) => {
-      if (isMissing(error)) return []
-      throw error
-    })
+    const entries = await readdir(join(root, folder), { withFileTypes: true }).catch(orMissing(root, []))
     const found: StoredFile[] = []
     for (const entry of entries) {
       const path = `${folder}/${entry.name}`
@@ -45,13 +49,8 @@ const folderTarget = (root: string): BackupTarget => {
     url: root,
     list,
     async read(path) {
-      try {
-        await stat(join(root, path))
-        return createReadStream(join(root, path), { highWaterMark: CHUNK })
-      } catch (error) {
-        if (isMissing(error)) return null
-        throw error
-      }
+      const found = await stat(join(root, path)).catch(orMissing(root, null))
+      return found === null ? null : createReadStream(join(root, path), { highWaterMark: CHUNK })
     },
     async write(path, source) {
       const growing = join(root, UNFINISHED, randomUUID())
@@ -70,10 +69,7 @@ const folderTarget = (root: string): BackupTarget => {
     },
     remove: (path) => rm(join(root, path), { force: true }),
     async isEmpty() {
-      const names = await readdir(root).catch((error: unknown) => {
-        if (isMissing(error)) return []
-        throw error
-      })
+      const names = await readdir(root).catch(orMissing(root, []))
       return names.every((name) => NOTHING.includes(name))
     },
     sweep: () => rm(join(root, UNFINISHED), { recursive: true, force: true }),

@@ -4044,7 +4044,7 @@ export interface components {
         /** @description A device's metrics for a model on its held-out data */
         EvaluationReport: {
             num_samples: number;
-            /** @description May include loss and accuracy (0 to 1). At most 32; names: at most 64 letters, digits and _ . : @ / + -, a letter first. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
+            /** @description May include loss and accuracy (0 to 1). At most 32; names: at most 64 letters, digits and _ . : @ / + -, a letter first. A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0 */
             metrics: { [key: string]: number; };
             /** @description Only with an update: whether the device will evaluate the job's last model if a heartbeat response asks for it */
             final_model?: boolean;
@@ -4724,7 +4724,7 @@ export interface components {
          */
         Heartbeat: {
             status?: components["schemas"]["DeviceStatus"];
-            /** @description A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
+            /** @description A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0 */
             metrics?: { [key: string]: unknown; };
             /** @description False: the device runs models but does not take part in rounds */
             trains?: boolean;
@@ -6247,7 +6247,7 @@ export interface components {
             /** @description Chosen by the user, unique in its organization */
             device_id: string;
             platform?: components["schemas"]["Platform"];
-            /** @description A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
+            /** @description A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0 */
             capabilities?: { [key: string]: unknown; };
             /** @description Id of an organization */
             org_id?: string;
@@ -6277,7 +6277,7 @@ export interface components {
         NewEvaluation: {
             /** @description Samples that the model was evaluated on */
             num_samples?: number;
-            /** @description A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
+            /** @description A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0 */
             metrics?: { [key: string]: unknown; };
             /** @description Instead of metrics: the device cannot evaluate the model */
             failure_reason?: string;
@@ -6528,12 +6528,12 @@ export interface components {
             control?: string;
             /** @description Samples that the device trained on: the weight of its update in averages weighted by samples. Private rounds weight all devices equally; secure rounds cap it at max_weight */
             num_samples: number;
-            /** @description A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
+            /** @description A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0 */
             local_loss?: number;
             local_accuracy?: number;
             /** @description Above 2147483647 it becomes null, with a warning */
             training_time_seconds?: number;
-            /** @description JSON, such as {"f1": 0.8}: metrics of the trained model besides loss and accuracy. At most 32; names: at most 64 letters, digits and _ . : @ / + -, a letter first. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
+            /** @description JSON, such as {"f1": 0.8}: metrics of the trained model besides loss and accuracy. At most 32; names: at most 64 letters, digits and _ . : @ / + -, a letter first. A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0 */
             metrics?: { [key: string]: number; };
             /** @description JSON: metrics of the global model on held-out data */
             evaluation?: components["schemas"]["EvaluationReport"];
@@ -6553,12 +6553,12 @@ export interface components {
          */
         NewObservations: {
             device_id?: string;
-            /** @description What the device measured, e.g. accuracy and loss; null values are ignored. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
+            /** @description What the device measured, e.g. accuracy and loss; null values are ignored. A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0 */
             metrics?: { [key: string]: number | null; };
             /** @description Several observations, instead of device_id and metrics */
             observations?: {
                 device_id: string;
-                /** @description What the device measured, e.g. accuracy and loss; null values are ignored. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
+                /** @description What the device measured, e.g. accuracy and loss; null values are ignored. A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0 */
                 metrics: { [key: string]: number | null; };
             }[];
         };
@@ -6685,7 +6685,7 @@ export interface components {
             state: components["schemas"]["ReportState"];
             version: string;
             reason?: string;
-            /** @description What the device measured with this version, e.g. accuracy and loss. A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0 */
+            /** @description What the device measured with this version, e.g. accuracy and loss. A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0 */
             metrics?: { [key: string]: number | null; };
         };
         /**

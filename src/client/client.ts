@@ -50,11 +50,17 @@ export class ApiError extends Error {
 const isErrorBody = (body: unknown): body is ErrorBody =>
   typeof body === 'object' && body !== null && 'error' in body && 'message' in body && typeof body.message === 'string'
 
+/** `undefined` where success has no body (204). */
+interface Unwrap {
+  (answer: Promise<Answer<never>> | Answer<never>): Promise<undefined>
+  <Data>(answer: Promise<Answer<Data>> | Answer<Data>): Promise<NonNullable<Data>>
+}
+
 /** The data of a successful response. @throws ApiError for any other response. */
-export const unwrap = async <Data>(answer: Promise<Answer<Data>> | Answer<Data>): Promise<NonNullable<Data>> => {
+export const unwrap: Unwrap = async (answer: Promise<Answer<unknown>> | Answer<unknown>): Promise<never> => {
   const { data, error, response } = await answer
-  // No success of this API is a list.
-  if (!response.ok || data === undefined || data === null || Array.isArray(data))
-    throw new ApiError(response.status, error)
-  return data
+  // No success of this API is a list, and only 204 is without data.
+  const isOurs = response.status === 204 || (data !== undefined && data !== null && !Array.isArray(data))
+  if (!response.ok || !isOurs) throw new ApiError(response.status, error)
+  return data as never
 }

@@ -7,7 +7,8 @@ export const MAX_REPORTED = 3.4e38
 const MIN_REPORTED = 1e-38
 
 /** For the API document. */
-export const REPORTED_RANGE = 'A number beyond ±3.4e38 becomes null, with a warning; magnitudes below 1e-38 become 0'
+export const REPORTED_RANGE =
+  'A number beyond ±3.4e38 is left out (a single field becomes null), with a warning; magnitudes below 1e-38 become 0'
 
 /** The number as it is kept: 0 where it is tiny, null where it is out of range or not a number. */
 export const reportedNumber = (value: number): number | null => {

@@ -24,7 +24,7 @@ scrape_configs:
 ## State
 
 Gauges read from the database, at most every 15 seconds. Processes that share a database report the same values, so use \`max\`, not
-\`sum\`. The values cover all organizations.
+\`sum\`. The values cover all organizations, also for a key that belongs to one ([threat-model.md](threat-model.md#not-covered)).
 
 | metric | labels | meaning |
 |---|---|---|

@@ -1,10 +1,18 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { expect, inject, it } from 'vitest'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, inject, it, onTestFinished } from 'vitest'
+import { readConfig } from '../src/config.ts'
 import { STATE_METRICS } from '../src/control/operations/metrics/metrics.report.ts'
+import { freePort } from './postgres-program.ts'
+import { formOf, startWorld } from './world.ts'
 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0
+const hasNginx = spawnSync('nginx', ['-v']).status === 0
 
 it.each(['prometheus/alerts.yml', 'prometheus/alerts.test.yml', 'grafana/tributary.json'])(
   'deploy/%s names only metrics that the service has',
@@ -41,4 +49,83 @@ it.skipIf(!hasSystemd)('the systemd unit is one (skipped without systemd-analyze
   const { status, stderr } = spawnSync('systemd-analyze', ['verify', join(folder, 'tributary.service')])
   expect(String(stderr)).not.toContain('tributary.service')
   expect(status).toBe(0)
+})
+
+const HOMES = {
+  'systemd/tributary.service': /^Environment=SERVICE_HOME=(.*)$/m,
+  'container/Containerfile': /\bSERVICE_HOME=(\S+)/,
+}
+
+/** The data folder of a service that deploy/ installs. */
+const installedDataDir = (name: keyof typeof HOMES): string =>
+  readConfig({ SERVICE_HOME: HOMES[name].exec(readFileSync(`deploy/${name}`, 'utf8'))![1]! }).dataDir
+
+it('the unit and the container have the same data folder', () => {
+  expect(installedDataDir('systemd/tributary.service')).toBe(installedDataDir('container/Containerfile'))
+})
+
+it.skipIf(!hasNginx)('nginx sends the files of the service that the unit starts (skipped without nginx)', async () => {
+  const world = await startWorld({ config: { downloads: 'x-accel' } })
+  const folder = mkdtempSync(join(inject('folders'), 'nginx-'))
+  const port = await freePort()
+  const front = readFileSync('deploy/nginx/tributary.conf', 'utf8')
+    .replace('127.0.0.1:8000', new URL(world.baseUrl).host)
+    .replace('listen 80;', `listen 127.0.0.1:${port};`)
+    .replace(`${installedDataDir('systemd/tributary.service')}/`, `${world.dataDir}/`)
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+  const config = join(folder, 'nginx.conf')
+  writeFileSync(
+    config,
+    `${process.getuid?.() === 0 ? 'user root;' : ''} daemon off; pid ${folder}/pid; error_log ${folder}/log;
+    events {} http { access_log off; ${temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join(' ')}
+    ${front} }`,
+  )
+  const nginx = spawn('nginx', ['-c', config, '-e', `${folder}/log`], { stdio: 'ignore' })
+  const ended = once(nginx, 'exit')
+  onTestFinished(async () => {
+    nginx.kill()
+    await ended
+  })
+  const { key } = await world.register('operator')
+  const bytes = Buffer.from('not read by the service: '.repeat(100))
+  await world.request('POST', '/api/v1/models', { key, body: { name: 'sent', framework: 'pytorch' } })
+  const { status } = await world.request('POST', '/api/v1/models/sent/versions/upload', { key, body: formOf(bytes) })
+  expect(status).toBe(201)
+  const download = async () =>
+    fetch(`http://127.0.0.1:${port}/api/v1/models/sent/versions/1/download`, {
+      headers: { authorization: `Bearer ${key}` },
+    }).catch(() => null)
+  await expect.poll(download).not.toBeNull()
+  const answer = (await download())!
+  expect(answer.status).toBe(200)
+  expect(answer.headers.get('server')).toContain('nginx')
+  expect(Buffer.from(await answer.arrayBuffer()).equals(bytes)).toBe(true)
+})
+
+/** Whether the container counts as healthy. */
+const isHealthy = async (environment: Readonly<Record<string, string>>): Promise<boolean> => {
+  const [, argv] = /^HEALTHCHECK [^[]*CMD (\[.*\])$/m.exec(readFileSync('deploy/container/Containerfile', 'utf8'))!
+  const [, ...words] = JSON.parse(argv!) as string[]
+  return promisify(execFile)(process.execPath, words, { env: environment }).then(
+    () => true,
+    () => false,
+  )
+}
+
+it('the container is healthy while /ready answers 200, by http and by https', async () => {
+  const portOf = (baseUrl: string) => ({ SERVICE_PORT: new URL(baseUrl).port })
+  const plain = await startWorld()
+  expect(await isHealthy(portOf(plain.baseUrl))).toBe(true)
+
+  const certificate = { cert: resolve('test/fixtures/tls/first.pem'), key: resolve('test/fixtures/tls/first.key') }
+  const secure = await startWorld({ config: { certificate } })
+  expect(await isHealthy({ ...portOf(secure.baseUrl), SERVICE_TLS_CERT: certificate.cert })).toBe(true)
+  expect(await isHealthy(portOf(secure.baseUrl))).toBe(false)
+
+  const stopping = createServer((_request, response) => response.writeHead(503).end()).listen(0, '127.0.0.1')
+  await once(stopping, 'listening')
+  const { port } = stopping.address() as AddressInfo
+  expect(await isHealthy({ SERVICE_PORT: String(port) })).toBe(false)
+  stopping.close()
+  expect(await isHealthy({ SERVICE_PORT: String(port) })).toBe(false)
 })

@@ -6,7 +6,8 @@ import { type Session, useSession } from './api/session.ts'
 import { Live } from './live/live.tsx'
 import { AREAS } from './pages/areas.ts'
 import { PAGES } from './pages/pages.ts'
-import { Empty, Loaded, PageHeader, Problem } from './parts/layout.tsx'
+import { Loaded, Problem } from './parts/layout.tsx'
+import { NotFound } from './parts/not-found.tsx'
 import { errorOf } from './parts/use-action.ts'
 import { Shell } from './shell/shell.tsx'
 import type { Arrived } from './shell/sign-in-pages.tsx'
@@ -32,13 +33,6 @@ class Boundary extends Component<{ readonly children: ReactNode }, { readonly er
     return <Problem error={this.state.error} retry={() => window.location.reload()} />
   }
 }
-
-const NotFound = () => (
-  <>
-    <PageHeader title="No such page" />
-    <Empty title="There is nothing at this address">The navigation lists all pages.</Empty>
-  </>
-)
 
 const Pages = () => (
   <Switch>

@@ -51,7 +51,7 @@ export const startNginx = async (
   const front = readFileSync(FRONT, 'utf8')
     .replace('127.0.0.1:8000', `127.0.0.1:${servicePort}`)
     .replace('listen 80', `listen 127.0.0.1:${frontPort}`)
-    .replace('alias /var/lib/tributary/blobs/', `alias ${blobs}/`)
+    .replace('alias /var/lib/tributary/data/blobs/', `alias ${blobs}/`)
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
   const config = `
     ${process.getuid?.() === 0 ? 'user root;' : ''}

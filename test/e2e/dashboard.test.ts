@@ -81,8 +81,10 @@ describe.skipIf(!hasBrowser())('the dashboard in a browser', () => {
     expect(await page.getByRole('table', { name: 'Participants' }).getByText('delivered').count()).toBe(3)
     await check()
 
-    await page.goto(`${world.baseUrl}/nowhere`)
-    await page.getByRole('heading', { name: 'No such page' }).waitFor()
+    for (const path of ['nowhere', 'organization/people']) {
+      await page.goto(`${world.baseUrl}/${path}`)
+      await page.getByRole('heading', { name: 'No such page' }).waitFor()
+    }
     await check()
     expect(tab.wrong()).toEqual([])
   })

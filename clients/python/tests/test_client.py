@@ -111,6 +111,71 @@ def test_lists_are_read_page_by_page(client: Client, monkeypatch: pytest.MonkeyP
     assert [each.id for each in client.models()] == [each["id"] for each in whole]
 
 
+def test_lists_with_a_cursor_are_read_to_their_end_without_duplicates(
+    client: Client, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        tributary.Device(service.url, f"cursor-{number}").register(trains=False)
+        client.request("POST", "/team", {"email": f"cursor-{number}@acme.example", "role": "viewer"})
+    whole = client.request("GET", "/fleet/devices", limit=100)["devices"]
+    monkeypatch.setattr("tributary.client.PAGE", 2)
+    assert [each["id"] for each in client.listed("/fleet/devices", "devices")] == [each["id"] for each in whole]
+    invited = list(client.listed("/audit", "entries", action="inviteMember", limit=1))
+    assert [each["seq"] for each in invited] == sorted({each["seq"] for each in invited}, reverse=True)
+    assert {f"cursor-{number}@acme.example" for number in range(3)} <= {each["object_name"] for each in invited}
+
+
+def test_lists_without_a_total_are_read_to_their_end(client: Client) -> None:
+    for number in range(3):
+        client.request("POST", "/keys", {"name": f"listed-{number}", "scopes": ["devices:read"]})
+        client.request("POST", "/team", {"email": f"listed-{number}@acme.example", "role": "viewer"})
+    whole = [each["id"] for each in client.request("GET", "/keys")["keys"]]
+    members = client.request("GET", "/team")["members"]
+    for limit in (1, len(whole), len(whole) + 1):
+        assert [each["id"] for each in client.listed("/keys", "keys", limit=limit)] == whole
+    for limit in (1, len(members), len(members) + 1):
+        # The team has no pages: the limit does nothing.
+        assert list(client.listed("/team", "members", limit=limit)) == members
+
+
+def test_a_list_can_begin_further_on(client: Client) -> None:
+    for number in range(3):
+        client.request("POST", "/models", {"name": f"further-{number}", "framework": "pytorch"})
+    whole = [each["id"] for each in client.listed("/models", "models")]
+    assert [each["id"] for each in client.listed("/models", "models", offset=1, limit=1)] == whole[1:]
+
+
+def test_a_change_that_is_answered_without_a_body_is_sent_once(
+    client: Client, bad_network: Callable[[Fault], Proxy]
+) -> None:
+    proxy = bad_network(lambda method, path, before: None)
+    through = Client(proxy.url, client.connection.key)
+    invited = through.request("POST", "/team", {"email": "leaves@acme.example", "role": "viewer"})
+    path = f"/team/{invited['id']}"
+    assert through.request("DELETE", path) == {}
+    assert [method for method, asked, _ in proxy.asked if asked.endswith(path)] == ["DELETE"]
+
+
+@pytest.mark.parametrize("status", ["200", "201"])
+def test_a_complete_response_that_is_not_from_the_service_is_not_asked_for_again(
+    client: Client, bad_network: Callable[[Fault], Proxy], status: str
+) -> None:
+    proxy = bad_network(lambda method, path, before: status)
+    with pytest.raises(TributaryError, match="did not answer POST /models with a JSON object") as caught:
+        Client(proxy.url, client.connection.key).request("POST", "/models", {"name": "once"})
+    assert (caught.value.code, caught.value.status, caught.value.is_passing) == ("unknown", int(status), False)
+    assert len(proxy.asked) == 1
+
+
+@pytest.mark.parametrize("status", ["200", "204"])
+def test_a_device_outlasts_a_response_that_is_not_from_the_service(
+    bad_network: Callable[[Fault], Proxy], status: str
+) -> None:
+    proxy = bad_network(lambda method, path, before: status if before == 0 else None)
+    assert tributary.Device(proxy.url, f"outlasts-{status}").register(trains=False)
+    assert len(proxy.asked) == 2
+
+
 def test_a_curve_has_its_ends_at_its_edges() -> None:
     lines = text_curve([4.0, 2.0, 1.0], "loss", height=3).splitlines()
     assert lines == [

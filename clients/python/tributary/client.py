@@ -203,18 +203,32 @@ class Client:
         return self._org
 
     def request(self, method: str, path: str, body: Any = None, **query: Any) -> Json:
-        """Send any API request and return the JSON of the response. `path` begins after /api/v1."""
+        """Send any API request and return the JSON of the response, or {} if it has none (204). `path` begins after
+        /api/v1.
+        """
         return self.connection.call(method, path, body, query=query)
 
     def listed(self, path: str, key: str, **query: Any) -> Iterator[Json]:
-        """Yield the items of a paginated list."""
-        offset = 0
+        """Yield the items of a list, page by page: by `next` where the service sends it, otherwise by offset."""
+        asked: Json = {"limit": PAGE, **query}
+        offset = int(query.get("offset", 0))
+        before: list[Json] = []
         while True:
-            page = self.request("GET", path, **{"limit": PAGE, **query, "offset": offset})
-            yield from page[key]
-            offset += len(page[key])
-            if not page[key] or offset >= page.get("total", 0):
+            page = self.request("GET", path, **asked)
+            items: list[Json] = page[key]
+            if "next" in page:
+                asked["after"] = page["next"]
+                is_last = page["next"] is None
+            else:
+                asked["offset"] = offset = offset + len(items)
+                # Without a total, a page that is not full is the last one; a list without pages repeats its only one.
+                is_last = offset >= page["total"] if "total" in page else len(items) != int(asked["limit"])
+            if not items or items == before:
                 return
+            yield from items
+            if is_last:
+                return
+            before = items
 
     # Models
 

@@ -32,6 +32,7 @@ MAX_WAIT_SECONDS = 20.0
 MAX_RETRY_AFTER_SECONDS = 3600.0
 TIMEOUT_SECONDS = 30.0
 CHUNK_BYTES = 1 << 20
+NO_CONTENT = 204
 TOO_LARGE = 413
 RANGE_REFUSED = 416
 #: An upload may take half a minute, plus one second for this many bytes.
@@ -152,7 +153,7 @@ class Connection:
         return answer
 
     def call(self, method: str, path: str, body: Any = None, *, until: float | None = None, **options: Any) -> Json:
-        """Send a request with retries (see `retrying`) and return the JSON of a successful response."""
+        """Send a request with retries (see `retrying`) and return the JSON of a successful response; {} of a 204."""
         headers = {}
         if body is not None:
             headers["content-type"] = "application/json"
@@ -222,16 +223,24 @@ class Connection:
                 self.pause(wait)
 
     def _json(self, method: str, path: str, **options: Any) -> Json:
+        """Send once and return the JSON of the response. What has arrived as a complete response is not sent again,
+        because it has had its effect; `outlasts_others` excepts responses that are not from the service.
+        """
         with self.open(method, path, **options) as answer:
+            status = answer.status
             try:
                 body = json.loads(answer.read() or b"null")
             except (OSError, http.client.HTTPException) as error:
                 raise network_error(f"The connection to {self.url} broke ({error}).") from error
             except ValueError:
                 body = None
-        if not isinstance(body, dict):
-            raise network_error(f"{self.url} did not answer {method} {path} with JSON. Is it the service?")
-        return body
+        if isinstance(body, dict):
+            return body
+        # No call of a device is answered without a body.
+        if status == NO_CONTENT and not self.outlasts_others:
+            return {}
+        message = f"{self.url} did not answer {method} {path} with a JSON object. Is it the service?"
+        raise network_error(message) if self.outlasts_others else TributaryError("unknown", message, status)
 
     def _send_from(self, offset: int, path: Path, size: int, sha256: str) -> None:
         headers = {

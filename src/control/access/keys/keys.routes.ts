@@ -5,6 +5,7 @@ import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { optionalBody } from '../../../platform/http/validation.ts'
 import { warn } from '../../../platform/http/warnings.ts'
 import type { OrgsService } from '../orgs/orgs.service.ts'
+import { effectiveGrants } from './authentication.service.ts'
 import { CreatedKey, CreateKeyBody, Key, KeyList, KeyParams, KeyQuery, RotateKeyBody } from './keys.schema.ts'
 import { KEY_KINDS, type KeysService, kindOf, type StoredKey } from './keys.service.ts'
 
@@ -135,7 +136,7 @@ const present = (key: StoredKey) => ({
   id: key.id,
   name: key.name,
   prefix: key.prefix,
-  scopes: [...key.grants],
+  scopes: [...effectiveGrants(key)],
   org_id: key.orgId,
   kind: kindOf(key),
   device_id: key.deviceId === null ? null : key.name,

@@ -9,7 +9,7 @@ export type { StateMetric } from './state-metric.report.ts'
 export const STATE_METRICS: readonly StateMetric[] = [
   {
     name: 'tributary_devices',
-    help: 'Registered devices; active ones sent a heartbeat in the last five minutes',
+    help: 'Registered devices; active ones registered or sent a heartbeat in the last five minutes',
     labels: ['platform', 'state'],
     rows: (now, orgId) => sql<Row>`
       select platform, case when status = 'active' and last_heartbeat >= ${activeSince(now)} then 'active'

@@ -1,4 +1,5 @@
 import { Route, Switch } from 'wouter'
+import { NotFound } from '../../parts/not-found.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { DeploymentPage } from './deployment-page.tsx'
 import { DeploymentsPage } from './deployments-page.tsx'
@@ -35,6 +36,7 @@ export const Area = () => (
       <Route path="/delivery/groups" component={GroupsPage} />
       <Route path="/delivery/groups/:id">{({ id }) => <GroupPage groupId={id} />}</Route>
       <Route path="/delivery/pairing" component={PairingPage} />
+      <Route component={NotFound} />
     </Switch>
   </>
 )

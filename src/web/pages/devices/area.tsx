@@ -1,4 +1,5 @@
 import { Route, Switch } from 'wouter'
+import { NotFound } from '../../parts/not-found.tsx'
 import { DevicePage } from './device-page.tsx'
 import { DevicesPage } from './devices-page.tsx'
 
@@ -8,5 +9,6 @@ export const Area = () => (
     <Route path="/devices/:device_id">
       {({ device_id }) => <DevicePage deviceId={decodeURIComponent(device_id)} />}
     </Route>
+    <Route component={NotFound} />
   </Switch>
 )

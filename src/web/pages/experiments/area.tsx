@@ -1,4 +1,5 @@
 import { Route, Switch } from 'wouter'
+import { NotFound } from '../../parts/not-found.tsx'
 import { ExperimentPage } from './experiment-page.tsx'
 import { ExperimentsPage } from './experiments-page.tsx'
 
@@ -6,5 +7,6 @@ export const Area = () => (
   <Switch>
     <Route path="/experiments" component={ExperimentsPage} />
     <Route path="/experiments/:id">{({ id }) => <ExperimentPage experimentId={id} />}</Route>
+    <Route component={NotFound} />
   </Switch>
 )

@@ -1,4 +1,5 @@
 import { Route, Switch } from 'wouter'
+import { NotFound } from '../../parts/not-found.tsx'
 import { AnalyticsPage } from './analytics-page.tsx'
 import { FederationPage } from './federation-page.tsx'
 import { FederationsPage } from './federations-page.tsx'
@@ -8,5 +9,6 @@ export const Area = () => (
     <Route path="/federations" component={FederationsPage} />
     <Route path="/federations/:id">{({ id }) => <FederationPage federationId={id} />}</Route>
     <Route path="/federations/:id/analytics">{({ id }) => <AnalyticsPage federationId={id} />}</Route>
+    <Route component={NotFound} />
   </Switch>
 )

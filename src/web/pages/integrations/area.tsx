@@ -1,4 +1,5 @@
 import { Route, Switch } from 'wouter'
+import { NotFound } from '../../parts/not-found.tsx'
 import { IntegrationPage } from './integration-page.tsx'
 import { IntegrationsPage } from './integrations-page.tsx'
 
@@ -6,5 +7,6 @@ export const Area = () => (
   <Switch>
     <Route path="/integrations" component={IntegrationsPage} />
     <Route path="/integrations/:id">{({ id }) => <IntegrationPage integrationId={id} />}</Route>
+    <Route component={NotFound} />
   </Switch>
 )

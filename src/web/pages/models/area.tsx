@@ -1,4 +1,5 @@
 import { Route, Switch } from 'wouter'
+import { NotFound } from '../../parts/not-found.tsx'
 import { ModelPage } from './model-page.tsx'
 import { ModelsPage } from './models-page.tsx'
 
@@ -6,5 +7,6 @@ export const Area = () => (
   <Switch>
     <Route path="/models" component={ModelsPage} />
     <Route path="/models/:model_id">{({ model_id }) => <ModelPage modelId={decodeURIComponent(model_id)} />}</Route>
+    <Route component={NotFound} />
   </Switch>
 )

@@ -1,4 +1,5 @@
 import { Route, Switch } from 'wouter'
+import { NotFound } from '../../parts/not-found.tsx'
 import { AccountPage } from './account-page.tsx'
 import { ApprovalsPage } from './approvals-page.tsx'
 import { AuditPage } from './audit-page.tsx'
@@ -12,5 +13,6 @@ export const Area = () => (
     <Route path="/organization/approvals" component={ApprovalsPage} />
     <Route path="/organization/audit" component={AuditPage} />
     <Route path="/organization/account" component={AccountPage} />
+    <Route component={NotFound} />
   </Switch>
 )

@@ -3,6 +3,7 @@ import { useSession } from '../../api/session.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Command } from '../../parts/cells.tsx'
 import { Empty, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
+import { NotFound } from '../../parts/not-found.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { ChatPage } from './chat-page.tsx'
 import { EmbeddingsPage } from './embeddings-page.tsx'
@@ -52,6 +53,7 @@ const Served = () => {
             <Route path="/playground/embeddings">
               <EmbeddingsPage models={models} />
             </Route>
+            <Route component={NotFound} />
           </Switch>
         )
       }}

@@ -1,6 +1,7 @@
 import { useMemo } from 'react'
 import { Route, Switch, useRoute } from 'wouter'
 import { Empty, Loaded, PageHeader } from '../../parts/layout.tsx'
+import { NotFound } from '../../parts/not-found.tsx'
 import { type ApiDocument, groupsOf, operationsOf } from './document.ts'
 import { OperationList } from './operation-list.tsx'
 import { OperationPage } from './operation-page.tsx'
@@ -34,6 +35,7 @@ const Reference = ({ document }: { readonly document: ApiDocument }) => {
               )
             }}
           </Route>
+          <Route component={NotFound} />
         </Switch>
       </div>
     </div>

@@ -1,4 +1,5 @@
 import { Route, Switch } from 'wouter'
+import { NotFound } from '../../parts/not-found.tsx'
 import { JobPage } from './job-page.tsx'
 import { JobsPage } from './jobs-page.tsx'
 import { RoundPage } from './round-page.tsx'
@@ -8,5 +9,6 @@ export const Area = () => (
     <Route path="/training" component={JobsPage} />
     <Route path="/training/jobs/:job_id">{({ job_id }) => <JobPage jobId={job_id} />}</Route>
     <Route path="/training/rounds/:round_id">{({ round_id }) => <RoundPage roundId={round_id} />}</Route>
+    <Route component={NotFound} />
   </Switch>
 )

@@ -31,11 +31,17 @@ export const unreachable = (baseUrl: string, reason: string, cause?: unknown): U
   })
 }
 
-/** A website, or a network that asks to be signed in to: the service sends no pages to programs. */
-const otherProgram = (baseUrl: string): Unreachable =>
-  new Unreachable(`${baseUrl} answers with web pages: it is not the service.`, {
+/** What answers is not the service, such as a website, or a network that asks to be signed in to. */
+const otherProgram = (baseUrl: string, answers = 'data of another kind'): Unreachable =>
+  new Unreachable(`${baseUrl} answers with ${answers}: it is not the service.`, {
     advice: 'Name the address of the service with --api-base or SERVICE_API_BASE.',
   })
+
+/** @throws Unreachable where a success is of no type that the service would have sent */
+export const requireType = (baseUrl: string, { headers }: Response, types: RegExp): void => {
+  const type = headers.get('content-type') ?? ''
+  if (!types.test(type)) throw otherProgram(baseUrl, type.startsWith('text/html') ? 'web pages' : undefined)
+}
 
 /** Of a request that got no answer, or not all of it. */
 export const connectionLost = (baseUrl: string, error: unknown): Unreachable =>
@@ -71,6 +77,8 @@ export interface ConnectionSettings {
   readonly timeoutMs?: number | undefined
   /** Told what the service says of a request that it accepted all the same. */
   readonly warn?: ((warning: string) => void) | undefined
+  /** Told where an answer lacks the id that the service gives every request: what to say if its form is another, too. */
+  readonly stranger?: ((failure: Unreachable) => void) | undefined
   /** Told of every request, with its status and how long it took; never of keys or bodies. */
   readonly trace?: ((line: string) => void) | undefined
 }
@@ -84,20 +92,25 @@ export interface Connection {
   ask<Data>(send: (client: ApiClient) => Answer<Data>): Promise<NonNullable<Data>>
 }
 
+/** Of what is there, and has no such part yet, or of what a message advises itself, the message says enough. */
+const adviceFor = (code: ErrorBody['error'], message: string): string | undefined => {
+  if (code === 'not_found' && !/does not exist|There is no/.test(message)) return undefined
+  if (code === 'forbidden' && !/(lacks|needs the scope) [\w:' ]+\.$/.test(message)) return undefined
+  return ADVICE[code]
+}
+
 export const toFailure = (
   error: ApiError,
   { baseUrl, keySource }: Pick<ConnectionSettings, 'baseUrl' | 'keySource'>,
 ): Failure => {
   if (error.code === null) return new Failure(`${baseUrl}: ${error.message}`, { cause: error })
   const where = error.code === 'unauthorized' && keySource !== undefined ? `The key came from ${keySource}. ` : ''
-  // Of what is there, and has no such part yet, the message says enough.
-  const isThere = error.code === 'not_found' && !/does not exist|There is no/.test(error.message)
-  const advice = isThere ? undefined : ADVICE[error.code]
+  const advice = adviceFor(error.code, error.message)
   return new Failure(error.message, { ...(advice !== undefined && { advice: where + advice }), cause: error })
 }
 
 export const connect = (settings: ConnectionSettings): Connection => {
-  const { baseUrl, apiKey, signal, timeoutMs = TIMEOUT_MS, warn, trace } = settings
+  const { baseUrl, apiKey, signal, timeoutMs = TIMEOUT_MS, warn, stranger, trace } = settings
 
   /** Waits for the whole answer, so that a connection that breaks half-way is told here too. */
   const fetchWhole = async (request: Request): Promise<Response> => {
@@ -111,12 +124,13 @@ export const connect = (settings: ConnectionSettings): Connection => {
       // A redirect would carry the key to somewhere nobody named.
       const response = await fetch(request, { signal: stop.signal, redirect: 'error' })
       const { status, headers } = response
-      if (response.ok && headers.get('content-type')?.startsWith('text/html') === true) throw otherProgram(baseUrl)
       const warning = headers.get('x-service-warning')
       if (warning !== null) warn?.(warning)
       const body = await response.arrayBuffer()
       const took = Math.round(performance.now() - began)
       trace?.(`${request.method} ${request.url} ${status}, ${body.byteLength} bytes, ${took} ms`)
+      if (response.ok && body.byteLength > 0) requireType(baseUrl, response, /^application\/json\b/)
+      if (response.ok && !headers.has('x-request-id')) stranger?.(otherProgram(baseUrl))
       return new Response(body.byteLength > 0 ? body : null, { status, headers })
     } catch (error) {
       signal?.throwIfAborted()
@@ -135,6 +149,7 @@ export const connect = (settings: ConnectionSettings): Connection => {
       try {
         return await unwrap(send(client))
       } catch (error) {
+        if (error instanceof SyntaxError) throw otherProgram(baseUrl)
         throw error instanceof ApiError ? toFailure(error, settings) : error
       }
     },

@@ -7,8 +7,16 @@ const FILE_REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'it does not exist',
   ENOTDIR: 'a part of its path is not a folder',
   EISDIR: 'it is a folder',
+  ENAMETOOLONG: 'its name is too long',
   ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
   EROFS: 'the disk is read-only',
+}
+
+/** Why a file or folder cannot be used; undefined for what nobody foresaw. */
+export const fileReason = ({ code, syscall }: NodeJS.ErrnoException): string | undefined => {
+  if (code === 'EEXIST') return syscall === 'mkdir' ? 'it is a file, not a folder' : 'it already exists'
+  return FILE_REASONS[code ?? '']
 }
 
 /** Errors whose message was written for people: ours, and those of other rooms, known by name. */
@@ -20,8 +28,8 @@ export const explain = (error: unknown): string => {
   if (error instanceof Failure) return error.advice === undefined ? error.message : `${error.message}\n${error.advice}`
   if (!(error instanceof Error)) return `Unexpected error: ${String(error)}`
   if (isForPeople(error)) return error.message
-  const { code, path } = error as NodeJS.ErrnoException
-  const reason = FILE_REASONS[code ?? '']
+  const { path } = error as NodeJS.ErrnoException
+  const reason = fileReason(error)
   if (path !== undefined && reason !== undefined) return `Cannot use ${path}: ${reason}.`
   return `Unexpected error in svc. Please report it with these lines:\n${error.stack}`
 }

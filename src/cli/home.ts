@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { access, constants, mkdir, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { Failure } from './failure.ts'
@@ -37,6 +37,8 @@ export interface Home {
   /** Whether there was a key of this address. */
   removeCredentials(apiBase: string): Promise<boolean>
   config(): Promise<OrgConfig | null>
+  /** Before something is done that has to be kept here. @throws the system's error where nothing can be */
+  requireWritable(): Promise<void>
   saveConfig(config: OrgConfig): Promise<void>
 }
 
@@ -129,6 +131,11 @@ export const openHome = ({ env, cwd }: Pick<Io, 'env' | 'cwd'>): Home => {
         region: required('region'),
         apiBase: parseApiBase(required('api_base'), `api_base in ${configPath}`),
       }
+    },
+
+    async requireWritable() {
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      await access(folder, constants.W_OK)
     },
 
     saveConfig: (config) =>

@@ -39,6 +39,20 @@ it('keeps names from elsewhere from steering the terminal or breaking a table', 
   expect(texts).toEqual({ stdout: 'NAME\na\u{fffd}[2Jb\ntwo lines\nbell\u{fffd}\n', stderr: 'title\u{fffd}\n' })
 })
 
+it('shows no name in another direction, and escapes such signs in JSON', () => {
+  const { out, texts } = collect(false)
+  const name = 'invoice\u202efdp.exe\u2066\u200f\u061c'
+  out.line(name)
+  out.table(['NAME'], [[name]])
+  out.note(name)
+  const shown = 'invoice\u{fffd}fdp.exe\u{fffd}\u200f\u061c'
+  expect(texts).toEqual({ stdout: `${shown}\nNAME\n${shown}\n`, stderr: `${shown}\n` })
+  texts.stdout = ''
+  out.json({ name: `${name}\u009d` })
+  expect(texts.stdout).toContain('"invoice\\u202efdp.exe\\u2066\u200f\u061c\\u009d"')
+  expect(JSON.parse(texts.stdout)).toEqual({ name: `${name}\u009d` })
+})
+
 it('leaves keys out of notes', () => {
   const { out, texts } = collect(false)
   out.note('unknown option --key=sk_live_0123456789abcdef!')

@@ -24,8 +24,18 @@ export interface Output {
 /** A key is printed where it was made and nowhere else, however it got into a message. */
 export const withoutKeys = (text: string): string => text.replace(/sk_live_[0-9A-Za-z]+/g, 'sk_live_…')
 
-/** Text from elsewhere must not steer the terminal: control characters (but line breaks and tabs) become a mark. */
-export const harmless = (text: string): string => text.replace(/[^\P{Cc}\n\t]/gu, '\u{fffd}')
+/**
+ * Control characters (but line breaks and tabs), and those that turn the direction in which text is shown. The marks that Arabic
+ * and Hebrew texts have beside signs turn none.
+ */
+const STEERING = /[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu
+
+/** Text from elsewhere must not steer the terminal, nor look like another: such characters become a mark. */
+export const harmless = (text: string): string => text.replace(STEERING, '\u{fffd}')
+
+/** In JSON they are escaped, which changes nothing of what it says. */
+const harmlessJson = (json: string): string =>
+  json.replace(STEERING, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 const cell = (value: string | null): string => harmless(value ?? '-').replace(/\s+/g, ' ')
 
@@ -43,7 +53,7 @@ export const createOutput = ({ stdout, stderr, env, pager }: Io): Output => {
   const note = (text: string): void => void stderr.write(`${withoutKeys(harmless(text))}\n`)
   return {
     line: (text) => line(harmless(text)),
-    json: (value) => line(JSON.stringify(value, null, 2)),
+    json: (value) => line(harmlessJson(JSON.stringify(value, null, 2))),
     fields: (rows) =>
       layOut(
         rows.map(([name, value]) => [`${name}:`, cell(value)]),

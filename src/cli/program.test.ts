@@ -39,6 +39,11 @@ it('every command that is listed has help of its own', async () => {
   }
 })
 
+it('shows the arguments of a word that is a command itself', async () => {
+  expect((await svc('backup --help')).stdout).toMatch(/^Usage: svc backup \[command\] \[target\] \[options\]\n/)
+  expect((await svc('keys --help')).stdout).toMatch(/^Usage: svc keys <command> \[options\]\n/)
+})
+
 it('prints the version of its package', async () => {
   const { default: manifest } = await import('../../package.json', { with: { type: 'json' } })
   expect(await svc('--version')).toEqual({ exitCode: 0, stdout: `${manifest.version}\n`, stderr: '' })
@@ -70,6 +75,18 @@ it.each([
   [
     'keys list --api-base nowhere',
     "svc: --api-base is not the address of a service: 'nowhere'.\nIt must look like http://127.0.0.1:8000.\n",
+  ],
+  [
+    'org set acme --require-approval yes',
+    "svc: option '--require-approval <on>' argument 'yes' is invalid. Allowed choices are true, false.\nUsage: svc org set --help\n",
+  ],
+  [
+    'serve starter --engine foo',
+    "svc: option '-e, --engine <engine>' argument 'foo' is invalid. It must be auto, llama.cpp, onnxruntime, mlx-lm, mlc-llm, mnn, vllm, or the address of an OpenAI-compatible server.\nUsage: svc serve --help\n",
+  ],
+  [
+    'train export job --format tensorboard',
+    'svc: --output and --format tensorboard go together.\nSuch as: svc train export my-job --format tensorboard --output runs\n',
   ],
 ])('%s is wrong usage: 2, and what would be right', async (argv, stderr) => {
   expect(await svc(argv)).toEqual({ exitCode: 2, stdout: '', stderr })
@@ -129,6 +146,14 @@ it('says so when something else answers, cuts the answer off, or sends the key e
       response.writeHead(200, { 'content-length': '100' }).write('{', () => response.destroy())
     } else if (request.url?.startsWith('/page')) {
       response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<h1>Welcome</h1>')
+    } else if (request.url?.startsWith('/text')) {
+      response.writeHead(200, { 'content-type': 'text/plain' }).end('OK')
+    } else if (request.url?.startsWith('/broken')) {
+      response.writeHead(200, { 'content-type': 'application/json' }).end('OK')
+    } else if (request.url?.startsWith('/other')) {
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"items":[]}')
+    } else if (request.url?.startsWith('/empty')) {
+      response.writeHead(204).end()
     } else if (request.url?.startsWith('/list')) {
       response.writeHead(200, { 'content-type': 'application/json' }).end('[]')
     } else response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not Found</h1>')
@@ -148,6 +173,11 @@ it('says so when something else answers, cuts the answer off, or sends the key e
   expect(await stderrOf('/page')).toBe(
     `svc: ${base}/page answers with web pages: it is not the service.\nName the address of the service with --api-base or SERVICE_API_BASE.\n`,
   )
+  for (const other of ['/text', '/broken', '/other', '/empty']) {
+    expect(await stderrOf(other)).toBe(
+      `svc: ${base}${other} answers with data of another kind: it is not the service.\nName the address of the service with --api-base or SERVICE_API_BASE.\n`,
+    )
+  }
   expect(await stderrOf('/cut')).toBe(`svc: Cannot reach ${base}/cut (connection lost).\n${ADVICE}`)
 })
 

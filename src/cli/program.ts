@@ -76,9 +76,9 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
   const [requested, verbose] = withoutVerbose(argv)
   const stderr = (text: string): void => void io.stderr.write(withoutKeys(harmless(text)))
   const words = normalized(requested)
+  const session = createSession({ ...io, verbose })
   try {
     const chosen = await chosenBy(words)
-    const session = createSession({ ...io, verbose })
     const program = new Command('svc')
       .description('Device orchestration, model delivery and federated training.')
       .usage('<command> [options]')
@@ -106,7 +106,7 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
       if (rest.load !== undefined && rest.load === chosen?.load) chosen.file.define(command, session)
       // Never reached, but a command without an action is taken for a group.
       else if (rest.load !== undefined) command.action(() => undefined)
-      if ('commands' in rest) for (const entry of rest.commands) add(command.usage(usageOf(rest.load)), entry)
+      if ('commands' in rest) for (const entry of rest.commands) add(command.usage(usageOf(command, rest.load)), entry)
     }
     program.showHelpAfterError('List commands with: svc --help')
     for (const entry of COMMANDS) add(program, entry)
@@ -117,7 +117,7 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
     if (error instanceof Interrupted || error instanceof ExitCode) return error.exitCode
     if (io.signal?.aborted) return interruption(io.signal).exitCode
     const { explain } = await import('./explain.ts')
-    stderr(`svc: ${explain(error)}\n`)
+    stderr(`svc: ${explain(session.meaningOf(error))}\n`)
     return error instanceof Failure ? error.exitCode : 1
   }
 }
@@ -125,8 +125,11 @@ export const run = async (argv: readonly string[], io: Io): Promise<number> => {
 const interruption = ({ reason }: AbortSignal): Interrupted =>
   reason instanceof Interrupted ? reason : new Interrupted('SIGINT')
 
-const usageOf = (own: CommandEntry['load'] | undefined): string =>
-  own === undefined ? '<command> [options]' : '[command] [options]'
+/** Of a word with commands below it, which may be a command with arguments itself. */
+const usageOf = ({ registeredArguments }: Command, own: CommandEntry['load'] | undefined): string =>
+  own === undefined
+    ? '<command> [options]'
+    : ['[command]', ...registeredArguments.map((argument) => `[${argument.name()}]`), '[options]'].join(' ')
 
 const sentence = (summary: string): string => `${summary[0]!.toUpperCase()}${summary.slice(1)}.`
 

@@ -1,4 +1,4 @@
-import { type Connection, connect } from './connection.ts'
+import { type Connection, connect, type Unreachable } from './connection.ts'
 import { Failure, wrongUsage } from './failure.ts'
 import { type Home, openHome } from './home.ts'
 import type { Io } from './io.ts'
@@ -17,6 +17,8 @@ export interface Session {
   apiKey(apiBase: string): Promise<{ readonly key: string; readonly source: string } | null>
   /** A connection with a key. @throws Failure, which says how to get one, when there is none. */
   signedIn(options: ConnectOptions): Promise<Connection>
+  /** What an error stands for: one of ours, over an answer that may be another program's, is that it is not the service. */
+  meaningOf(error: unknown): unknown
 }
 
 export interface ConnectOptions {
@@ -37,6 +39,7 @@ export const createSession = (io: Io): Session => {
   const home = openHome(io)
   const out = createOutput(io)
   const { env } = io
+  let stranger: Unreachable | null = null
 
   const apiBase: Session['apiBase'] = async (option) => {
     if (option !== undefined) return parseApiBase(option, '--api-base')
@@ -77,8 +80,12 @@ export const createSession = (io: Io): Session => {
         signal: io.signal,
         timeoutMs: options.timeoutMs,
         warn: out.warn,
+        stranger: (failure) => {
+          stranger = failure
+        },
         ...(io.verbose === true && { trace: out.note }),
       })
     },
+    meaningOf: (error) => ((error instanceof TypeError || error instanceof RangeError) && stranger) || error,
   }
 }

@@ -50,9 +50,9 @@ export class ApiError extends Error {
 const isErrorBody = (body: unknown): body is ErrorBody =>
   typeof body === 'object' && body !== null && 'error' in body && 'message' in body && typeof body.message === 'string'
 
-/** `undefined` where success has no body (204). */
 interface Unwrap {
-  (answer: Promise<Answer<never>> | Answer<never>): Promise<undefined>
+  /** Where success has no body (204): of its data the types say nothing. */
+  <Data>(answer: Promise<Answer<Data>> | Answer<Data>, ...none: unknown extends Data ? [] : [never]): Promise<undefined>
   <Data>(answer: Promise<Answer<Data>> | Answer<Data>): Promise<NonNullable<Data>>
 }
 

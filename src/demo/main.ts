@@ -32,22 +32,34 @@ interface Options {
   readonly keep: boolean
 }
 
-const wholeNumber = (name: string, text: string, max: number): number => {
-  const value = Number(text)
-  if (Number.isInteger(value) && value >= 1 && value <= max) return value
-  console.error(`--${name} must be a whole number from 1 to ${max}, got '${text}'.`)
+const wrongUsage = (message: string): never => {
+  console.error(`${message}\n\n${USAGE}`)
   process.exit(2)
 }
 
-const readOptions = (): Options => {
-  const { values } = parseArgs({
+const wholeNumber = (name: string, text: string, max: number): number => {
+  const value = Number(text)
+  if (Number.isInteger(value) && value >= 1 && value <= max) return value
+  return wrongUsage(`--${name} must be a whole number from 1 to ${max}, got '${text}'.`)
+}
+
+const given = () =>
+  parseArgs({
     options: {
       devices: { type: 'string', default: '30' },
       rounds: { type: 'string', default: '12' },
       keep: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
-  })
+  }).values
+
+const readOptions = (): Options => {
+  let values: ReturnType<typeof given>
+  try {
+    values = given()
+  } catch (error) {
+    return wrongUsage((error as Error).message)
+  }
   if (values.help) {
     console.log(USAGE)
     process.exit(0)

@@ -54,6 +54,7 @@ it('writes the result and two reports, and names the command that installs the e
 it.each([
   [['missing.onnx'], 1, 'There is no file missing.onnx.'],
   [['.'], 1, '. is a folder.'],
+  [['linear.onnx', '--no-validate', '-o', 'linear.onnx'], 1, 'linear.onnx: it is a file, not a folder.'],
   [['linear.onnx', '--formats', 'jax'], 2, "'jax' is not one of onnx, coreml, tflite, gguf"],
   [['linear.onnx', '--input-shape', '1,0'], 2, 'whole numbers from 1'],
   [['linear.onnx', '--input-shape', '1,,2'], 2, 'whole numbers from 1'],

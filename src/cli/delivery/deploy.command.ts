@@ -125,7 +125,7 @@ export const define = (command: Command, session: Session): void => {
       )
       if (options.phone) {
         const { deployToPhone } = await import('./phone.ts')
-        if (!options.allowUnknown) await (await import('../model-sources/catalog.ts')).knownModel(connection, name)
+        if (!options.allowUnknown) await (await import('../model-sources/catalog.ts')).deployedModel(connection, name)
         return deployToPhone(connection, { name, version, platform, json }, session)
       }
       const requested: Requested = {

@@ -79,6 +79,9 @@ it('a name that the catalog does not know is refused with the one probably meant
     })
   }
   expect(await get('/deployments')).toMatchObject({ total: 0 })
+  expect((await svc('policies', 'show', 'my-modle')).stderr).toBe(
+    "svc: The catalog has no model 'my-modle'; did you mean 'my-model'?\nList models with svc models, or add one with svc push.\n",
+  )
 })
 
 it('with --allow-unknown it goes to the devices as it is, with a warning', async () => {

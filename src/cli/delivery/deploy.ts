@@ -1,7 +1,7 @@
 import { type Strategy, WHOLE_FLEET_WARNING } from '../../domain/deployment.ts'
 import type { Connection } from '../connection.ts'
 import { wrongUsage } from '../failure.ts'
-import { knownModel, type ModelDetail, modelNamed, orNull } from '../model-sources/catalog.ts'
+import { deployedModel, type ModelDetail, modelNamed, orNull } from '../model-sources/catalog.ts'
 
 /** What is to be delivered, and to whom. */
 export interface Requested {
@@ -41,7 +41,7 @@ export const deploymentMethodOf = async (
 ): Promise<DeploymentMethod> => {
   const model = await (allowUnknown
     ? orNull(modelNamed(connection, requested.name))
-    : knownModel(connection, requested.name))
+    : deployedModel(connection, requested.name))
   if (model !== null && isWholeFleet(requested) && requested.strategy === 'canary') return { kind: 'rollout', model }
   for (const [option, value] of [
     ['--step', requested.step],

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
+import { ENGINE_NAMES } from '../../inference/engines/engine.ts'
 import { wrongUsage } from '../failure.ts'
 import type { Session } from '../session.ts'
 
@@ -13,11 +14,15 @@ export const numberFrom =
     throw new InvalidArgumentError(`It must be a ${whole ? 'whole number' : 'number'} from ${min} to ${max}.`)
   }
 
+const ENGINES = `auto, ${ENGINE_NAMES.join(', ')}, or the address of an OpenAI-compatible server`
+
+const toEngine = (text: string): string => {
+  if (text === 'auto' || ENGINE_NAMES.some((name) => name === text) || text.includes('://')) return text
+  throw new InvalidArgumentError(`It must be ${ENGINES}.`)
+}
+
 export const engineOption = (): Option =>
-  new Option(
-    '-e, --engine <engine>',
-    'engine: auto, llama.cpp, onnxruntime, mlx-lm, mlc-llm, mnn, vllm, or the address of an OpenAI-compatible server',
-  ).default('auto')
+  new Option('-e, --engine <engine>', `engine: ${ENGINES}`).argParser(toEngine).default('auto')
 
 export const maxTokensOption = (fallback: number): Option =>
   new Option('--max-tokens <count>', 'maximum number of tokens to generate')

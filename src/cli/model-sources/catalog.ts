@@ -44,16 +44,21 @@ const namesOf = async (connection: Connection): Promise<readonly string[]> => {
   return models.flatMap(({ name }) => (name === null ? [] : [name]))
 }
 
-/** A model that must be in the catalog before it is delivered. @throws Failure that names the one probably meant */
-export const knownModel = async (connection: Connection, nameOrId: string): Promise<ModelDetail> => {
+const LIST = 'List models with svc models, or add one with svc push.'
+
+/** A model that must be in the catalog. @throws Failure that names the one probably meant */
+export const knownModel = async (connection: Connection, nameOrId: string, advice = LIST): Promise<ModelDetail> => {
   const model = await orNull(modelNamed(connection, nameOrId))
   if (model !== null) return model
   const meant = meantBy(nameOrId, await namesOf(connection))
   throw new Failure(`The catalog has no model '${nameOrId}'${meant === null ? '.' : `; did you mean '${meant}'?`}`, {
-    advice:
-      'List models with svc models, or add one with svc push. To deploy a name that devices resolve themselves: --allow-unknown.',
+    advice,
   })
 }
+
+/** As `knownModel`, for a command that takes other names too where it is told so. */
+export const deployedModel = (connection: Connection, nameOrId: string): Promise<ModelDetail> =>
+  knownModel(connection, nameOrId, `${LIST} To deploy a name that devices resolve themselves: --allow-unknown.`)
 
 /** A version by its label, its number, an alias, or `latest`; null when the model has none such. */
 export const versionNamed = ({ versions }: ModelDetail, text: string): ListedVersion | null => {

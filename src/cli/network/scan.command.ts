@@ -1,4 +1,5 @@
-import { type Command, Option } from 'commander'
+import { networkInterfaces } from 'node:os'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { numberFrom } from '../inference/inference-options.ts'
 import { jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
@@ -9,6 +10,26 @@ interface ScanOptions {
   readonly json?: true
 }
 
+/** Multicast is sent over IPv4. */
+const toLocalAddress = (text: string): string => {
+  const addresses = Object.values(networkInterfaces()).flatMap((all) =>
+    (all ?? []).flatMap(({ family, address }) => (family === 'IPv4' ? [address] : [])),
+  )
+  if (addresses.includes(text)) return text
+  throw new InvalidArgumentError(`It must be an address of this machine: ${addresses.join(', ')}.`)
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EADDRNOTAVAIL: 'there is no network',
+  ENETUNREACH: 'there is no network',
+  ENODEV: 'there is no network',
+  EPERM: 'permission denied',
+}
+
+/** `addMembership ENODEV`: what failed and how, as the system calls it. */
+const reasonOf = (fault: string): string => REASONS[/\bE[A-Z]+\b/.exec(fault)?.[0] ?? ''] ?? fault
+
 export const define = (command: Command, session: Session): void => {
   command
     .addOption(
@@ -16,13 +37,15 @@ export const define = (command: Command, session: Session): void => {
         .argParser(numberFrom({ min: 0.1, max: 3600, whole: false }))
         .default(5),
     )
-    .option('--interface <address>', 'use only the network of this local address')
+    .addOption(
+      new Option('--interface <address>', 'use only the network of this local address').argParser(toLocalAddress),
+    )
     .addOption(jsonOption())
     .action(async ({ timeout, interface: address, json }: ScanOptions) => {
       const { scan } = await import('../../inference/discovery/scan.ts')
       const { io, out } = session
       const { servers, faults } = await scan({ timeoutMs: timeout * 1000, interface: address, signal: io.signal })
-      for (const fault of faults) out.note(`A network could not be searched: ${fault}`)
+      for (const fault of faults) out.note(`A network could not be searched: ${reasonOf(fault)}.`)
       if (json) return out.json({ servers })
       if (servers.length === 0) return out.note('No server was found. Start one with: svc serve')
       out.table(

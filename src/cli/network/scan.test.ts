@@ -28,6 +28,14 @@ it('scan lists servers that announce themselves', async () => {
   }
 })
 
+it('scan takes an address of this machine only', async () => {
+  const { exitCode, stderr } = await runInProcess(['scan', '--interface', '192.0.2.1'])
+  expect([exitCode, stderr]).toEqual([
+    2,
+    expect.stringMatching(/argument '192\.0\.2\.1' is invalid\. It must be an address of this machine: .*127\.0\.0\.1/),
+  ])
+})
+
 it('scan takes a time from a tenth of a second', async () => {
   const { exitCode, stderr } = await runInProcess(['scan', '--timeout', 'soon'])
   expect({ exitCode, stderr }).toEqual({

@@ -11,7 +11,7 @@ type NewOrg = paths['/api/v1/orgs']['post']['requestBody']['content']['applicati
 
 interface InitOptions extends ServiceOptions {
   readonly compliance?: NonNullable<NewOrg['compliance']>
-  readonly region: NonNullable<NewOrg['region']>
+  readonly region?: NonNullable<NewOrg['region']>
   readonly yes?: true
 }
 
@@ -19,7 +19,7 @@ export const define = (command: Command, session: Session): void => {
   command
     .argument('<org_name>', 'name of the organization')
     .addOption(new Option('--compliance <rules>', 'compliance preset').choices(['hipaa', 'gdpr', 'pci', 'soc2']))
-    .addOption(new Option('--region <region>', 'region').choices(['us', 'eu', 'ap']).default('us'))
+    .addOption(new Option('--region <region>', "region (default: the installation's)").choices(['us', 'eu', 'ap']))
     .option('-y, --yes', 'apply the settings of --compliance without confirmation')
     .addOption(apiBaseOption())
     .action(async (name: string, { compliance, region, yes, apiBase }: InitOptions) => {
@@ -32,9 +32,10 @@ export const define = (command: Command, session: Session): void => {
         if (!yes && io.stdin?.isTTY === true) await confirm(io, `Creating ${name} with these settings`)
       }
       const connection = await session.signedIn({ apiBase })
+      await session.home.requireWritable()
       const key = await orNull(connection.ask((client) => client.GET('/api/v1/keys/self')))
       const org = await connection.ask((client) =>
-        client.POST('/api/v1/orgs', { body: { name, region, ...(compliance && { compliance }) } }),
+        client.POST('/api/v1/orgs', { body: { name, ...(region && { region }), ...(compliance && { compliance }) } }),
       )
       const config = {
         orgId: org.id,
@@ -48,7 +49,7 @@ export const define = (command: Command, session: Session): void => {
       session.out.note(`Saved in ${session.home.configPath}. New keys belong to ${org.name}.`)
       if (key?.org_id === null)
         session.out.note(
-          `Your key belongs to no organization, and what you add with it does not belong to ${org.name}. To work in ${org.name}: svc keys create <name>, then svc login --api-key.`,
+          `Your key belongs to no organization. With it, svc keys create, groups, team and federation work in ${org.name}; what other commands add, such as svc push, does not belong to it. For all commands: svc keys create <name>, then svc login --api-key.`,
         )
     })
 }

@@ -3,19 +3,28 @@ import type { OrgSettings } from '../../domain/compliance.ts'
 import { Failure } from '../failure.ts'
 import type { OrgConfig } from '../home.ts'
 import { orNull } from '../model-sources/catalog.ts'
-import { jsonOption } from '../options.ts'
+import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import { isSameService } from '../service-address.ts'
 import type { Session } from '../session.ts'
 import { orgFields, settingFields } from './settings.ts'
 
+/** The organization that the key is bound to; null where there is no key, or it is bound to none. */
+const orgOfKey = async (session: Session, apiBase: string): Promise<string | null> => {
+  if ((await session.apiKey(apiBase)) === null) return null
+  const connection = await session.signedIn({ apiBase })
+  return (await orNull(connection.ask((client) => client.GET('/api/v1/keys/self'))))?.org_id ?? null
+}
+
 /** What `init` kept; else, for somebody who only signed in, what the service says about the key's organization. */
-const settingsOf = async (session: Session): Promise<OrgConfig> => {
+const settingsOf = async (session: Session, option: string | undefined): Promise<OrgConfig> => {
+  const apiBase = await session.apiBase(option)
   const config = await session.home.config()
-  if (config !== null) return config
-  const orgId = (await session.home.credentials(await session.apiBase(undefined)))?.orgId ?? null
+  if (config !== null && isSameService(config.apiBase, apiBase)) return config
+  const orgId = await orgOfKey(session, apiBase)
   if (orgId === null) {
     throw new Failure('No organization is configured.', { advice: 'Create one with: svc init <org_name>' })
   }
-  const connection = await session.signedIn({})
+  const connection = await session.signedIn({ apiBase })
   const org = await connection.ask((client) =>
     client.GET('/api/v1/orgs/{org_id}', { params: { path: { org_id: orgId } } }),
   )
@@ -44,24 +53,27 @@ const settingsFrom = (rules: NonNullable<Awaited<ReturnType<typeof rulesOf>>>): 
 })
 
 export const define = (command: Command, session: Session): void => {
-  command.addOption(jsonOption()).action(async ({ json }: { readonly json?: true }) => {
-    const org = await settingsOf(session)
-    const rules = await rulesOf(session, org)
-    if (!json) {
-      session.out.fields([...orgFields(org), ...(rules === null ? [] : settingFields(settingsFrom(rules)))])
-      for (const { setting, value, preset } of rules?.violations ?? []) {
-        session.out.note(`${setting} is ${value}: the preset of ${org.compliance} has ${preset}.`)
+  command
+    .addOption(jsonOption())
+    .addOption(apiBaseOption())
+    .action(async ({ json, apiBase }: DataOptions) => {
+      const org = await settingsOf(session, apiBase)
+      const rules = await rulesOf(session, org)
+      if (!json) {
+        session.out.fields([...orgFields(org), ...(rules === null ? [] : settingFields(settingsFrom(rules)))])
+        for (const { setting, value, preset } of rules?.violations ?? []) {
+          session.out.note(`${setting} is ${value}: the preset of ${org.compliance} has ${preset}.`)
+        }
+        for (const warning of rules?.warnings ?? []) session.out.note(warning)
+        return
       }
-      for (const warning of rules?.warnings ?? []) session.out.note(warning)
-      return
-    }
-    session.out.json({
-      org_id: org.orgId,
-      org_name: org.orgName,
-      compliance: org.compliance,
-      region: org.region,
-      api_base: org.apiBase,
-      ...(rules !== null && { settings: rules }),
+      session.out.json({
+        org_id: org.orgId,
+        org_name: org.orgName,
+        compliance: org.compliance,
+        region: org.region,
+        api_base: org.apiBase,
+        ...(rules !== null && { settings: rules }),
+      })
     })
-  })
 }

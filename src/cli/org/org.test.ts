@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
@@ -11,7 +11,7 @@ it('creates an organization on the service and shows it from then on', async () 
   const { key } = await world.register('laptop')
   const svc = (...argv: string[]) => runInProcess(argv, { env: { SERVICE_HOME: home, SERVICE_API_KEY: key } })
 
-  expect(await svc('org')).toEqual({
+  expect(await svc('org', '--api-base', world.baseUrl)).toEqual({
     exitCode: 1,
     stdout: '',
     stderr: 'svc: No organization is configured.\nCreate one with: svc init <org_name>\n',
@@ -29,7 +29,7 @@ it('creates an organization on the service and shows it from then on', async () 
     exitCode: 0,
     stdout: shown,
     stderr: expect.stringMatching(
-      /^Settings of the gdpr preset, a starting point and not a certification:\n {2}Second factor: required for admins\n(?:.|\n)*\nSaved in .*\. New keys belong to Acme Robotics\.\nYour key belongs to no organization, and what you add with it does not belong to Acme Robotics\. To work in Acme Robotics: svc keys create <name>, then svc login --api-key\.\n$/,
+      /^Settings of the gdpr preset, a starting point and not a certification:\n {2}Second factor: required for admins\n(?:.|\n)*\nSaved in .*\. New keys belong to Acme Robotics\.\nYour key belongs to no organization\. With it, svc keys create, groups, team and federation work in Acme Robotics; what other commands add, such as svc push, does not belong to it\. For all commands: svc keys create <name>, then svc login --api-key\.\n$/,
     ),
   })
   const kept = {
@@ -63,14 +63,50 @@ it('creates an organization on the service and shows it from then on', async () 
   })
 })
 
-it('is in the region us, under no particular rules, unless told otherwise', async () => {
+it.each(['us', 'eu'] as const)(
+  "is in the installation's region (%s), under no rules, unless told otherwise",
+  async (region) => {
+    const world = await startWorld({ config: { region } })
+    const { key } = await world.register('laptop')
+    const env = { SERVICE_HOME: await emptyFolder(), SERVICE_API_KEY: key, SERVICE_API_BASE: world.baseUrl }
+    const { stdout } = await runInProcess(['init', 'Acme'], { env })
+    expect(stdout).toBe(
+      `Organization:  Acme\nId:            acme\nCompliance:    -\nRegion:        ${region}\nService:       ${world.baseUrl}\n`,
+    )
+  },
+)
+
+it('creates no organization that it could not keep', async () => {
   const world = await startWorld()
   const { key } = await world.register('laptop')
+  const file = join(await emptyFolder(), 'file')
+  await writeFile(file, '')
+  for (const [home, reason] of [
+    [file, 'it is a file, not a folder'],
+    [join(file, 'home'), 'a part of its path is not a folder'],
+  ] as const) {
+    const env = { SERVICE_HOME: home, SERVICE_API_KEY: key }
+    expect(await runInProcess(['init', 'Acme', '--api-base', world.baseUrl], { env })).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr: `svc: Cannot use ${home}: ${reason}.\n`,
+    })
+  }
+  expect((await world.request('GET', '/api/v1/orgs/acme', { key })).status).toBe(404)
+})
+
+it('says truly which commands use the organization of init with a key of none', async () => {
+  const world = await startWorld({ config: { enrollment: 'token' } })
+  const key = world.service.firstAdminKey!
   const env = { SERVICE_HOME: await emptyFolder(), SERVICE_API_KEY: key, SERVICE_API_BASE: world.baseUrl }
-  const { stdout } = await runInProcess(['init', 'Acme'], { env })
-  expect(stdout).toBe(
-    `Organization:  Acme\nId:            acme\nCompliance:    -\nRegion:        us\nService:       ${world.baseUrl}\n`,
-  )
+  const svc = async (...argv: string[]) => JSON.parse((await runInProcess([...argv, '--json'], { env })).stdout)
+  await runInProcess(['init', 'Acme'], { env })
+  expect(await svc('keys', 'create', 'k')).toMatchObject({ org_id: 'acme' })
+  expect(await svc('groups', 'create', 'g')).toMatchObject({ org_id: 'acme' })
+  expect(await svc('team', 'add', 'ada@example.org')).toMatchObject({ org_id: 'acme' })
+  expect(await svc('federation', 'create', 'f')).toMatchObject({ org_id: 'acme' })
+  await svc('devices', 'register', 'd')
+  expect(await svc('devices', 'show', 'd')).toMatchObject({ org_id: 'default' })
 })
 
 it('shows the organization of the key that signed in, where nobody ran init', async () => {
@@ -86,6 +122,8 @@ it('shows the organization of the key that signed in, where nobody ran init', as
   await runInProcess(['login', '--api-key', boundKey, '--api-base', world.baseUrl], { env })
   const { stdout, stderr } = await runInProcess(['org'], { env })
   expect(stderr).toBe('')
+  const given = { SERVICE_HOME: await emptyFolder(), SERVICE_API_KEY: boundKey }
+  expect((await runInProcess(['org', '--api-base', world.baseUrl], { env: given })).stdout).toBe(stdout)
   expect(stdout.replace(/ +/g, ' ')).toMatch(
     `Organization: Acme\nId: acme\nCompliance: -\nRegion: ap\nService: ${world.baseUrl}\nSecond factor: not required\n`,
   )

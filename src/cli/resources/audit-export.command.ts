@@ -2,7 +2,8 @@ import { open, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { ApiError } from '../../client/client.ts'
-import { connectionLost, toFailure } from '../connection.ts'
+import { connectionLost, requireType, toFailure } from '../connection.ts'
+import { fileReason } from '../explain.ts'
 import { Failure } from '../failure.ts'
 import type { TextSink } from '../io.ts'
 import { apiBaseOption } from '../options.ts'
@@ -33,6 +34,7 @@ async function* download(
     const refused = new ApiError(response.status, await response.json().catch(() => null))
     throw toFailure(refused, { baseUrl, keySource: source })
   }
+  requireType(baseUrl, response, /^(application\/x-ndjson|text\/csv)\b/)
   try {
     for await (const part of response.body.pipeThrough(new TextDecoderStream())) yield part
   } catch (error) {
@@ -48,12 +50,15 @@ const printAll = async (sink: TextSink, text: AsyncIterable<string>): Promise<vo
 
 /** A whole file or none: a part of the log is not to be taken for all of it. */
 const writeNew = async (path: string, text: AsyncIterable<string>): Promise<void> => {
-  const refuse = (advice: string) => (error: NodeJS.ErrnoException) => {
-    throw new Failure(`${path} cannot be written (${error.code}).`, { advice, cause: error })
+  const refuse = (error: NodeJS.ErrnoException): never => {
+    // Of a new file, what does not exist is its folder.
+    const reason = error.code === 'ENOENT' ? 'its folder does not exist' : (fileReason(error) ?? error.message)
+    const advice = error.code === 'EEXIST' ? { advice: 'Name a file that does not exist.' } : {}
+    throw new Failure(`${path} cannot be written: ${reason}.`, { ...advice, cause: error })
   }
-  const file = await open(path, 'wx', 0o600).catch(refuse('Name a file that does not exist.'))
+  const file = await open(path, 'wx', 0o600).catch(refuse)
   try {
-    for await (const part of text) await file.write(part).catch(refuse('Is the disk full?'))
+    for await (const part of text) await file.write(part).catch(refuse)
   } catch (error) {
     await rm(path, { force: true })
     throw error

@@ -29,14 +29,22 @@ it('prints the audit log, or writes it to a new file for its owner only', async 
   })
   expect(await readFile(join(folder, 'log.csv'), 'utf8')).toContain('createModel')
   await writeFile(join(folder, 'mine'), 'x')
-  const taken = await auditExport(world.baseUrl, key, folder, '-o', 'mine')
-  expect(taken).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('mine cannot be written (EEXIST).') })
+  const refused = async (path: string) => {
+    const { exitCode, stderr } = await auditExport(world.baseUrl, key, folder, '-o', path)
+    expect(exitCode).toBe(1)
+    return stderr.replaceAll(`${folder}/`, '')
+  }
+  expect(await refused('mine')).toBe(
+    'svc: mine cannot be written: it already exists.\nName a file that does not exist.\n',
+  )
+  expect(await refused('nowhere/x')).toBe('svc: nowhere/x cannot be written: its folder does not exist.\n')
+  expect(await refused('mine/x')).toBe('svc: mine/x cannot be written: a part of its path is not a folder.\n')
   expect(await readFile(join(folder, 'mine'), 'utf8')).toBe('x')
 })
 
 it('says that the service is away, also in the middle of the log, of which it then leaves no part', async () => {
   const server = createServer((_request, response) => {
-    response.writeHead(200, { 'content-length': 100 })
+    response.writeHead(200, { 'content-length': 100, 'content-type': 'application/x-ndjson' })
     response.write('{"seq":1}\n', () => response.destroy())
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')

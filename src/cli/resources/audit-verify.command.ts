@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { paths } from '../../client/client.ts'
+import { fileReason } from '../explain.ts'
 import { Failure } from '../failure.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
@@ -17,9 +19,9 @@ const MAX_HEADS = 2000
 const TIMEOUT_MS = 30 * 60_000
 
 /** Heads that were kept: of audit-heads.jsonl, or a response of GET /audit/head. The newest of each organization come first. */
-const readHeads = async (path: string): Promise<Heads> => {
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new Failure(`${path} cannot be read (${error.code}).`, {
+const readHeads = async (path: string, cwd: string): Promise<Heads> => {
+  const text = await readFile(resolve(cwd, path), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new Failure(`${path} cannot be read: ${fileReason(error) ?? error.message}.`, {
       advice: 'Name a copy of audit-heads.jsonl from the data folder of the service.',
     })
   })
@@ -43,8 +45,8 @@ export const define = (command: Command, session: Session): void => {
     .addOption(jsonOption())
     .addOption(apiBaseOption())
     .action(async ({ heads: path, orgId, json, apiBase }: VerifyOptions) => {
-      const { out } = session
-      const heads = path === undefined ? [] : await readHeads(path)
+      const { out, io } = session
+      const heads = path === undefined ? [] : await readHeads(path, io.cwd)
       const connection = await session.signedIn({ apiBase, timeoutMs: TIMEOUT_MS })
       const body = { heads, ...(orgId !== undefined && { org_id: orgId }) }
       const found = await connection.ask((client) => client.POST('/api/v1/audit/verify', { body }))
@@ -61,5 +63,15 @@ export const define = (command: Command, session: Session): void => {
         throw new Failure('The audit log was changed outside the service.', {
           advice: 'Compare it with a backup, and with the copies that integrations or exports have.',
         })
+      if (path !== undefined && found.chains.every((chain) => chain.heads === 0))
+        throw new Failure(
+          heads.length === 0
+            ? `No head was compared: ${path} holds none.`
+            : `No head was compared: those in ${path} are of other organizations.`,
+          {
+            advice:
+              'Name a copy of audit-heads.jsonl, or of a response of GET /api/v1/audit/head, of this organization.',
+          },
+        )
     })
 }

@@ -1,5 +1,5 @@
 import { AUDIT_FILTERS } from './audit-filters.ts'
-import { action, argument, type Resource, type Row } from './resource.ts'
+import { action, argument, option, type Resource, type Row } from './resource.ts'
 
 const named = (name: string, kind: string, id: string) => (row: Row) =>
   row[name] ?? (row[id] === null ? row[kind] : `${row[kind]} ${row[id]}`)
@@ -36,6 +36,9 @@ export const audit: Resource = {
       args: [
         argument('kind', 'person, key, device or another kind, as shown in the entries', { field: 'name_kind' }),
         argument('id', 'its id in the entries', { field: 'name_id' }),
+      ],
+      options: [
+        option('--org <org_id>', 'organization of the entries, for keys that see several', 'org_id', { at: 'query' }),
       ],
       confirm: 'Erasing the name of the {kind} {id}, for good',
       done: 'Erased. The entries stay, with the id.',

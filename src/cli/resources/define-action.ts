@@ -7,7 +7,15 @@ import type { Session } from '../session.ts'
 import { cellOf, fillIn } from './cells.ts'
 import { find, orgOf, unknown } from './find.ts'
 import { type Parts, send } from './requests.ts'
-import type { Action, Argument as ActionArgument, ActionOption, FindContext, Kind, Row } from './resource.ts'
+import {
+  type Action,
+  type Argument as ActionArgument,
+  type ActionOption,
+  type FindContext,
+  foundInOrg,
+  type Kind,
+  type Row,
+} from './resource.ts'
 import { showList, showRecord } from './show.ts'
 
 type Values = Row & DataOptions & { readonly limit?: number; readonly org?: string; readonly yes?: true }
@@ -44,6 +52,7 @@ const toLimit = (text: string): number => {
 const optionFor = ({ flags, help, parse = 'text', default: standard, choices, required, conflicts }: ActionOption) => {
   const option = new Option(flags, help)
   if (choices !== undefined) option.choices([...choices])
+  if (parse === 'boolean') option.choices(['true', 'false'])
   if (typeof parse === 'function') option.argParser(parse as (text: string, before: unknown) => unknown)
   if (standard !== undefined) option.default(...standard)
   if (parse === 'number') option.argParser(toNumber)
@@ -66,6 +75,7 @@ const argumentFor = ({ name, help, many, parse, default: otherwise }: ActionArgu
 const sentBy = (option: ActionOption, values: Row): unknown => {
   const value = values[new Option(option.flags).attributeName()]
   if (option.parse === 'number or none' && value === 'none') return null
+  if (option.parse === 'boolean') return value === undefined ? undefined : value === 'true'
   if (option.parse === 'off') return value === false ? false : undefined
   return option.parse === 'list' && typeof value === 'string' ? value.split(',').map((part) => part.trim()) : value
 }
@@ -81,7 +91,8 @@ const partsOf = async (
   let { request } = action
   const look = (kind: Kind, name: string): Promise<Row> => find(context, kind, name)
   const path: Record<string, unknown> = {}
-  const fields: Record<string, unknown> = {}
+  const query: Record<string, unknown> = {}
+  const fields: Record<string, unknown> = request.startsWith('GET ') ? query : {}
   for (const [at, argument] of args.entries()) {
     const word = words[at]
     if (argument.find !== undefined) Object.assign(path, await look(argument.find, String(word)))
@@ -93,22 +104,24 @@ const partsOf = async (
     const sent = sentBy(option, values)
     if (sent === undefined) continue
     request = option.request ?? request
-    const target = option.request === undefined ? fields : path
+    const target = option.request !== undefined ? path : option.at === 'query' ? query : fields
     target[option.field] = option.find === undefined ? sent : Object.values(await look(option.find, String(sent)))[0]
   }
   if (action.org !== undefined) fields.org_id = await orgOf(context)
+  else if (foundInOrg(action) === 'device' && values.org !== undefined) query.org_id = values.org
   if (action.body !== undefined) Object.assign(fields, await action.body(fields, look, context))
-  const isQuery = request.startsWith('GET ')
-  return { request, path, query: isQuery ? fields : {}, body: isQuery || !takesBody(action) ? null : fields }
+  return { request, path, query, body: fields === query || !takesBody(action) ? null : fields }
 }
 
-const takesBody = ({ args = [], options = [], org }: Action): boolean =>
-  org === 'body' || options.length > 0 || args.some(({ field }) => field !== undefined)
+const takesBody = ({ args = [], options = [], org, request }: Action): boolean =>
+  org === 'body' ||
+  options.some(({ at }) => at !== 'query') ||
+  args.some(({ field }) => field !== undefined && !request.includes(`{${field}}`))
 
 const given = ({ args = [] }: Action, words: readonly unknown[]): Row =>
   Object.fromEntries(args.map(({ name }, at) => [name, words[at]]))
 
-/** An unknown device is only found out by the request itself. */
+/** An unknown device is only found out by the request itself, and so is one that several organizations have. */
 const withMeant = async (
   error: unknown,
   action: Action,
@@ -116,8 +129,22 @@ const withMeant = async (
   context: FindContext,
 ): Promise<unknown> => {
   const at = (action.args ?? []).findIndex((argument) => argument.find === 'device')
-  const isMissing = error instanceof Failure && error.cause instanceof ApiError && error.cause.code === 'not_found'
-  return isMissing && at >= 0 ? unknown(context, 'device', String(words[at]), error.cause) : error
+  if (at < 0 || !(error instanceof Failure && error.cause instanceof ApiError)) return error
+  const { message, cause } = error
+  if (cause.code === 'not_found') return unknown(context, 'device', String(words[at]), cause)
+  return cause.code === 'conflict'
+    ? new Failure(message.replace('the query parameter org_id', '--org'), { cause })
+    : error
+}
+
+const show = async (action: Action, answer: Row, context: FindContext, { body }: Parts): Promise<void> => {
+  const { out, now } = context.session
+  if (action.done !== undefined) out.line(fillIn(action.done, answer))
+  else if (action.fields === undefined) showRecord(out, action.shown?.(answer) ?? answer)
+  else out.fields(action.fields.map((field) => [field[0], cellOf(answer, field, now())]))
+  for (const warning of (answer.warnings as readonly string[] | undefined) ?? []) out.warn(warning)
+  if (action.hint !== undefined) out.note(fillIn(action.hint, answer))
+  for (const note of (await action.notes?.(answer, context, body ?? {})) ?? []) out.note(note)
 }
 
 const execute = async (action: Action, words: readonly unknown[], values: Values, session: Session): Promise<void> => {
@@ -138,16 +165,22 @@ const execute = async (action: Action, words: readonly unknown[], values: Values
         limit: values.limit ?? (isWhole(action) ? Number.POSITIVE_INFINITY : DEFAULT_LIMIT),
       })
     const answer = await send(connection, parts)
-    if (json) return out.json(answer)
-    if (action.done !== undefined) out.line(fillIn(action.done, answer))
-    else if (action.fields === undefined) showRecord(out, answer)
-    else out.fields(action.fields.map((field) => [field[0], cellOf(answer, field, session.now())]))
-    for (const warning of (answer.warnings as readonly string[] | undefined) ?? []) out.warn(warning)
-    if (action.hint !== undefined) out.note(fillIn(action.hint, answer))
-    for (const note of (await action.notes?.(answer, context, parts.body ?? {})) ?? []) out.note(note)
+    if (json) out.json(answer)
+    const unchanged = action.unchanged?.(answer) ?? null
+    if (unchanged !== null) throw new Failure(unchanged)
+    if (!json) await show(action, answer, context, parts)
   } catch (error) {
     throw await withMeant(error, action, words, context)
   }
+}
+
+/** What --org says of itself; null where there is none, or the action has one of its own. */
+const orgHelp = (action: Action): string | null => {
+  if (action.options?.some(({ flags }) => flags.startsWith('--org '))) return null
+  const kind = foundInOrg(action)
+  if (action.org !== undefined) return 'organization (default: as signed in)'
+  if (kind === 'device') return 'organization of the device, if several have this device id'
+  return kind === null ? null : `organization of the ${kind} (default: as signed in)`
 }
 
 /** The command of an action of the table. */
@@ -156,9 +189,8 @@ export const defineAction = (action: Action): CommandFile => ({
     const { args = [], options = [] } = action
     for (const argument of args) command.addArgument(argumentFor(argument))
     for (const option of options) command.addOption(optionFor(option))
-    if (action.org !== undefined && !options.some(({ flags }) => flags.startsWith('--org '))) {
-      command.option('--org <org_id>', 'organization (default: as signed in)')
-    }
+    const org = orgHelp(action)
+    if (org !== null) command.option('--org <org_id>', org)
     if (action.rows !== undefined && action.request.startsWith('GET ')) {
       command.addOption(
         new Option(

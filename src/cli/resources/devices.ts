@@ -1,5 +1,6 @@
 import { PLATFORMS } from '../../domain/device.ts'
-import { action, argument, type Column, option, type Resource } from './resource.ts'
+import { timeWords } from './cells.ts'
+import { action, argument, type Column, option, type Resource, type Row } from './resource.ts'
 
 const deviceArgument = argument('device', 'a device, by its device id', { find: 'device' })
 
@@ -11,6 +12,39 @@ const COLUMNS: readonly Column[] = [
   ['TRAINS', (row) => (row.trains === true ? 'yes' : 'no')],
   ['ORGANIZATION', 'org_id'],
 ]
+
+/** Numbers of equal spans of time, so many in a row. */
+const inRows = (counts: unknown, perRow: number): readonly (readonly [at: number, numbers: string])[] => {
+  const numbers = counts as readonly number[]
+  return Array.from({ length: Math.ceil(numbers.length / perRow) }, (_, row) => {
+    const at = row * perRow
+    return [at, numbers.slice(at, at + perRow).join(' ')]
+  })
+}
+
+/** An hour in a row, with its beginning. */
+const heartbeatsByHour = ({ device_id, from, slot_seconds, counts }: Row): Row => {
+  const seconds = Number(slot_seconds)
+  const timeOf = (slot: number): string =>
+    timeWords(new Date(Date.parse(String(from)) + slot * seconds * 1000).toISOString())
+  return {
+    device_id,
+    [`heartbeats_in_each_${seconds / 60}_minutes`]: inRows(counts, Math.max(1, 3600 / seconds)).map(
+      ([slot, heartbeats]) => ({ from: timeOf(slot), heartbeats }),
+    ),
+  }
+}
+
+const LAST_HEARD_PER_ROW = 10
+
+/** The newest minute first. */
+const lastHeardByMinute = ({ last_heard, ...counts }: Row): Row => ({
+  ...counts,
+  devices_last_heard_in_each_minute: inRows(last_heard, LAST_HEARD_PER_ROW).map(([minute, found]) => ({
+    minutes_ago: `${minute} to ${minute + LAST_HEARD_PER_ROW - 1}`,
+    devices: found,
+  })),
+})
 
 export const devices: Resource = {
   name: 'devices',
@@ -32,16 +66,16 @@ export const devices: Resource = {
     }),
     action('show', 'show a device', 'GET /api/v1/devices/{device_id}', {
       args: [deviceArgument],
-      options: [option('--org <org_id>', 'organization of the device, if several have this device id', 'org_id')],
     }),
     action('heartbeats', 'show when a device sent heartbeats', 'GET /api/v1/devices/{device_id}/heartbeats', {
       args: [deviceArgument],
-      options: [option('--org <org_id>', 'organization of the device, if several have this device id', 'org_id')],
+      shown: heartbeatsByHour,
     }),
-    action('summary', 'count devices by status and platform', 'GET /api/v1/fleet/summary'),
+    action('summary', 'count devices by status and platform', 'GET /api/v1/fleet/summary', {
+      shown: lastHeardByMinute,
+    }),
     action('assignments', 'list the versions assigned to a device', 'GET /api/v1/devices/{device_id}/assignments', {
       args: [deviceArgument],
-      options: [option('--org <org_id>', 'organization of the device, if several have this device id', 'org_id')],
       rows: 'assignments',
       paged: false,
       columns: [
@@ -61,7 +95,6 @@ export const devices: Resource = {
     },
     action('export', 'export all that is stored about a device', 'GET /api/v1/devices/{device_id}/export', {
       args: [deviceArgument],
-      options: [option('--org <org_id>', 'organization of the device, if several have this device id', 'org_id')],
     }),
     action('erase', 'erase a device and its data', 'POST /api/v1/devices/{device_id}/erase', {
       args: [argument('device', 'a device, by its device id', { find: 'device', field: 'confirm' })],

@@ -72,6 +72,7 @@ export const experiments: Resource = {
         option('--confidence <level>', 'such as 0.95', 'confidence_level', { parse: 'number' }),
       ],
       body: variantsOf,
+      finds: ['group'],
       done: 'Created experiment {name} ({id}).',
       hint: 'Start it with: svc experiments start {name}',
     }),

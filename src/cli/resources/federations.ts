@@ -1,5 +1,5 @@
 import { standingOf } from '../federation/federations.ts'
-import { action, argument, option, type Resource, type Row } from './resource.ts'
+import { action, argument, ofSeveral, option, type Resource, type Row } from './resource.ts'
 
 const federation = argument('federation', 'a federation, by name or id', { find: 'federation' })
 const AT = '/api/v1/federations/{federation_id}'
@@ -26,7 +26,8 @@ export const federations: Resource = {
         argument('org_ids', 'organizations, separated by spaces or commas', { field: 'org_ids', many: true }),
       ],
       body: invited,
-      done: 'Invited: {invited}. Invited before, or members: {skipped}.',
+      done: 'Invited {invited}.',
+      ...ofSeveral('invited', 'No organization was invited', 'invited before, or a member'),
     }),
     action('join', 'accept an invitation', `POST ${AT}/join`, {
       org: 'body',

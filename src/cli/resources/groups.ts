@@ -1,4 +1,4 @@
-import { type ActionOption, action, argument, type Column, option, type Resource } from './resource.ts'
+import { type ActionOption, action, argument, type Column, ofSeveral, option, type Resource } from './resource.ts'
 
 const groupArgument = argument('group', 'a device group, by name or id', { find: 'group' })
 const members = argument('devices', 'device ids', { field: 'device_ids', many: true })
@@ -59,10 +59,12 @@ export const groups: Resource = {
       args: [groupArgument, members],
       options: [option('--added-by <label>', 'label stored with the members', 'added_by')],
       done: 'Added {added}.',
+      ...ofSeveral('added', 'No device was added', 'already in the group, or not a device of its organization'),
     }),
     action('remove', 'remove devices from a group', `DELETE ${AT}/devices`, {
       args: [groupArgument, members],
       done: 'Removed {removed}.',
+      ...ofSeveral('removed', 'No device was removed', 'not in the group'),
     }),
     action('delete', 'delete a group; its devices stay', `DELETE ${AT}`, {
       args: [groupArgument],

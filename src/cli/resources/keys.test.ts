@@ -108,9 +108,7 @@ it('says what is missing when the key may not do it, is not valid, or the id is 
     {
       exitCode: 1,
       stdout: '',
-      stderr:
-        "svc: This key lacks the scope 'admin'. Use a key that has it, or create one.\n" +
-        'Use a key with the required scope: svc login, or SERVICE_API_KEY.\n',
+      stderr: "svc: This key lacks the scope 'admin'. Use a key that has it, or create one.\n",
     },
     {
       exitCode: 1,
@@ -126,6 +124,26 @@ it('says what is missing when the key may not do it, is not valid, or the id is 
         "svc: Key 'nothing' does not exist, or this key may not see it.\nCheck the id and the address of the service.\n",
     },
   ])
+})
+
+it('advises another key only where a scope is missing and the message does not say so itself', async () => {
+  const { env, svc } = await start()
+  const keyOf = async (...argv: string[]) =>
+    JSON.parse((await svc('keys', 'create', 'k', ...argv, '--json')).stdout).api_key
+  const register = async (key: string, ...argv: string[]) =>
+    (await runInProcess(['devices', 'register', 'd', ...argv], { env: { ...env, SERVICE_API_KEY: key } })).stderr
+  expect(await register(await keyOf('--scope', 'models:read'))).toBe(
+    'svc: Registering a device needs the scope devices:write.\n' +
+      'Use a key with the required scope: svc login, or SERVICE_API_KEY.\n',
+  )
+  expect(await register(await keyOf('--org', 'acme'), '--org', 'beta')).toBe(
+    "svc: This key is bound to a different organization than 'beta'.\n",
+  )
+})
+
+it('says how long a key lives where nothing is named', async () => {
+  const { stdout } = await runInProcess(['keys', 'create', '--help'])
+  expect(stdout.replace(/\s+/g, ' ')).toContain("such as 30d (default: never, or the organization's maximum)")
 })
 
 it('warns when the key that is revoked is its own', async () => {

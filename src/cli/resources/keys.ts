@@ -63,9 +63,14 @@ export const keys: Resource = {
         option('--scope <scope>', 'scope of the key, repeatable (default: all but admin)', 'scopes', {
           parse: addScope,
         }),
-        option('--expires <days>', 'lifetime, such as 30d (default: never expires)', 'expires_in_days', {
-          parse: parseDays,
-        }),
+        option(
+          '--expires <days>',
+          "lifetime, such as 30d (default: never, or the organization's maximum)",
+          'expires_in_days',
+          {
+            parse: parseDays,
+          },
+        ),
         option('--org <org_id>', 'organization the key belongs to (default: the one of svc init)', 'org_id'),
       ],
       body: async ({ org_id }, _, context) => (org_id === undefined ? orgOfInit(context) : {}),

@@ -34,11 +34,11 @@ export const org: Resource = {
           NUMBER,
         ),
         option('--min-group-size <n>', 'smallest group that analytics show; none: 5', 'min_group_size', NUMBER),
-        option('--automatic-rollback <on>', 'true: every rollout rolls back automatically', 'automatic_rollback', {
-          parse: 'json',
+        option('--automatic-rollback <on>', 'whether every rollout rolls back automatically', 'automatic_rollback', {
+          parse: 'boolean',
         }),
-        option('--require-approval <on>', 'true: risky changes need a second admin', 'require_approval', {
-          parse: 'json',
+        option('--require-approval <on>', 'whether risky changes need a second admin', 'require_approval', {
+          parse: 'boolean',
         }),
       ],
     }),

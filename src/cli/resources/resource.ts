@@ -61,7 +61,7 @@ export interface Argument {
   readonly default?: string
 }
 
-type Parse = 'text' | 'json' | 'number' | 'number or none' | 'list' | 'each' | 'pairs' | 'flag' | 'off'
+type Parse = 'text' | 'json' | 'boolean' | 'number' | 'number or none' | 'list' | 'each' | 'pairs' | 'flag' | 'off'
 
 export interface ActionOption {
   /** As commander takes them: `--reason <text>`. */
@@ -69,7 +69,9 @@ export interface ActionOption {
   readonly help: string
   /** Field of the query (GET) or of the body. */
   readonly field: string
-  /** `json` is parsed; `number or none` sends null for none; `flag` sends true, `off` false; `each` may be repeated, `pairs` too, as key=value. */
+  /** Of the query also where the request is no GET. */
+  readonly at?: 'query'
+  /** `json` is parsed, `boolean` is true or false; `number or none` sends null for none; `flag` sends true, `off` false; `each` may be repeated, `pairs` too, as key=value. */
   readonly parse?: Parse | ((text: string, before: never) => unknown)
   /** Sent when it is not given, and how help writes it. */
   readonly default?: readonly [value: unknown, shown: string]
@@ -105,12 +107,18 @@ export interface Action {
   readonly hint?: string
   /** Of an answer that is shown: its fields, each a name and a field or what is made of the answer; all when absent. */
   readonly fields?: readonly Column[]
+  /** What of an answer is shown in its place. */
+  readonly shown?: (answer: Row) => Row
   /** What is said below, by the answer and what was sent. */
   readonly notes?: (answer: Row, context: FindContext, sent: Row) => Promise<readonly string[]>
+  /** Why nothing was changed, by the answer; the command then fails. Null: something was. */
+  readonly unchanged?: (answer: Row) => string | null
   /** Asked before: with the words as they were given, in braces. */
   readonly confirm?: string
   /** Sends the organization: in the query or in the body. */
   readonly org?: 'query' | 'body'
+  /** What `body` looks up by name. */
+  readonly finds?: readonly Kind[]
 }
 
 /** An action with a file of its own, where a request and its answer are not all of it. */
@@ -139,9 +147,28 @@ export const option = (
   more: Omit<ActionOption, 'flags' | 'help' | 'field'> = {},
 ): ActionOption => ({ flags, help, field, ...more })
 
+/** Their names are unique in an organization only. */
+const KINDS_OF_ORG: readonly Kind[] = ['device', 'group', 'member']
+
+/** What a command looks up in an organization, which --org may name; null where there is no such thing. */
+export const foundInOrg = ({ args = [], options = [], finds = [] }: Action): Kind | null => {
+  const kinds = [...[...args, ...options].map(({ find }) => find), ...finds]
+  return KINDS_OF_ORG.find((kind) => kinds.includes(kind)) ?? null
+}
+
 export const action = (
   name: string,
   summary: string,
   request: string,
   more: Omit<Action, 'name' | 'summary' | 'request'> = {},
 ): Action => ({ name, summary, request, ...more })
+
+/** Of a change to several things, the changed ones in `field`: those left out are told; where all are, nothing was changed. */
+export const ofSeveral = (field: string, nothing: string, why: string): Pick<Action, 'unchanged' | 'notes'> => {
+  const skippedIn = ({ skipped }: Row): string => `Skipped: ${(skipped as readonly string[]).join(', ')} (${why}).`
+  return {
+    unchanged: (answer) =>
+      (answer[field] as readonly string[]).length > 0 ? null : `${nothing}. ${skippedIn(answer)}`,
+    notes: async (answer) => ((answer.skipped as readonly string[]).length === 0 ? [] : [skippedIn(answer)]),
+  }
+}

@@ -51,8 +51,14 @@ it.each(actions.map(({ resource, action }) => [`svc ${resource} ${action.name}`,
       ? parameters.filter((one) => one.in === 'query' && one.required).map(({ name }) => name)
       : (pointed(schema)?.required ?? [])
     const inPath = [...request.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+    const inQuery = parameters.filter((one) => one.in === 'query').map(({ name }) => name)
+    const asked = [
+      ...options.flatMap(({ field, at }) => (at === 'query' ? [field] : [])),
+      ...(args.some(({ find }) => find === 'device') ? ['org_id'] : []),
+    ]
+    expect(asked.filter((field) => !inQuery.includes(field))).toEqual([])
     const sent = [
-      ...options.flatMap(({ field, request: other }) => (other === undefined ? [field] : [])),
+      ...options.flatMap(({ field, request: other, at }) => (other === undefined && at === undefined ? [field] : [])),
       ...args.flatMap(({ field }) => (field !== undefined && !inPath.includes(field) ? [field] : [])),
       ...(org === undefined ? [] : ['org_id']),
     ]

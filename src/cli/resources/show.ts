@@ -31,8 +31,11 @@ const isFiltered = ({ options = [] }: Action, { path, query }: Parts): boolean =
   })
 
 /** How many there are beside those that are shown. */
-const restOf = ({ rows, total, more }: Pages): string | null =>
-  more ? `${rows.length} of ${total ?? 'more'}; --limit all shows all.` : null
+const restOf = ({ rows, total, more }: Pages): string | null => {
+  if (!more) return null
+  const shown = total === null ? `The first ${rows.length}; there are more:` : `${rows.length} of ${total};`
+  return `${shown} --limit all shows all.`
+}
 
 /** A list, read page by page. As JSON it is one envelope: the rows and their number, whatever pages they came in. */
 export const showList = async (action: Action, parts: Parts, { context, json, limit }: ListOptions): Promise<void> => {

@@ -1,4 +1,9 @@
-import { expect, it } from 'vitest'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
 import { startWorld } from '../../../test/world.ts'
 import { startFleet } from '../delivery/fleet.fixture.ts'
@@ -34,6 +39,23 @@ it('a service that cannot start says why', async () => {
     1,
     expect.stringMatching(/^SERVICE_RATE_LIMIT_PER_MINUTE must be .*\nsvc: The service ended with exit code 1\.\n/),
   ])
+})
+
+it('a backup says that its target is a file', async () => {
+  const home = await emptyFolder()
+  const file = join(home, 'file')
+  await writeFile(file, '')
+  const refused = `${file} is not a folder. Name an empty folder, or one that holds backups already.\n`
+  expect(await runInProcess(['backup', 'list', file], { env: { SERVICE_HOME: home } })).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: `svc: ${refused}`,
+  })
+  const { svc } = await startFleet(1, [])
+  expect(await svc('backup', file)).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringMatching(new RegExp(`svc: (The backup failed: )?${refused}$`)),
+  })
 })
 
 it('an invitation makes another machine a device in one line, once', async () => {
@@ -87,6 +109,13 @@ it('the doctor says what is wrong and what to do, and ends with 1 then', async (
   expect(await states({})).toMatchObject({ ...healthy, Key: 'warn' })
   expect(await states({ SERVICE_API_KEY: 'sk_live_wrong' })).toMatchObject({ ...healthy, Key: 'fail' })
   expect(await states({ SERVICE_API_BASE: 'http://127.0.0.1:1' })).toMatchObject({ Service: 'fail' })
+  const other = createServer((_request, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}')
+  }).listen(0, '127.0.0.1')
+  onTestFinished(() => void other.close())
+  await once(other, 'listening')
+  const SERVICE_API_BASE = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
+  expect(await states({ SERVICE_API_BASE })).toMatchObject({ Service: 'fail' })
 })
 
 it('completes commands, options, and names from the service, and is silent where there is none', async () => {

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
-import { Failure } from '../failure.ts'
+import { wrongUsage } from '../failure.ts'
 import { apiBaseOption, type ServiceOptions } from '../options.ts'
 import type { Session } from '../session.ts'
 import { eventFile } from './event-file.ts'
@@ -50,9 +50,10 @@ export const define = (command: Command, session: Session): void => {
     .action(async (name: string, { format, output, apiBase }: ExportOptions) => {
       const { out, io } = session
       if ((output !== undefined) !== (format === 'tensorboard')) {
-        throw new Failure('--output and --format tensorboard go together.', {
-          advice: 'Such as: svc train export my-job --format tensorboard --output runs',
-        })
+        throw wrongUsage(
+          '--output and --format tensorboard go together.',
+          'Such as: svc train export my-job --format tensorboard --output runs',
+        )
       }
       const connection = await session.signedIn({ apiBase })
       const { history: _, ...job } = await jobOf(connection, name)

@@ -29,7 +29,7 @@ export const goOn = async (
   const job = await jobById(connection, id)
   if (json && !following) return out.json(job)
   const state = job.optimizer_state === 'kept' ? ', with its optimizer state' : ''
-  const says = `Job ${id} continues after ${roundsOf(job.rounds_completed)}, until ${roundsOf(job.rounds)} are completed${state}.`
+  const says = `Job ${id} continues after ${roundsOf(job.rounds_completed)}, until ${roundsOf(job.rounds)} ${job.rounds === 1 ? 'is' : 'are'} completed${state}.`
   if (!following) {
     out.line(says)
     return out.note(`Watch it with: svc train status ${id} --follow`)

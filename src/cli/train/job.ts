@@ -14,26 +14,40 @@ export const jobById = (connection: Connection, id: string): Promise<JobDetail> 
 
 export const roundsOf = (count: number): string => (count === 1 ? '1 round' : `${count} rounds`)
 
-/** The job with this name, or with an id that begins so; the newest of several with the name. */
-const jobNamed = async (connection: Connection, text: string): Promise<JobDetail | null> => {
+type ListedJob = Omit<JobDetail, 'history' | 'privacy_spent' | 'published'>
+/** Which job is meant where several have a name or began from a model; the newest of all where this is none of them. */
+type Meant = (job: ListedJob) => boolean
+
+export const hasEnded = ({ status }: ListedJob): boolean => status !== 'pending' && status !== 'running'
+
+/** They come newest first. */
+const meantOf = (jobs: readonly ListedJob[], meant: Meant): ListedJob | undefined => jobs.find(meant) ?? jobs[0]
+
+/** The job with this name, or with an id that begins so. */
+const jobNamed = async (connection: Connection, text: string, meant: Meant): Promise<JobDetail | null> => {
   const query = { limit: 1000, offset: 0 }
   const { jobs } = await connection.ask((client) => client.GET('/api/v1/training/jobs', { params: { query } }))
   const begun = /^[0-9a-f-]{6,}$/i.test(text) ? jobs.filter(({ id }) => id.startsWith(text.toLowerCase())) : []
-  const found = jobs.find(({ name }) => name === text) ?? (begun.length === 1 ? begun[0] : undefined)
+  const named = jobs.filter(({ name }) => name === text)
+  const found = meantOf(named, meant) ?? (begun.length === 1 ? begun[0] : undefined)
   return found === undefined ? null : jobById(connection, found.id)
 }
 
-/** The job with this id or name, or the newest one that began from the model with this name or id. */
-export const jobOf = async (connection: Connection, modelOrJob: string): Promise<JobDetail> => {
+/** The job with this id or name, or the newest one, of those that are meant, that began from the model with this name or id. */
+export const jobOf = async (
+  connection: Connection,
+  modelOrJob: string,
+  meant: Meant = () => true,
+): Promise<JobDetail> => {
   if (UUID.test(modelOrJob)) {
     const job = await orNull(jobById(connection, modelOrJob))
     if (job !== null) return job
   }
-  const query = { model: modelOrJob, limit: 1, offset: 0 }
+  const query = { model: modelOrJob, limit: 100, offset: 0 }
   const ofModel = connection.ask((client) => client.GET('/api/v1/training/jobs', { params: { query } }))
-  const newest = (await orNull(ofModel))?.jobs[0]
-  const found = newest === undefined ? await jobNamed(connection, modelOrJob) : await jobById(connection, newest.id)
-  if (found !== null) return found
+  const found = meantOf((await orNull(ofModel))?.jobs ?? [], meant)
+  const job = found === undefined ? await jobNamed(connection, modelOrJob, meant) : await jobById(connection, found.id)
+  if (job !== null) return job
   // Where there is no such model either, that is the failure.
   await ofModel
   throw new Failure(`'${modelOrJob}' was never trained by a job.`, {

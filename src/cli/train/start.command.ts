@@ -1,7 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { splitReference } from '../../domain/model-reference.ts'
+import { TIMEOUT_SECONDS } from '../../domain/round.ts'
 import { ACCEPTED_STRATEGY_NAMES, type AcceptedStrategyName, DEFAULT_STRATEGY } from '../../domain/strategy-rules.ts'
-import { PUBLISH, type Publish } from '../../domain/training-job.ts'
+import { OVER_SELECTION, PUBLISH, type Publish, WAIT_FOR_DEVICES_SECONDS } from '../../domain/training-job.ts'
 import { wrongUsage } from '../failure.ts'
 import { apiBaseOption, type DataOptions, jsonOption, keyValue, numberAboveZero, wholeAboveZero } from '../options.ts'
 import type { Session } from '../session.ts'
@@ -50,6 +51,35 @@ const privacyOf = ({ noiseMultiplier, targetEpsilon, clipNorm, adaptiveClip }: S
   }
 }
 
+/** The job as its options describe it. @throws Failure where they contradict each other */
+const orderOf = (model: string, options: StartOptions) => {
+  const privacy = privacyOf(options)
+  return {
+    model,
+    strategy: options.strategy,
+    rounds: options.rounds,
+    min_devices: options.minDevices,
+    ...(options.publish !== 'last' && { publish: options.publish }),
+    strategy_options: options.option,
+    hyperparameters: options.hyperparameter,
+    ...(options.targetDevices !== undefined && { target_devices: options.targetDevices }),
+    ...(options.overSelection !== undefined && { over_selection: options.overSelection }),
+    ...(options.group !== undefined && { group: options.group }),
+    ...(options.name !== undefined && { name: options.name }),
+    ...(options.timeout !== undefined && { timeout_seconds: options.timeout }),
+    ...(options.waitForDevices !== undefined && { wait_for_devices_seconds: options.waitForDevices }),
+    ...(privacy && { privacy }),
+    ...(options.secureAggregation !== undefined && {
+      secure_aggregation: options.secureAggregation === true ? {} : { threshold: options.secureAggregation },
+    }),
+    ...(options.rawVector && { raw_vector: true }),
+    ...(options.stopBelow !== undefined && {
+      stop_when: { improvement_below: options.stopBelow, patience: options.patience },
+    }),
+    ...(options.metric !== undefined && { metric: options.metric }),
+  }
+}
+
 export const define = (command: Command, session: Session): void => {
   command
     .argument('<model>', 'the model to train, by name or id; name@version starts from that version')
@@ -66,11 +96,23 @@ export const define = (command: Command, session: Session): void => {
       'target number of updates per round (default: --min-devices; with privacy, the minimum)',
       wholeAboveZero,
     )
-    .option('--over-selection <factor>', 'select this multiple of the target devices', numberFrom(1))
+    .option(
+      '--over-selection <factor>',
+      `select this multiple of the target devices (default: ${OVER_SELECTION.default})`,
+      numberFrom(1),
+    )
     .option('--federation <federation>', 'devices of all active members of a federation, by name or id')
     .option('--name <name>', 'a name for the job')
-    .option('--timeout <seconds>', 'maximum duration of a round', wholeAboveZero)
-    .option('--wait-for-devices <seconds>', 'how long to wait for enough active devices', wholeAboveZero)
+    .option(
+      '--timeout <seconds>',
+      `maximum duration of a round, ${TIMEOUT_SECONDS.min} to ${TIMEOUT_SECONDS.max} (default: ${TIMEOUT_SECONDS.default})`,
+      wholeAboveZero,
+    )
+    .option(
+      '--wait-for-devices <seconds>',
+      `how long to wait for enough active devices (default: ${WAIT_FOR_DEVICES_SECONDS.default})`,
+      wholeAboveZero,
+    )
     .addOption(
       new Option('--option <key=value>', 'an option of the strategy, such as trim=0.1; repeatable')
         .argParser(keyValue)
@@ -110,7 +152,7 @@ export const define = (command: Command, session: Session): void => {
     .addOption(apiBaseOption())
     .action(async (model: string, options: StartOptions) => {
       const { out } = session
-      const privacy = privacyOf(options)
+      const order = orderOf(model, options)
       const connection = await session.signedIn({ apiBase: options.apiBase })
       const { follow } = await import('./follow.ts')
       const { jobById, resultOf, roundsOf } = await import('./job.ts')
@@ -118,31 +160,7 @@ export const define = (command: Command, session: Session): void => {
       const federation = options.federation === undefined ? null : await federationNamed(connection, options.federation)
       const job = await connection.ask((client) =>
         client.POST('/api/v1/training/jobs', {
-          body: {
-            model,
-            strategy: options.strategy,
-            rounds: options.rounds,
-            min_devices: options.minDevices,
-            ...(options.publish !== 'last' && { publish: options.publish }),
-            strategy_options: options.option,
-            hyperparameters: options.hyperparameter,
-            ...(options.targetDevices !== undefined && { target_devices: options.targetDevices }),
-            ...(options.overSelection !== undefined && { over_selection: options.overSelection }),
-            ...(options.group !== undefined && { group: options.group }),
-            ...(federation !== null && { federation: federation.id }),
-            ...(options.name !== undefined && { name: options.name }),
-            ...(options.timeout !== undefined && { timeout_seconds: options.timeout }),
-            ...(options.waitForDevices !== undefined && { wait_for_devices_seconds: options.waitForDevices }),
-            ...(privacy && { privacy }),
-            ...(options.secureAggregation !== undefined && {
-              secure_aggregation: options.secureAggregation === true ? {} : { threshold: options.secureAggregation },
-            }),
-            ...(options.rawVector && { raw_vector: true }),
-            ...(options.stopBelow !== undefined && {
-              stop_when: { improvement_below: options.stopBelow, patience: options.patience },
-            }),
-            ...(options.metric !== undefined && { metric: options.metric }),
-          },
+          body: { ...order, ...(federation !== null && { federation: federation.id }) },
         }),
       )
       if (!options.follow) {

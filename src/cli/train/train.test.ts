@@ -80,6 +80,27 @@ it('starts a job, shows its rounds, and stops it', async () => {
   })
 })
 
+it('stops the newest job of a model that has not ended, whatever was started and stopped since', async () => {
+  const { svc } = await opened()
+  const start = async () =>
+    (JSON.parse((await svc('train', 'start', 'm', '--name', 'x', '--json')).stdout) as { id: string }).id
+  const [first, second, third] = [await start(), await start(), await start()]
+  await svc('train', 'stop', third)
+  expect((await svc('train', 'stop', 'm')).stdout).toContain(`Stopped job ${second} `)
+  expect((await svc('train', 'stop', 'x')).stdout).toContain(`Stopped job ${first} `)
+  expect(await svc('train', 'stop', 'm')).toMatchObject({
+    exitCode: 1,
+    stderr: 'svc: A training job that is stopped cannot be stopped.\n',
+  })
+})
+
+it('a start says what it does where nothing is named', async () => {
+  const { stdout } = await runInProcess(['train', 'start', '--help'])
+  const help = stdout.replace(/\s+/g, ' ')
+  expect(help).toContain('maximum duration of a round, 60 to 3600 (default: 300)')
+  expect(help).toContain('how long to wait for enough active devices (default: 3600)')
+})
+
 it('cancels a round, and says that its job goes on', async () => {
   const { world, key, svc } = await opened()
   const job = JSON.parse((await svc('train', 'start', 'm', '--json')).stdout) as { id: string }
@@ -155,7 +176,13 @@ it('lists jobs, resumes one that was stopped, and gives one that is completed mo
     stderr: `Watch it with: svc train status ${id} --follow\n`,
   })
   await deliver(world, devices)
-  expect(await svc('train', 'resume', 'm')).toMatchObject({
+  const single = await start('--rounds', '1', '--name', 'single')
+  await svc('train', 'stop', 'single')
+  expect((await svc('train', 'resume', 'single')).stdout).toBe(
+    `Job ${single.id} continues after 0 rounds, until 1 round is completed.\n`,
+  )
+  await svc('train', 'stop', 'single')
+  expect(await svc('train', 'resume', 'adam')).toMatchObject({
     exitCode: 1,
     stderr: 'svc: A training job that is completed cannot be resumed. Extend it by more rounds.\n',
   })

@@ -65,6 +65,18 @@ describe('a call', () => {
     expect(sampleOf('TypeScript', sample)).toContain(`api.POST('/api/v1/models', {\n  body: {\n    name: "it's",`)
   })
 
+  it('takes of a success what there is: its data, a file, or nothing but that it worked', () => {
+    const scriptOf = (id: string) =>
+      sampleOf('TypeScript', { operation: operation(id), inputs: { parameters: {}, body: '' }, origin })
+    expect(scriptOf('getOwnKey')).toMatch(/\nconst answer = await unwrap\(api\.GET\('\/api\/v1\/keys\/self'\)\)$/)
+    expect(scriptOf('removeMember')).toMatch(/\nawait unwrap\(api\.DELETE\(/)
+    expect(scriptOf('downloadVersion')).toMatch(/\nconst answer = await unwrap\([\s\S]+ {2}parseAs: 'blob',\n\}\)\)$/)
+    expect(scriptOf('exportAudit')).toContain("parseAs: 'text'")
+    expect(scriptOf('getUploadOffset')).toMatch(
+      /import \{ createClient \} [\s\S]+\nconst \{ response \} = await api\.HEAD\(/,
+    )
+  })
+
   it('is written for every operation', () => {
     for (const one of operations) {
       const body = one.body === null ? '' : JSON.stringify(exampleOf(document, one.body.schema))

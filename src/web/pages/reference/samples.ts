@@ -100,6 +100,20 @@ const typed = (type: string | undefined, text: string): unknown =>
       ? text === 'true'
       : text
 
+/** What the client does not read as JSON: files, logs and streams. */
+const PARSED_AS: Readonly<Record<string, string>> = {
+  'application/octet-stream': 'blob',
+  'application/x-ndjson': 'text',
+  'text/event-stream': 'stream',
+}
+
+/** The success of a call, and how a program takes it: where it has no body, its status or its headers are all there is. */
+const taken = ({ method, responses }: Operation, call: string): string => {
+  const hasBody = responses.some(({ status, body }) => status.startsWith('2') && body !== null)
+  if (hasBody) return `const answer = await unwrap(${call})`
+  return method === 'HEAD' ? `const { response } = await ${call}` : `await unwrap(${call})`
+}
+
 const typescript = ({ operation, inputs, origin }: Sample): string => {
   const { method, path, parameters, isPublic, body } = operation
   const paramsIn = (place: string): Record<string, unknown> =>
@@ -112,6 +126,8 @@ const typescript = ({ operation, inputs, origin }: Sample): string => {
     )
   const places = ['path', 'query', 'header'].map((place) => [place, paramsIn(place)] as const)
   const params = Object.fromEntries(places.filter(([, values]) => Object.keys(values).length > 0))
+  const success = operation.responses.find(({ status }) => status.startsWith('2'))
+  const parseAs = PARSED_AS[success?.body?.type ?? '']
   const options = [
     ...(Object.keys(params).length === 0 ? [] : [`params: ${scriptOf(params, '  ')}`]),
     ...(isJson(operation) ? [`body: ${scriptOf(parsed(inputs.body), '  ')}`] : []),
@@ -119,6 +135,7 @@ const typescript = ({ operation, inputs, origin }: Sample): string => {
     ...(body !== null && !isForm(operation) && !isJson(operation)
       ? ['body: bytes', 'bodySerializer: (body) => body']
       : []),
+    ...(parseAs === undefined ? [] : [`parseAs: '${parseAs}'`]),
   ]
   const key = isPublic ? '' : ', apiKey: process.env.SERVICE_API_KEY'
   const form = isForm(operation)
@@ -127,10 +144,10 @@ const typescript = ({ operation, inputs, origin }: Sample): string => {
         .join('')}`
     : ''
   const call = options.length === 0 ? `'${path}'` : `'${path}', {\n${options.map((line) => `  ${line},\n`).join('')}}`
-  return `${isForm(operation) ? "import { openAsBlob } from 'node:fs'\n" : ''}import { createClient, unwrap } from 'tributary/client'
+  return `${isForm(operation) ? "import { openAsBlob } from 'node:fs'\n" : ''}import { ${method === 'HEAD' ? 'createClient' : 'createClient, unwrap'} } from 'tributary/client'
 
 const api = createClient({ baseUrl: '${origin}'${key} })
-${form}const answer = await unwrap(api.${method}(${call}))`
+${form}${taken(operation, `api.${method}(${call})`)}`
 }
 
 const WRITERS: Readonly<Record<Language, (sample: Sample) => string>> = {

@@ -1,0 +1,38 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { emptyFolder } from '../../../test/databases.ts'
+import { startWorld } from '../../../test/world.ts'
+import { runInProcess } from '../in-process.fixture.ts'
+
+it('passes only where a signed head was compared', async () => {
+  const world = await startWorld({ config: { enrollment: 'token' } })
+  const key = world.service.firstAdminKey!
+  const cwd = await emptyFolder()
+  const env = { SERVICE_HOME: cwd, SERVICE_API_BASE: world.baseUrl, SERVICE_API_KEY: key }
+  const svc = (...argv: string[]) => runInProcess(argv, { env, cwd, now: world.now })
+  for (const org of ['acme', 'beta']) await svc('groups', 'create', 'g', '--org', org)
+  const { body } = await world.request('GET', '/api/v1/audit/head', { key })
+  const heads = (body as { heads: { org_id: string }[] }).heads
+  const keep = async (name: string, org: string | null) => {
+    const lines = heads.filter(({ org_id }) => org_id === org).map((head) => `${JSON.stringify(head)}\n`)
+    await writeFile(join(cwd, name), lines.join(''))
+    expect((await readFile(join(cwd, name), 'utf8')) === '').toBe(org === null)
+  }
+  await keep('acme.jsonl', 'acme')
+  await keep('beta.jsonl', 'beta')
+  await keep('empty.jsonl', null)
+  const verify = async (file: string) => {
+    const { exitCode, stdout, stderr } = await svc('audit', 'verify', '--org-id', 'acme', '--heads', file)
+    return [exitCode, stdout.replace(/valid entries: \d+/, 'valid'), stderr.split('\n')[0]]
+  }
+  expect(await verify('acme.jsonl')).toEqual([0, 'acme: valid, signed heads compared: 1\n', ''])
+  const none = 'acme: valid, signed heads compared: 0\n'
+  expect(await verify('empty.jsonl')).toEqual([1, none, 'svc: No head was compared: empty.jsonl holds none.'])
+  expect(await verify('beta.jsonl')).toEqual([
+    1,
+    none,
+    'svc: No head was compared: those in beta.jsonl are of other organizations.',
+  ])
+  expect((await verify('nowhere'))[2]).toBe('svc: nowhere cannot be read: it does not exist.')
+})

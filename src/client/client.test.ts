@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest'
+import { startWorld } from '../../test/world.ts'
+import { ApiError, createClient, unwrap } from './client.ts'
+
+const open = async () => {
+  const world = await startWorld({ config: { enrollment: 'token' } })
+  return world.client(world.service.firstAdminKey!)
+}
+
+it('unwraps the data of a success, and undefined where it has no body', async () => {
+  const api = await open()
+  const { id } = await unwrap(api.POST('/api/v1/team', { body: { email: 'ada@example.org', org_id: 'default' } }))
+  const removed: undefined = await unwrap(
+    api.DELETE('/api/v1/team/{member_id}', { params: { path: { member_id: id } } }),
+  )
+  expect(removed).toBeUndefined()
+  const { members } = await unwrap(api.GET('/api/v1/team', { params: { query: { org_id: 'default' } } }))
+  expect(members).toEqual([])
+})
+
+it('throws what the service says of a failure, and that something else answered', async () => {
+  const api = await open()
+  const path = { member_id: 'nobody' }
+  await expect(unwrap(api.DELETE('/api/v1/team/{member_id}', { params: { path } }))).rejects.toMatchObject({
+    name: 'ApiError',
+    status: 404,
+    code: 'not_found',
+  })
+  for (const [status, body] of [
+    [200, null],
+    [200, '[]'],
+    [502, null],
+  ] as const) {
+    const other = createClient({ baseUrl: 'http://other.example', fetch: async () => new Response(body, { status }) })
+    const failure = await unwrap(other.GET('/api/v1/health')).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(ApiError)
+    expect(failure).toMatchObject({ status, code: null })
+  }
+})

@@ -13820,6 +13820,8 @@ export interface operations {
             query?: {
                 /** @description The device's own id; default: the device that owns the key */
                 device_id?: components["parameters"]["AskedDevice"];
+                /** @description The device's organization; needed by unbound keys if several organizations have this device_id */
+                org_id?: components["parameters"]["DeviceOrgId"];
             };
             path: {
                 /** @description Id of a round */
@@ -13838,6 +13840,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

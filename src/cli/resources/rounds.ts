@@ -95,7 +95,7 @@ export const rounds: Resource = {
       none: 'No updates.',
     }),
     action('selection', 'explain whether a device was selected', `GET ${AT}/selection`, {
-      args: [argument('device', 'a device, by its device id', { field: 'device_id' }), round],
+      args: [argument('device', 'a device, by its device id', { find: 'device', field: 'device_id' }), round],
     }),
     action('receipt', 'show the receipt of a completed round', `GET ${AT}/receipt`, {
       args: [round],

@@ -7,6 +7,7 @@ import {
   endingOf,
   isAlready,
   isArchitecture,
+  labelOf,
   mayHaveGraph,
   type VersionFormat,
 } from '../../../domain/model.ts'
@@ -89,11 +90,14 @@ export const createConversions = (parts: {
      * The version's file in this format. Throws not_found with the state of the conversion and the time to try again, which
      * this call requests if there is none; or with the reason why there is none.
      */
-    async fileOf(version: UploadedVersion, format: DownloadFormat | undefined): Promise<DownloadableFile> {
+    async fileOf(
+      version: UploadedVersion & { readonly ownLabel: string | null },
+      format: DownloadFormat | undefined,
+    ): Promise<DownloadableFile> {
       if (format === undefined || isAlready(format, version)) {
         return { sha256: version.sha256, size: version.size, extension: endingOf(version.fileName) }
       }
-      const what = `Version ${version.version}`
+      const what = `Version ${labelOf(version.version, version.ownLabel)}`
       if (!isConverted(format)) {
         throw new ServiceError(
           'not_found',

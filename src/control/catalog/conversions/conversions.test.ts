@@ -103,7 +103,9 @@ it('another format is converted when it is first requested, and 404 with a time 
   expect([first.status, first.headers.get('retry-after')]).toEqual([404, '2'])
   expect(await first.json()).toMatchObject({
     error: 'not_found',
-    message: expect.stringMatching(/^Version 2 is not available as onnx yet: its conversion is (pending|running)\./),
+    message: expect.stringMatching(
+      /^Version 2\.0\.0 is not available as onnx yet: its conversion is (pending|running)\./,
+    ),
   })
   expect(await settled(() => formatsOf(2))).toMatchObject([{ format: 'onnx', state: 'ready' }])
   expect((await download(2, 'onnx')).status).toBe(200)
@@ -128,7 +130,9 @@ it('what cannot be converted is 404 with the reason, until an architecture is up
   ])
   const refused = await download(1, 'onnx')
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([404, null])
-  expect(await refused.json()).toMatchObject({ message: expect.stringContaining('Version 1 is not available as onnx') })
+  expect(await refused.json()).toMatchObject({
+    message: expect.stringContaining('Version 1.0.0 is not available as onnx'),
+  })
   await upload(architecture(4), 'other.onnx')
   expect(await settled(() => formatsOf(1))).toMatchObject([
     { state: 'failed', reason: expect.stringContaining("'fc.weight' has the shape [3, 2], but [3, 4] in the graph") },

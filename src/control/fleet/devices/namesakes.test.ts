@@ -88,7 +88,7 @@ describe('a device_id that two organizations use', () => {
   })
 
   it('keeps its updates apart in a round of a federation, whose receipt names both and replays', async () => {
-    const { world, send, found, acme, beta } = await openTwins()
+    const { world, send, found, admin, acme, beta } = await openTwins()
     const federation = await found(['beta'])
     const tablet = (await send(acme.key, 'POST', '/devices/register', { device_id: 'tablet' })).body
     const round = await send(acme.key, 'POST', '/training/rounds/start', {
@@ -108,6 +108,10 @@ describe('a device_id that two organizations use', () => {
       expect((await world.request('POST', `/api/v1/training/rounds/${id}/updates`, { key, body })).status).toBe(201)
     }
     await world.advance(1)
+    const selection = `/training/rounds/${id}/selection?device_id=phone`
+    for (const org of ['acme', 'beta'])
+      expect((await send(admin, 'GET', `${selection}&org_id=${org}`)).body).toMatchObject({ selected: true })
+    expect((await send(admin, 'GET', `${selection}&org_id=third`)).status).toBe(404)
     const { body: receipt } = await send(acme.key, 'GET', `/training/rounds/${id}/receipt`)
     const entries = (receipt.updates as { device_id: string; org_id?: string; weight: number }[]).map(
       ({ device_id, org_id, weight }) => [device_id, org_id, weight],

@@ -92,15 +92,12 @@ export const participationRoutes = (
         querystring: SelectionQuery,
         response: { 200: Participation },
       },
-      config: { access: 'training:read', errors: ['not_found'] } satisfies RouteConfig,
+      config: { access: 'training:read', errors: ['not_found', 'conflict'] } satisfies RouteConfig,
     },
     async (request) => {
       const { round_id } = request.params
-      const { device, part, reason } = await participation.selection(
-        callerOf(request),
-        round_id,
-        request.query.device_id,
-      )
+      const { device_id: deviceId, org_id: orgId } = request.query
+      const { device, part, reason } = await participation.selection(callerOf(request), round_id, { deviceId, orgId })
       return { round_id, device_id: device.deviceId, selected: part !== null, state: part?.state ?? null, reason }
     },
   )

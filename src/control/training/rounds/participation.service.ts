@@ -95,12 +95,16 @@ export const createParticipation = (parts: {
     },
 
     /** Whether a device takes part in the round, and why or why not. */
-    async selection(caller: Caller, id: string, deviceName: string | undefined) {
+    async selection(
+      caller: Caller,
+      id: string,
+      { deviceId, orgId }: { readonly deviceId: string | undefined; readonly orgId: string | undefined },
+    ) {
       const round = await rounds.get(caller, id)
       requireMayInspect(caller, round)
-      const device = await (deviceName === undefined
+      const device = await (deviceId === undefined
         ? devices.owner(caller)
-        : devices.get(caller, deviceName, { near: round.orgId }))
+        : devices.get(caller, deviceId, { orgId, near: round.orgId }))
       const part = await participants.find(database.sql, round.id, device.id)
       return { round, device, part, reason: explainSelection(round, part, await reaching.includes(round, device.id)) }
     },

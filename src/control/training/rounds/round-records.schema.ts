@@ -11,6 +11,7 @@ import {
   Uuid,
 } from '../../../platform/http/wire.schema.ts'
 import { QueriedDevice } from '../../delivery/experiments/experiments.schema.ts'
+import { OrgQuery } from '../../fleet/devices/devices.schema.ts'
 import { SecureSettings } from '../secure-rounds/secure-rounds.schema.ts'
 import { examples } from '../training.examples.ts'
 import { EvaluationReport } from './evaluation.schema.ts'
@@ -50,6 +51,7 @@ export const ParticipantList = Body('ParticipantList', "A page of a round's devi
 
 export const SelectionQuery = Type.Object({
   device_id: Type.Optional(QueriedDevice),
+  ...OrgQuery.properties,
 })
 
 /** When figures that compare an update with others are missing. */

@@ -26,7 +26,7 @@ export const accountRoutes = (app: App, account: AccountService): void => {
         'x-extension': true,
         response: { 200: Account },
       },
-      config: ENROLLING,
+      config: { ...ENROLLING, errors: ['forbidden'] },
     },
     async (request) => {
       const caller = callerOf(request)

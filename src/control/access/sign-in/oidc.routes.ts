@@ -36,7 +36,7 @@ export const oidcRoutes = (app: App, { oidc, present, publicUrl }: OidcParts): v
       config: {
         access: 'public',
         whileRestricted: true,
-        errors: ['unauthorized', 'forbidden', 'conflict', 'upstream_failed', 'upstream_timeout'],
+        errors: ['forbidden', 'conflict', 'upstream_failed', 'upstream_timeout'],
       } satisfies RouteConfig,
     },
     async (request, reply) => {

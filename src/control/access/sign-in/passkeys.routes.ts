@@ -120,7 +120,7 @@ export const passkeysRoutes = (app: App, { passkeys, publicUrl }: PasskeyParts):
         body: PasskeyName,
         response: { 200: Passkey },
       },
-      config: OF_ONE,
+      config: { ...OF_ONE, errors: ['forbidden', 'not_found'] },
     },
     async (request) =>
       presentPasskey(await passkeys.rename(callerOf(request), request.params.passkey_id, request.body.name)),

@@ -12,6 +12,8 @@ export interface AuditNote {
   /** The object's fields before and after: those that differ are in the entry. Secrets are left out by their names. */
   readonly before?: object | null
   readonly after?: object | null
+  /** The status of the error that the request ends with all the same, where what it changed says that it failed. */
+  readonly failedWith?: number
   /** Who acted, on a public route that identifies the caller itself. */
   readonly actor?: Caller
 }

@@ -1,6 +1,6 @@
 import type { Caller } from '../../../domain/access.ts'
 import { type ApprovalKind, type ApprovalStatus, requirePending } from '../../../domain/approval.ts'
-import { notFound } from '../../../domain/errors.ts'
+import { notFound, STATUS_OF } from '../../../domain/errors.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
 import type { ControlEventBus } from '../../events.ts'
@@ -57,6 +57,7 @@ export const createApprovalEnds = (parts: {
       orgId: locked.orgId,
       before: { status: 'pending' },
       after: auditedOf(decided),
+      ...(status === 'failed' && { failedWith: STATUS_OF.conflict }),
     })
     return decided
   }

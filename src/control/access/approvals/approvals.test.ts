@@ -117,6 +117,8 @@ describe('moving an alias, where the organization requires approvals', () => {
       body: { message: expect.stringContaining('no longer allowed') },
     })
     expect((await ada.call('GET', `/approvals/${String(first.body.id)}`)).body).toMatchObject({ status: 'failed' })
+    const { body: log } = await ada.call('GET', `/audit?object=${String(first.body.id)}&action=approveRequest`)
+    expect(log.entries).toMatchObject([{ result: 'failed', status: 409 }])
 
     const one = await promote(ada, '1')
     await decide(bob, one.body.id)

@@ -126,7 +126,8 @@ export const createAudit = (parts: {
         },
         async ending(tx) {
           if (isCommitted || isAppended || (note === null && !(await store.hasWritten(tx)))) return
-          await append(tx, request, { note, result: 'ok', status: null })
+          const status = note?.failedWith ?? null
+          await append(tx, request, { note, result: status === null ? 'ok' : 'failed', status })
           isAppended = true
         },
         committed() {
@@ -134,7 +135,9 @@ export const createAudit = (parts: {
         },
         isWritten: () => isCommitted,
         /** The response is an error all the same. */
-        failed: (status) => appendAlone(request, { note, result: 'failed', status }),
+        async failed(status) {
+          if (note?.failedWith === undefined) await appendAlone(request, { note, result: 'failed', status })
+        },
       }
     },
 

@@ -124,9 +124,17 @@ export const createAnalyticsService = ({
           filters: conditions,
           activeSince: activeSince(now()),
         })
-        const table = await collectTable(pages, { minDevices, names: wanted.variables })
-        if (table === null) warnings.push(`Withheld: fewer than ${minDevices} devices report both variables.`)
-        return { ...testTable(table, wanted.level, warnings), warnings }
+        const found = await collectTable(pages, { minDevices, names: wanted.variables })
+        if (found === null) warnings.push(`Withheld: fewer than ${minDevices} devices report both variables.`)
+        for (const [at, count] of (found?.withheld ?? []).entries()) {
+          if (count === 0) continue
+          const which = count === 1 ? 'One value' : `${count} values`
+          warnings.push(`${which} of '${wanted.variables[at]}' left out: fewer than ${minDevices} devices report it.`)
+        }
+        return {
+          ...testTable(found === null || found.table.length === 0 ? null : found.table, wanted.level, warnings),
+          warnings,
+        }
       })
     },
   }

@@ -3,23 +3,61 @@ import type { Reading } from './reading.ts'
 
 const MAX_VALUES = 100
 
-/** Counts of every combination of two variables' values; null where fewer devices than `minDevices` say both. */
+interface Cell {
+  count: number
+  /** Of so many devices as decide whether the cell is shown; no more are kept. */
+  readonly devices: Set<number>
+}
+
+type Rows = Map<string, Map<string, Cell>>
+
+export interface Contingency {
+  /** Without rows where none is left. */
+  readonly table: number[][]
+  /** How many values of each variable are left out. */
+  readonly withheld: readonly [rows: number, columns: number]
+}
+
+const union = (cells: Iterable<Cell>): number => {
+  const all = new Set<number>()
+  for (const { devices } of cells) for (const device of devices) all.add(device)
+  return all.size
+}
+
+/**
+ * Leaves out values that fewer than `minDevices` devices say: the figures of a test reveal what few devices say. Without
+ * them, others may have too few in turn.
+ */
+const withoutSmall = (rows: Rows, minDevices: number): { rows: Rows; columns: string[] } => {
+  let columns = [...new Set([...rows.values()].flatMap((cells) => [...cells.keys()]))]
+  let kept = [...rows]
+  for (let before = -1; before !== kept.length + columns.length; ) {
+    before = kept.length + columns.length
+    const cellsOf = (cells: Map<string, Cell>) => columns.flatMap((column) => cells.get(column) ?? [])
+    kept = kept.filter(([, cells]) => union(cellsOf(cells)) >= minDevices)
+    columns = columns.filter((column) => union(kept.flatMap(([, cells]) => cells.get(column) ?? [])) >= minDevices)
+  }
+  return { rows: new Map(kept), columns }
+}
+
+/** Counts of every combination of two variables' values; null where fewer than `minDevices` devices say both. */
 export const collectTable = async (
   pages: AsyncIterable<readonly Reading[]>,
   { minDevices, names }: { readonly minDevices: number; readonly names: readonly [string, string] },
-): Promise<number[][] | null> => {
-  const rows = new Map<string, Map<string, number>>()
+): Promise<Contingency | null> => {
+  const rows: Rows = new Map()
   const columns = new Set<string>()
-  const devices = new Set<number>()
   for await (const page of pages) {
     for (const { device, values } of page) {
       const [row, column] = [wordOf(values[0]), wordOf(values[1])]
       if (row === null || column === null) continue
-      const counts = rows.get(row) ?? new Map<string, number>()
-      rows.set(row, counts)
-      counts.set(column, (counts.get(column) ?? 0) + 1)
+      const cells = rows.get(row) ?? new Map<string, Cell>()
+      rows.set(row, cells)
+      const cell = cells.get(column) ?? { count: 0, devices: new Set() }
+      cells.set(column, cell)
+      cell.count++
+      if (cell.devices.size < minDevices) cell.devices.add(device)
       columns.add(column)
-      if (devices.size < minDevices) devices.add(device)
       for (const [name, found] of [
         [names[0], rows.size],
         [names[1], columns.size],
@@ -32,8 +70,12 @@ export const collectTable = async (
       }
     }
   }
-  if (devices.size < minDevices) return null
-  return [...rows.values()].map((counts) => [...columns].map((column) => counts.get(column) ?? 0))
+  if (union([...rows.values()].flatMap((cells) => [...cells.values()])) < minDevices) return null
+  const shown = withoutSmall(rows, minDevices)
+  return {
+    table: [...shown.rows.values()].map((cells) => shown.columns.map((column) => cells.get(column)?.count ?? 0)),
+    withheld: [rows.size - shown.rows.size, columns.size - shown.columns.length],
+  }
 }
 
 /** Texts, truth values and numbers are categories; lists and objects are not. */

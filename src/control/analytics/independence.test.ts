@@ -57,6 +57,37 @@ it('a chi-square test keeps the digits of a p-value of 1e-108', async () => {
   })
 })
 
+it('a chi-square test leaves out values that few devices report, which its figures would reveal', async () => {
+  const of = async (table: number[][]) => openSurvey(table)
+  const small = await of([
+    [10, 20, 1],
+    [20, 10, 2],
+  ])
+  const { warnings, ...figures } = await of([
+    [10, 20],
+    [20, 10],
+  ])
+  expect(small).toMatchObject({ chi_square_statistic: figures.chi_square_statistic, sample_size: 60 })
+  expect([warnings, small.warnings]).toEqual([
+    [],
+    ["One value of 'capabilities.party' left out: fewer than 5 devices report it."],
+  ])
+  expect(await of([[6], [2]])).toMatchObject({
+    chi_square_statistic: null,
+    sample_size: 6,
+    warnings: [
+      "One value of 'federation_member' left out: fewer than 5 devices report it.",
+      'No test was run: each variable needs at least two different values.',
+    ],
+  })
+  expect(
+    await of([
+      [3, 1],
+      [1, 3],
+    ]),
+  ).toMatchObject({ chi_square_statistic: null, sample_size: null })
+})
+
 it('a chi-square test warns where few devices are expected in a cell', async () => {
   expect(
     await openSurvey([

@@ -23,6 +23,10 @@ it('nothing is withheld where groups share no device, are equal, or leave enough
   expect(withheld([cell(5, 'a'), cell(6, 'b')], ['a', 'b'])).toEqual([])
   expect(withheld([cell(7, 'a', 'b')], ['a', 'b'])).toEqual([])
   expect(withheld([cell(7, 'all', 'a'), cell(5, 'all')], ['all', 'a'])).toEqual([])
-  // Neither holds the other: no difference of theirs is a group's.
-  expect(withheld([cell(7, 'a', 'b'), cell(1, 'a'), cell(2, 'b')], ['a', 'b'])).toEqual([])
+  expect(withheld([cell(7, 'a', 'b'), cell(2, 'a'), cell(3, 'b')], ['a', 'b'])).toEqual([])
+})
+
+it('of two groups that differ by few devices the smaller is withheld, though neither holds the other', () => {
+  // Sums of values and of squares give two equations: enough for the device that each has alone.
+  expect(withheld([cell(7, 'a', 'b'), cell(1, 'a'), cell(2, 'b')], ['a', 'b'])).toEqual([{ id: 'a', of: 'b' }])
 })

@@ -12,7 +12,8 @@ export interface Withheld {
 
 /**
  * Where a group holds others, its figures minus theirs are those of its remaining devices. Where these are fewer than may
- * be shown, the smallest group inside is left out too (complementary suppression; ties by id), until no such rest is left.
+ * be shown, the smallest group inside is left out too (complementary suppression; ties by id), until no such rest is left. The same
+ * goes for the smaller of two groups that overlap, and differ by fewer devices.
  * It looks at each group inside by itself and at all of them together; what takes several queries is not seen here.
  * @param shown ids of the groups that are large enough
  */
@@ -40,6 +41,18 @@ export const withheldAgainstSubtraction = (
   const inside = new Map(shown.map((id): [string, string[]] => [id, []]))
   for (const part of bySize) for (const whole of holders.get(part) ?? []) inside.get(whole)!.push(part)
   const withheld = new Map<string, Withheld>()
+
+  // Two groups that differ by few devices: the difference of their figures is these devices', some with a minus.
+  for (const [at, large] of bySize.entries()) {
+    for (const small of bySize.slice(0, at)) {
+      if (withheld.has(small) || inside.get(large)!.includes(small)) continue
+      const apart = cells.reduce(
+        (sum, { groupIds, devices }) => sum + (groupIds.has(large) === groupIds.has(small) ? 0 : devices),
+        0,
+      )
+      if (isTelling(apart)) withheld.set(small, { id: small, of: large })
+    }
+  }
 
   const smallestTelling = (whole: string): string | undefined => {
     const parts = inside.get(whole)!.filter((part) => !withheld.has(part))

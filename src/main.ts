@@ -7,6 +7,7 @@ import { CertificateError } from './platform/http/certificate.ts'
 import { ProxyError, sendThroughProxy } from './platform/transfer/proxy.ts'
 
 const IMPATIENCE_MS = 1000
+const LONGEST_STOP_MS = 60_000
 
 const stop = (message: string): never => {
   console.error(message)
@@ -37,6 +38,8 @@ const start = async (): Promise<void> => {
     if (stoppingSince !== null) stop(`${signal} again: stopping at once.`)
     stoppingSince = Date.now()
     console.log(`${signal}: finishing the running requests`)
+    // A backup to a file system that does not respond, for example: work that nothing can interrupt.
+    setTimeout(() => stop('Stopping took more than a minute: stopping at once.'), LONGEST_STOP_MS).unref()
     service.close().then(
       () => process.exit(0),
       (error: Error) => stop(`Stopping failed: ${error.message}`),

@@ -679,7 +679,7 @@ export interface paths {
         };
         /**
          * Get the noise multiplier for an epsilon
-         * @description The lowest noise multiplier with which this number of rounds stays within an epsilon.
+         * @description The lowest noise multiplier with which this number of rounds stays within an epsilon. 409 without target_epsilon and budget.
          */
         get: operations["findNoise"];
     };
@@ -688,7 +688,7 @@ export interface paths {
         };
         /**
          * Get the number of private rounds left
-         * @description How many times `num_steps` such rounds still fit the budget.
+         * @description How many times `num_steps` such rounds still fit the budget. 409 until a budget is set.
          */
         get: operations["countPrivateRounds"];
     };
@@ -5323,6 +5323,8 @@ export interface components {
             /** @description The current value under adaptive clipping */
             clip_norm: number;
             adaptive_clip: boolean;
+            /** @description The delta at which epsilon is accounted */
+            target_delta?: number;
             /** @description The limit on the total cost of all rounds, if one was set */
             target_epsilon?: number;
         };
@@ -7446,7 +7448,9 @@ export interface components {
             projected_epsilon: number;
             /** @description The increase of epsilon; less than the cost of the round alone, because costs are composed */
             round_epsilon_cost: number;
+            /** @description true until a budget is set */
             would_exceed_budget: boolean;
+            /** @description 0 until a budget is set */
             budget_epsilon: number;
             target_delta: number;
             accountant: components["schemas"]["LedgerAccountant"];
@@ -7806,7 +7810,7 @@ export interface components {
              * @description ISO 8601, UTC
              */
             reported_at: string;
-            /** @description Whether the plan still assigns this version to the device */
+            /** @description Whether the plan assigns this version to the device; if not, the report counts only if the device reported this version of the plan before */
             current: boolean;
         };
         /**
@@ -11621,6 +11625,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -11655,6 +11660,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -67,6 +67,7 @@ export const rulesOf = (type: IntegrationType): TypeRules => INTEGRATION_TYPES[t
 export type IntegrationConfig = Readonly<Record<string, string | Readonly<Record<string, string>>>>
 
 const MAX_VALUE = 4096
+const MIN_KEY_BYTES = 16
 const HEADER = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/
 
 const requireHeaders = (value: unknown): Readonly<Record<string, string>> => {
@@ -80,6 +81,17 @@ const requireHeaders = (value: unknown): Readonly<Record<string, string>> => {
     }
   }
   return Object.fromEntries(entries) as Record<string, string>
+}
+
+/** Standard Webhooks 1.0: `whsec_` and a key in base64; anything else is the key itself. */
+const requireKey = (secret: string): void => {
+  if (!secret.startsWith('whsec_')) return
+  const key = Buffer.from(secret.slice(6), 'base64')
+  const isBase64 = key.toString('base64').replace(/=+$/, '') === secret.slice(6).replace(/=+$/, '')
+  if (!isBase64 || key.length < MIN_KEY_BYTES)
+    throw badRequest(
+      `config.secret: after whsec_ it must be at least ${MIN_KEY_BYTES} bytes in base64. Leave it out to get one.`,
+    )
 }
 
 /** What a receiver of this type takes as its settings. @throws bad_request naming the field. */
@@ -98,6 +110,7 @@ export const readIntegrationConfig = (
     if (typeof given !== 'string' || given === '' || given.length > MAX_VALUE || /[\r\n\0]/.test(given)) {
       throw badRequest(`config.${field} must be text on one line.`)
     }
+    if (field === 'secret') requireKey(given)
     return [field, given] as const
   })
   const missing = fields.find((field) => config[field] === 'required secret' && !Object.hasOwn(value, field))

@@ -23,7 +23,7 @@ import { createExperimentsStore } from './experiments/experiments.store.ts'
 import { createObservationsReport } from './experiments/observations.report.ts'
 import { createObservationsService } from './experiments/observations.service.ts'
 import { createObservationsStore } from './experiments/observations.store.ts'
-import { adoptDelivery, deliveryRowsOf, isDelivered } from './ownership.store.ts'
+import { adoptDelivery, deliveryRowsOf, isDelivered, leaveDeployments } from './ownership.store.ts'
 import { pairingsRoutes } from './pairings/pairings.routes.ts'
 import { createPairingsService } from './pairings/pairings.service.ts'
 import { createPairingsStore } from './pairings/pairings.store.ts'
@@ -64,7 +64,14 @@ const create = (context: Context, { access, catalog, fleet }: Earlier) => {
   catalog.roundModels.keepUsed(isDelivered)
   catalog.lineage.followDelivery(usesOf)
   events.inTransaction('unbound.adopted', (tx, { orgId }) => adoptDelivery(tx, orgId))
-  fleet.erasures.contribute({ rowsOf: deliveryRowsOf, assignmentsOf: (device) => plans.assignmentsOf(device) })
+  fleet.erasures.contribute({
+    rowsOf: deliveryRowsOf,
+    assignmentsOf: (device) => plans.assignmentsOf(device),
+    async beforeErasure(tx, { id }) {
+      const planIds = new Set(await leaveDeployments(tx, id))
+      if (planIds.size > 0) await events.publish(tx, 'assignments.reported', { planIds })
+    },
+  })
   const experiments = createExperimentsService({
     database,
     store: stores.experiments,

@@ -11,6 +11,15 @@ export const deliveryRowsOf: RowsOfDevice = ({ id, deviceId, orgId }) => ({
   pairings: sql`from pairings t where t.device_id = ${deviceId} and t.org_id is not distinct from ${orgId}`,
 })
 
+/** Deployments have a target less; returns those that may have waited for it. */
+export const leaveDeployments = async (tx: Executor, deviceId: string): Promise<string[]> => {
+  const { rows } = await sql<{ id: string }>`
+    update deployments d set target_count = d.target_count - 1, activated_count = d.activated_count - t.activated::int
+    from deployment_targets t where t.deployment_id = d.id and t.device_id = ${deviceId} and d.ended_at is null
+    returning d.id`.execute(tx)
+  return rows.map(({ id }) => id)
+}
+
 /** Whatever brings versions of the model to devices, or has: its history names them. */
 export const isDelivered: ModelUses = (modelId) => sql<boolean>`(
   exists (select from rollouts u where u.model_id = ${modelId})

@@ -40,7 +40,10 @@ export const Report = Body('Report', 'A recorded report', examples.recordedRepor
   version: Type.String(),
   reason: Nullable(Type.String()),
   reported_at: Timestamp,
-  current: Type.Boolean({ description: 'Whether the plan still assigns this version to the device' }),
+  current: Type.Boolean({
+    description:
+      'Whether the plan assigns this version to the device; if not, the report counts only if the device reported this version of the plan before',
+  }),
 })
 
 export const DeviceReportsQuery = Type.Object({

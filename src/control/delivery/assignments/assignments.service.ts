@@ -38,7 +38,7 @@ export const createAssignmentsService = (parts: {
 }) => {
   const { database, store, report, plans, devices, events, now } = parts
 
-  const save = createBatcher<StoredReport, void>({
+  const save = createBatcher<StoredReport & { readonly current: boolean }, void>({
     maxBatch: 1000,
     run: async (reports) => {
       const newest = new Map(reports.map((report) => [`${report.planId} ${report.deviceId}`, report]))
@@ -96,8 +96,8 @@ export const createAssignmentsService = (parts: {
     },
 
     /**
-     * Keeps what a device says of a plan. `current` is false when the plan does not assign this version to the device any
-     * more; that is no error, because plans change while devices work.
+     * Keeps what a device says of a plan. `current` is false when the plan does not assign this version to the device (any
+     * more); that is no error, because plans change while devices work.
      */
     async report(
       caller: Caller,
@@ -110,8 +110,10 @@ export const createAssignmentsService = (parts: {
       const isDeleted = owner !== null && 'isDeleted' in owner && owner.isDeleted
       if (owner === null || !(isDeleted || plans.reaches(owner.orgId, device.orgId))) throw notFound('Plan', planId)
       const report: StoredReport = { ...requested, planId, deviceId: device.id, reportedAt: now() }
+      // Another process may have changed the plan just now.
+      if (!isCurrent(device, planId, requested.version)) await plans.refresh()
       if (!isDeleted) {
-        await save(report)
+        await save({ ...report, current: isCurrent(device, planId, requested.version) })
         if (requested.state !== 'downloading' && requested.state !== 'verifying') await settle(planId)
       }
       return { report, current: isCurrent(device, planId, requested.version) }

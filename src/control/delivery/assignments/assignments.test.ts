@@ -170,6 +170,38 @@ describe('a report', () => {
     expect((await report(world, key, planId, response)).body).toMatchObject({ current: false })
   })
 
+  it('counts only where the plan gives, or gave, that version to the device', async () => {
+    const { world, key } = await start()
+    const others = [await world.register('other-1'), await world.register('other-2')]
+    const body = { org_id: 'default', name: 'phones' }
+    const { id } = (await world.request('POST', '/api/v1/device-groups', { key, body })).body as { id: string }
+    await world.request('POST', `/api/v1/device-groups/${id}/devices/phone`, { key })
+    const rollout = await world.request('POST', '/api/v1/models/m/rollouts', {
+      key,
+      body: { version: '2.0.0', rollout_percentage: 100, group: 'phones', auto_rollback: true },
+    })
+    const planId = (rollout.body as { rollout_id: string }).rollout_id
+    const read = async () => (await world.request('GET', `/api/v1/models/m/rollouts/${planId}`, { key })).body
+    for (const other of others) {
+      for (const state of ['failed', 'active'])
+        expect(
+          (await report(world, other.key, planId, { state, version: '2.0.0' }, other.deviceId)).body,
+        ).toMatchObject({
+          current: false,
+        })
+    }
+    // Of another version than the plan's, nor does the device's own count.
+    await report(world, key, planId, { state: 'active', version: '1.0.0' })
+    expect(await read()).toMatchObject({ status: 'active', reports: { active: 0, failed: 0 } })
+    await report(world, key, planId, { state: 'downloading', version: '2.0.0' })
+    await world.request('DELETE', `/api/v1/device-groups/${id}/devices/phone`, { key })
+    // It goes on from what was counted.
+    expect((await report(world, key, planId, { state: 'failed', version: '2.0.0' })).body).toMatchObject({
+      current: false,
+    })
+    expect(await read()).toMatchObject({ reports: { downloading: 0, failed: 1 } })
+  })
+
   it('of many devices at once is kept for each of them', async () => {
     const { world, key } = await start()
     const planId = await rollOut(world, key, 'm', '1.0.0')

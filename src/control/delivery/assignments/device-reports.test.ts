@@ -30,12 +30,13 @@ it('what a device reported of each plan is listed with its model, newest first',
   ]
   const same = await send('POST', '/experiments', { name: 'same', variants: variants(model) })
   const apart = await send('POST', '/experiments', { name: 'apart', variants: variants(other) })
-  for (const { body } of [same, apart]) await send('POST', `/experiments/${body.id}/start`)
-
   expect(await send('GET', '/devices/d0/reports')).toEqual({ status: 200, body: { device_id: 'd0', reports: [] } })
   await report(rollout.body.rollout_id, { state: 'failed', version: '1.0.0', reason: 'no space' })
   const failed = world.now().toISOString()
+  await send('POST', `/experiments/${same.body.id}/start`)
   await report(same.body.id, { state: 'active', version: '1.0.0', metrics: { accuracy: 0.5 } })
+  await send('POST', `/experiments/${same.body.id}/complete`)
+  await send('POST', `/experiments/${apart.body.id}/start`)
   await report(apart.body.id, { state: 'ready', version: '1.0.0' })
   const { body } = await send('GET', '/devices/d0/reports')
   const reported = { version: '1.0.0', reason: null, metrics: null, reported_at: expect.any(String) }

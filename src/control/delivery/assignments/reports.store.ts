@@ -22,8 +22,12 @@ export type ReportCounts = Readonly<Record<ReportState, number>>
 
 /** What devices reported about the plans that reached them. */
 export const createReportsStore = () => ({
-  /** Writes many reports, one for each plan and device. They come sorted, so that two processes lock in one order. */
-  async save(db: Executor, reports: readonly StoredReport[]): Promise<void> {
+  /**
+   * Writes many reports, one for each plan and device. They come sorted, so that two processes lock in one order. One that is not
+   * current counts only where it goes on from an earlier one of the same version: what a plan has never given to a device must not
+   * decide over it.
+   */
+  async save(db: Executor, reports: readonly (StoredReport & { readonly current: boolean })[]): Promise<void> {
     await sql`
       insert into plan_reports (plan_id, device_id, state, version, reason, metrics, reported_at)
       select plan_id, device_id, state, version, reason, metrics::jsonb, reported_at from unnest(
@@ -31,8 +35,10 @@ export const createReportsStore = () => ({
         ${reports.map((r) => r.state)}::text[], ${reports.map((r) => r.version)}::text[],
         ${reports.map((r) => r.reason)}::text[],
         ${reports.map((r) => (r.metrics === null ? null : JSON.stringify(r.metrics)))}::text[],
-        ${reports.map((r) => r.reportedAt)}::timestamptz[]
-      ) as r (plan_id, device_id, state, version, reason, metrics, reported_at)
+        ${reports.map((r) => r.reportedAt)}::timestamptz[], ${reports.map((r) => r.current)}::boolean[]
+      ) as r (plan_id, device_id, state, version, reason, metrics, reported_at, current)
+      where r.current or exists (
+        select from plan_reports p where p.plan_id = r.plan_id and p.device_id = r.device_id and p.version = r.version)
       on conflict (plan_id, device_id) do update set
         state = excluded.state, version = excluded.version, reason = excluded.reason,
         metrics = coalesce(excluded.metrics, plan_reports.metrics), reported_at = excluded.reported_at`.execute(db)

@@ -9,7 +9,7 @@ import type { Candidate, TargetsReport } from './targets.report.ts'
 export interface Aim {
   readonly modelName: string
   readonly modelVersion: string
-  /** Names of devices; absent and empty are the same. */
+  /** Names of devices; absent and empty are the same, but a request has none or at least one. */
   readonly devices: readonly string[] | undefined
   /** Of the devices with these names only the one with this internal id; absent: as their names say. */
   readonly onlyDevice?: string | undefined

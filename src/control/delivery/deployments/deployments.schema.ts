@@ -30,6 +30,7 @@ const aim = {
   model_version: Type.String({ minLength: 1, maxLength: 200, description: 'A version of it, an alias, or latest' }),
   devices: Type.Optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
+      minItems: 1,
       maxItems: MAX_DEVICES,
       description: 'Ids of the target devices, besides those of the group; default without a group: all active devices',
     }),

@@ -86,6 +86,19 @@ describe('preparing a deployment', () => {
     ])
   })
 
+  it('refuses an empty list of devices, which a filter that matches nothing gives', async () => {
+    const { world, key } = await startFleet(1)
+    for (const path of ['prepare', 'execute']) {
+      const body = { ...AIM, devices: [] }
+      expect(await world.request('POST', `/api/v1/deploy/${path}`, { key, body })).toMatchObject({
+        status: 400,
+        body: {
+          message: expect.stringMatching(/^devices must be an array of 1 to 10000 items, got an array of 0 items/),
+        },
+      })
+    }
+  })
+
   it('aims at the whole active fleet when nothing is named', async () => {
     const { world, key } = await startFleet(2)
     const answer = await world.request('POST', '/api/v1/deploy/prepare', { key, body: AIM })
@@ -205,6 +218,15 @@ describe('a deployment', () => {
     expect(await flags()).toEqual([true, true, true])
     for (const device of fleet) await report(world, device, id, 'active')
     expect(await get(world, key, id)).toMatchObject({ status: 'completed', switched_at: '2026-01-01T00:00:00.000Z' })
+  })
+
+  it('ends when the last device that it waits for is erased, and counts it no more', async () => {
+    const { world, fleet, key } = await startFleet(3)
+    const id = await execute(world, key, { devices: ['d0', 'd1', 'd2'] })
+    for (const device of fleet.slice(0, 2)) await report(world, device, id, 'active')
+    const erase = { key, body: { confirm: 'd2' } }
+    expect((await world.request('POST', '/api/v1/devices/d2/erase', erase)).status).toBe(200)
+    expect(await get(world, key, id)).toMatchObject({ status: 'completed', target_count: 2, activated_count: 2 })
   })
 
   it('ends at its deadline, and a device that comes back days later still catches up', async () => {

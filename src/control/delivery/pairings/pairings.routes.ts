@@ -33,6 +33,8 @@ export const pairingsRoutes = (app: App, pairings: PairingsService, now: () => D
     },
     async (request, reply) => {
       const { model_name, model_version, platform, org_id } = request.body
+      if (model_name === undefined && model_version !== undefined)
+        throw badRequest('model_version: name the model too (model_name), or leave it out.')
       const requested = { modelName: model_name, modelVersion: model_version ?? 'latest', platform, orgId: org_id }
       const { pairing, code } = await pairings.create(callerOf(request), requested)
       return reply.code(201).send({ ...present(pairing), code })

@@ -95,6 +95,15 @@ it('a device that fails makes the pairing fail, with its reason', async () => {
   })
 })
 
+it('a version without a model is refused', async () => {
+  const world = await startWorld()
+  const { key } = await world.register('d')
+  expect(await world.request('POST', '/api/v1/pairings', { key, body: { model_version: '1.0.0' } })).toMatchObject({
+    status: 400,
+    body: { message: 'model_version: name the model too (model_name), or leave it out.' },
+  })
+})
+
 it('a code works once, and for five minutes', async () => {
   const { world, key } = await startOpen()
   const first = (await call(world, 'POST', '/pairings', {}, key)).body

@@ -30,6 +30,26 @@ async function* chunksOf(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array
   yield* source
 }
 
+/**
+ * As `mkdir` with `recursive`, which never ends where a folder is there and calls a new one in it missing (/proc, and network
+ * file systems that hang). True where it is new.
+ */
+const makeFolder = async (path: string): Promise<boolean> => {
+  const parent = dirname(path)
+  const isThere = (folder: string) =>
+    stat(folder).then(
+      (info) => info.isDirectory(),
+      () => false,
+    )
+  if (await isThere(path)) return false
+  if (parent !== path && !(await isThere(parent))) await makeFolder(parent)
+  await mkdir(path, { mode: 0o700 }).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EEXIST' && (await isThere(path))) return
+    throw error.code === 'ENOENT' ? badRequest(`${path} cannot be created in ${parent}. Name another folder.`) : error
+  })
+  return true
+}
+
 /** A folder of this machine, or one that is mounted. Only the owner may read what is written. */
 const folderTarget = (root: string): BackupTarget => {
   const list = async (folder: string): Promise<StoredFile[]> => {
@@ -54,11 +74,11 @@ const folderTarget = (root: string): BackupTarget => {
     },
     async write(path, source) {
       const growing = join(root, UNFINISHED, randomUUID())
-      await mkdir(join(root, UNFINISHED), { recursive: true, mode: 0o700 })
+      await makeFolder(join(root, UNFINISHED))
       try {
         await writeSynced(growing, chunksOf(source), CHUNK)
         const folder = join(root, dirname(path))
-        const isNew = (await mkdir(folder, { recursive: true, mode: 0o700 })) !== undefined
+        const isNew = await makeFolder(folder)
         await rename(growing, join(root, path))
         await syncFolder(folder)
         if (isNew) await syncFolder(dirname(folder))

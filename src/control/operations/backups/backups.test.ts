@@ -134,6 +134,12 @@ it('only keys that belong to no organization make and see backups', async () => 
     expect([answer.status, answer.body]).toMatchObject([403, { error: 'forbidden' }])
   }
   const relative = await world.request('POST', '/api/v1/backups', { key: admin, body: { target: 'here' } })
+  // mkdir of Node does not come back from there.
+  await world.advance(1)
+  expect(await backUp(world, admin, { target: '/proc/nope' })).toMatchObject({
+    status: 'failed',
+    reason: expect.stringContaining('cannot be created in /proc'),
+  })
   expect(relative.body).toMatchObject({
     error: 'bad_request',
     message: expect.stringMatching(

@@ -271,6 +271,10 @@ it('an integration that cannot be is refused, naming the field', async () => {
     [{ kind: 'logs', type: 'webhook', endpoint: 'http://169.254.169.254/latest' }, 'endpoint: 169.254.169.254 is'],
     [{ kind: 'logs', type: 'webhook', endpoint: 'http://[::ffff:a9fe:a9fe]/' }, 'where nothing is sent to'],
     [{ kind: 'logs', type: 'splunk', endpoint: 'http://h' }, 'config.token is missing'],
+    [
+      { kind: 'logs', type: 'webhook', endpoint: 'http://h', config: { secret: 'whsec_!!' } },
+      'config.secret: after whsec_',
+    ],
     [{ kind: 'logs', type: 'otlp', endpoint: 'http://h', format: 'hec' }, 'format: otlp integrations do not have'],
     [{ type: 'statsd', endpoint: 'udp://h:1', topics: ['audit'] }, 'topics: only log integrations have them'],
     [{ kind: 'logs', type: 'otlp', endpoint: 'http://h', config: { x: '1' } }, 'config.x is not a setting of otlp'],

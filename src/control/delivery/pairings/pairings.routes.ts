@@ -1,4 +1,4 @@
-import { rateLimited, ServiceError } from '../../../domain/errors.ts'
+import { badRequest, rateLimited, ServiceError } from '../../../domain/errors.ts'
 import { callerOf, optionalCallerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import { createRateLimiter } from '../../../platform/http/rate-limit.ts'

@@ -58,12 +58,19 @@ export const conflict = (message: string, reason?: string): ServiceError =>
 export const rateLimited = (retryAfterSeconds: number): ServiceError =>
   new ServiceError('rate_limited', `Too many requests. Try again in ${retryAfterSeconds} s.`, { retryAfterSeconds })
 
+const MAX_SHOWN = 300
+/** The longest ids are device ids of 255 characters; what is longer is none. */
+const shortened = (id: string): string => (id.length > MAX_SHOWN ? `${id.slice(0, MAX_SHOWN)}…` : id)
+
 /**
  * `notFound('Device', 'pixel-7')` -> "Device 'pixel-7' does not exist, or this key may not see it."
  * `notFound('Version', '3', "of model 'm'")` -> "Version '3' of model 'm' does not exist, or this key may not see it."
  */
 export const notFound = (what: string, id: string, place = ''): ServiceError =>
-  new ServiceError('not_found', `${what} '${id}'${place && ` ${place}`} does not exist, or this key may not see it.`)
+  new ServiceError(
+    'not_found',
+    `${what} '${shortened(id)}'${place && ` ${place}`} does not exist, or this key may not see it.`,
+  )
 
 export const isNotFound = (error: unknown): error is ServiceError =>
   error instanceof ServiceError && error.code === 'not_found'

@@ -126,6 +126,8 @@ export const readEndpoint = (type: IntegrationType, given: string | undefined): 
   if (text === null)
     throw badRequest(`endpoint is missing: the address that a ${type} integration sends to, such as ${example}.`)
   const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null && protocols.some((each) => text.startsWith(`${each}//`)))
+    throw badRequest(`endpoint: its host or port is not valid. Name an address such as ${example}.`)
   if (url === null || !protocols.includes(url.protocol) || url.hostname === '') {
     throw badRequest(
       `endpoint must begin with ${protocols.map((each) => `${each}//`).join(' or ')}, such as ${example}.`,

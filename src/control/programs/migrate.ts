@@ -17,7 +17,13 @@ const silent = { info: () => undefined, warn: () => undefined, error: () => unde
 
 const openTarget = (url: string): Promise<Database> =>
   openDatabase({ url, dataDir: '', log: silent }).catch((error: unknown) => {
-    throw error instanceof StartError ? new StartError(error.message.replaceAll('SERVICE_DATABASE_URL', '--to')) : error
+    throw error instanceof StartError
+      ? new StartError(
+          error.message
+            .replace('; without SERVICE_DATABASE_URL the embedded database is used', '')
+            .replaceAll('SERVICE_DATABASE_URL', '--to'),
+        )
+      : error
   })
 
 /**

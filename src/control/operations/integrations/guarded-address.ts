@@ -48,7 +48,9 @@ const requireAllowed = (found: string, host: string, allowPrivate: boolean): voi
   const address = found.split('%')[0]!
   const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
   if (address !== LOOPBACK && NEVER.check(address, family))
-    throw new RefusedAddress(`${host} is ${address}, where nothing is sent to.`)
+    throw new RefusedAddress(
+      `${host === address ? host : `${host} (${address})`} is a link-local, metadata or reserved address, where nothing is sent to.`,
+    )
   if (!allowPrivate && PRIVATE.check(address, family)) {
     throw new RefusedAddress(
       `${host} is ${address}, a private address. SERVICE_INTEGRATIONS_PRIVATE=allow lets integrations send there.`,

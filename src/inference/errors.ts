@@ -3,7 +3,6 @@ const KINDS = {
   invalid_request: { status: 400, type: 'invalid_request_error' },
   context_length_exceeded: { status: 400, type: 'invalid_request_error' },
   unsupported: { status: 400, type: 'invalid_request_error' },
-  invalid_model: { status: 400, type: 'invalid_request_error' },
   expectation_failed: { status: 417, type: 'invalid_request_error' },
   invalid_api_key: { status: 401, type: 'invalid_request_error' },
   host_not_allowed: { status: 403, type: 'invalid_request_error' },
@@ -15,6 +14,8 @@ const KINDS = {
   queue_full: { status: 503, type: 'server_error' },
   engine_missing: { status: 503, type: 'server_error' },
   out_of_memory: { status: 503, type: 'server_error' },
+  /** Its file is the server's, not the client's. */
+  invalid_model: { status: 500, type: 'server_error' },
   engine_failed: { status: 500, type: 'server_error' },
   /** Of a server that is used as an engine. */
   upstream_failed: { status: 502, type: 'server_error' },

@@ -101,7 +101,9 @@ export const buildInferenceServer = async (options: InferenceServerOptions): Pro
   traffic.watch(app, { metrics, stallLimits: options.stallLimits ?? STALL_LIMITS })
   closeGracefully(app, options.shutdownDeadlineMs ?? 30_000)
   const { host, publicUrl = null, corsOrigins = [] } = options
-  refuseForeignHosts(app, { host, publicUrl, corsOrigins }, (why) => new InferenceError('host_not_allowed', why))
+  // Where a key is needed, a page that had another name resolved to this server has none.
+  if (!options.apiKey)
+    refuseForeignHosts(app, { host, publicUrl, corsOrigins }, (why) => new InferenceError('host_not_allowed', why))
   await app.register(cors, {
     origin: [LOCAL_PAGE, ...corsOrigins, ...(publicUrl === null ? [] : [new URL(publicUrl).origin])],
     methods: ['GET', 'HEAD', 'POST'],

@@ -7,6 +7,7 @@ import type { ToolOrder } from '../structured-output/tool-grammar.ts'
 import type { ToolSyntax } from '../structured-output/tool-syntax.ts'
 import type { AvailableModels, Compress, Lease, Route } from './available-models.ts'
 import type { ChatOrder } from './chat.schema.ts'
+import { isFarTooLong } from './prompt-size.ts'
 
 export interface ChoiceEvent {
   readonly index: number
@@ -129,20 +130,16 @@ const assertAble = (engine: Engine, { toolUse, messages }: ChatOrder): void => {
   )
 }
 
-/** On average over a whole prompt no vocabulary comes near it. */
-const MAX_CHARACTERS_PER_TOKEN = 64
-
-/** Counting the tokens of megabytes would keep the engine from everybody else for seconds. */
-const assertMayFit = ({ messages, toolUse }: ChatOrder, { model: { contextTokens } }: Engine): void => {
+const assertMayFit = ({ messages, toolUse }: ChatOrder, engine: Engine): void => {
   const characters = messages.reduce(
     (sum, { content, toolCalls }) =>
       sum + content.length + (toolCalls === undefined ? 0 : JSON.stringify(toolCalls).length),
     toolUse === null ? 0 : JSON.stringify(toolUse.tools).length,
   )
-  if (contextTokens === 0 || characters <= contextTokens * MAX_CHARACTERS_PER_TOKEN) return
+  if (!isFarTooLong(characters, engine)) return
   throw new InferenceError(
     'context_length_exceeded',
-    `The messages have ${characters} characters, far more than a context of ${contextTokens} tokens holds. Shorten them.`,
+    `The messages have ${characters} characters, far more than a context of ${engine.model.contextTokens} tokens holds. Shorten them.`,
     { param: 'messages' },
   )
 }

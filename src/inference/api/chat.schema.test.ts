@@ -188,6 +188,32 @@ test.each([
   expect(fault(() => read(fields))).toEqual(['invalid_request', param, message])
 })
 
+test.each(['{"const": 1e400}', '{"enum": [1, [-1e400]]}', '{"type": "number", "maximum": 1e400}'])(
+  'a schema %s, whose number would become null, is refused with its place',
+  (text) => {
+    const schema = parseJson(Buffer.from(`{"type": "object", "properties": {"a/b": ${text}}}`)) as object
+    const refusal = (field: string) => [
+      'invalid_request',
+      field,
+      expect.stringMatching(/ has a number at '#\/properties\/a~1b\/\S+' that is out of range\. Use one within/),
+    ]
+    const format = { type: 'json_schema', json_schema: { name: 'x', schema } }
+    const tool = { type: 'function', function: { name: 'f', parameters: schema } }
+    expect(fault(() => read({ response_format: format }))).toEqual(refusal('response_format.json_schema.schema'))
+    expect(fault(() => read({ tools: [tool] }))).toEqual(refusal('tools[0].function.parameters'))
+  },
+)
+
+test.each([
+  ['a b', 'must be 1 to 128 letters, digits, _ and -, got "a b".'],
+  [5, 'must be 1 to 128 letters, digits, _ and -, got 5.'],
+  [undefined, 'is required: 1 to 128 letters, digits, _ and -.'],
+])('a function named %j is refused with what was sent', (name, message) => {
+  const field = 'tools[0].function.name'
+  const tools = [{ type: 'function', function: { name } }]
+  expect(fault(() => read({ tools }))).toEqual(['invalid_request', field, `${field} ${message}`])
+})
+
 test('a body that is no object is refused', () => {
   const form = ['invalid_request', null]
   expect(fault(() => readChatOrder(undefined, TEXT))).toEqual([

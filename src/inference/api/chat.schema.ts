@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import type { ChatMessage, RequestedFormat, ToolUse } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
 import { Message, readMessages, wellFormed } from './chat-messages.ts'
+import { assertFinite } from './finite-numbers.ts'
 import { assertOnly, bodyReader, invalid, isObject, refuseForeign, unsupported } from './request-body.ts'
 import { readToolUse, TOOL_FIELDS } from './tools.schema.ts'
 
@@ -159,6 +160,7 @@ export const readResponseFormat = (
     if (isObject(inner)) members.json_schema = withoutNull(inner)
     const { name, schema, strict } = readJsonSchema({ response_format: members }).response_format.json_schema
     if (!isObject(schema)) return { type: 'json_object' }
+    assertFinite(schema, 'response_format.json_schema.schema')
     return { type, schema, name, ...(strict !== undefined && { strict }) }
   }
   throw invalid(

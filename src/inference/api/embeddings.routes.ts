@@ -1,9 +1,11 @@
 import { type Static, Type } from 'typebox'
 import type { App } from '../../platform/http/app.ts'
 import { whilePresent } from '../../platform/http/client-disconnect.ts'
-import type { Embeddings } from '../engines/engine.ts'
+import type { Embeddings, Engine } from '../engines/engine.ts'
 import { InferenceError } from '../errors.ts'
-import { bodyReader, refuseForeign } from './request-body.ts'
+import { shown } from '../structured-output/schema-fault.ts'
+import { isFarTooLong } from './prompt-size.ts'
+import { bodyReader, invalid, refuseForeign, unsupported } from './request-body.ts'
 import { type ModelDeps, withModel } from './with-model.ts'
 
 const MAX_INPUTS = 2048
@@ -21,8 +23,14 @@ const readBody = bodyReader(EmbeddingsBody)
 
 type Order = Static<typeof EmbeddingsBody>
 
-const unsupported = (message: string, param: string): InferenceError =>
-  new InferenceError('unsupported', message, { param })
+/** Of the items themselves: the schema only tells that one of them is wrong. */
+const checkItems = (input: readonly unknown[]): void => {
+  if (input.length > MAX_INPUTS) return
+  const index = input.findIndex((item) => typeof item !== 'string' || item === '')
+  if (index < 0) return
+  const field = `input[${index}]`
+  throw invalid(`${field} must be a non-empty string, got ${shown(input[index])}.`, field)
+}
 
 /** @throws InferenceError invalid_request or unsupported, with the field as `param` */
 export const readEmbeddingsOrder = (body: unknown): Order => {
@@ -32,9 +40,21 @@ export const readEmbeddingsOrder = (body: unknown): Order => {
   if (typeof dimensions === 'number') {
     throw unsupported('dimensions is not supported: vectors have the length that the model gives them.', 'dimensions')
   }
+  if (Array.isArray(input)) checkItems(input)
   const order = readBody(body)
   refuseForeign(order, KNOWN)
   return order
+}
+
+const assertMayFit = (inputs: readonly string[], engine: Engine): void => {
+  const index = inputs.findIndex(({ length }) => isFarTooLong(length, engine))
+  if (index < 0) return
+  const text = inputs.length === 1 ? 'The text' : `input[${index}]`
+  throw new InferenceError(
+    'context_length_exceeded',
+    `${text} has ${inputs[index]!.length} characters, far more than a context of ${engine.model.contextTokens} tokens holds. Shorten it.`,
+    { param: 'input' },
+  )
 }
 
 /** As little-endian float32, which OpenAI's clients ask for unless told otherwise: a third of the bytes of text. */
@@ -64,9 +84,11 @@ export const embeddingRoutes = (app: App, deps: ModelDeps): void => {
   app.post('/v1/embeddings', (request, reply) =>
     whilePresent(request, reply, async (signal) => {
       const { model: name, input, encoding_format: format } = readEmbeddingsOrder(request.body)
-      const answer = await withModel(deps, { name, ability: 'embed', signal }, async (engine) =>
-        presentEmbeddings(await engine.embed([input].flat(), signal), engine.model.name, format),
-      )
+      const inputs = [input].flat()
+      const answer = await withModel(deps, { name, ability: 'embed', signal }, async (engine) => {
+        assertMayFit(inputs, engine)
+        return presentEmbeddings(await engine.embed(inputs, signal), engine.model.name, format)
+      })
       return reply.send(answer)
     }),
   )

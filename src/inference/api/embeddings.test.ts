@@ -30,9 +30,19 @@ test.each([
   [{ input: 'a' }, 'invalid_request', 'model'],
   [{ model: 'm', input: 'a', encoding_format: 'int8' }, 'invalid_request', 'encoding_format'],
   [{ model: 'm', input: 'a', pooling: 'cls' }, 'invalid_request', 'pooling'],
+  [{ model: 'm', input: ['a', 1] }, 'invalid_request', 'input[1]'],
+  [{ model: 'm', input: [''] }, 'invalid_request', 'input[0]'],
+  [{ model: 'm', input: ['a', null] }, 'invalid_request', 'input[1]'],
+  [{ model: 'm', input: Array(2049).fill('') }, 'invalid_request', 'input'],
   [undefined, 'invalid_request', null],
 ])('%j is refused with the name of the field', (body, code, param) => {
   expect(fault(body)).toEqual([code, param])
+})
+
+test('an item that is no text is named with what it is', () => {
+  const reading = (input: readonly unknown[]) => () => readEmbeddingsOrder({ model: 'm', input })
+  expect(reading(['a', 1])).toThrow('input[1] must be a non-empty string, got 1.')
+  expect(reading([''])).toThrow('input[0] must be a non-empty string, got "".')
 })
 
 test('embeddings are given as numbers or as base64 of little-endian float32', () => {

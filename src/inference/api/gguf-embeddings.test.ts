@@ -45,6 +45,39 @@ test('a GGUF embedding model gives the vectors that BERT gives, in both encoding
   for (const { data: same } of all) expect(same[0]!.embedding).toEqual(all[0]!.data[0]!.embedding)
 })
 
+test('a text with far more characters than the context holds never reaches the engine, and is named', async () => {
+  const inputs: (readonly string[])[] = []
+  const watched: Engine = {
+    ...engine,
+    embed: (texts, signal) => {
+      inputs.push(texts)
+      return engine.embed!(texts, signal)
+    },
+  }
+  const { contextTokens } = engine.model
+  const other = await serveForTest(watched)
+  try {
+    const ask = (input: string | string[]) =>
+      other.client.embeddings.create({ model: 'tiny-embed', input }).catch((error: unknown) => error)
+    const long = 'a '.repeat(contextTokens * 32 + 1)
+    for (const [input, what] of [
+      [long, 'The text'],
+      [['Paris.', long], 'input[1]'],
+    ] as const)
+      expect(await ask(typeof input === 'string' ? input : [...input])).toMatchObject({
+        status: 400,
+        code: 'context_length_exceeded',
+        param: 'input',
+        message: `400 ${what} has ${long.length} characters, far more than a context of ${contextTokens} tokens holds. Shorten it.`,
+      })
+    expect(inputs).toEqual([])
+    await ask('Paris.')
+    expect(inputs).toEqual([['Paris.']])
+  } finally {
+    await other.close()
+  }
+})
+
 test('a text that is too long, and a chat, are refused', async () => {
   const long = { model: 'tiny-embed', input: ['Paris.', 'the '.repeat(40)] }
   const fault = (asked: Promise<unknown>) => asked.catch((error: unknown) => error)

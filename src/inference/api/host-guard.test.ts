@@ -48,6 +48,21 @@ test.each(['127.0.0.1', '0.0.0.0'])(
   },
 )
 
+test('a server that requires a key answers to any name and to pages of any origin: it asks for the key', async () => {
+  const server = await serveForTest(engine, { apiKey: 'mine' })
+  try {
+    const [host, page] = ['rebound.example', 'Origin: http://evil.example\r\n']
+    expect(await answerTo(server.port, host, page)).toMatchObject({
+      status: 401,
+      body: { error: { code: 'invalid_api_key' } },
+    })
+    const withKey = `${page}Authorization: Bearer mine\r\n`
+    expect((await answerTo(server.port, host, withKey)).status).toBe(200)
+  } finally {
+    await server.close()
+  }
+})
+
 test('a server answers to its public address, and to pages of it and of origins that were allowed', async () => {
   const server = await serveForTest(engine, {
     host: '0.0.0.0',

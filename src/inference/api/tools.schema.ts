@@ -1,5 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { Tool, ToolUse } from '../engines/engine.ts'
+import { shown } from '../structured-output/schema-fault.ts'
+import { assertFinite } from './finite-numbers.ts'
 import { assertOnly, invalid, isObject, unsupported } from './request-body.ts'
 
 /** What OpenAI's API takes at most. */
@@ -32,11 +34,17 @@ export const readTool = (
   const { name, description, strict, [schemaField]: parameters } = given as Readonly<Record<string, unknown>>
   assertOnly(given, at, ['name', 'description', schemaField, 'strict', ...others])
   if (typeof name !== 'string' || !NAME.test(name))
-    throw invalid(`${at}.name is required: 1 to 128 letters, digits, _ and -.`, `${at}.name`)
+    throw invalid(
+      (name ?? null) === null
+        ? `${at}.name is required: 1 to 128 letters, digits, _ and -.`
+        : `${at}.name must be 1 to 128 letters, digits, _ and -, got ${shown(name)}.`,
+      `${at}.name`,
+    )
   if ((description ?? null) !== null && typeof description !== 'string')
     throw invalid(`${at}.description must be a string.`, `${at}.description`)
   if ((parameters ?? null) !== null && !isObject(parameters))
     throw invalid(`${at}.${schemaField} must be a JSON schema.`, `${at}.${schemaField}`)
+  assertFinite(parameters, `${at}.${schemaField}`)
   if ((strict ?? null) !== null && typeof strict !== 'boolean')
     throw invalid(`${at}.strict must be true or false.`, `${at}.strict`)
   const type = isObject(parameters) ? parameters.type : 'object'

@@ -102,6 +102,9 @@ test('a call that max_tokens cuts is closed, and says that it was cut; one that 
   expect(JSON.parse(choice.message.tool_calls[0].function.arguments).text.length).toBeGreaterThanOrEqual(20)
   const cut = await post({ ...request, max_tokens: 5 })
   expect(cut).toMatchObject({ status: 400, body: { error: { param: 'max_tokens' } } })
+  expect(cut.body.error.message).toMatch(
+    /^The shortest function call that is valid takes \d+ tokens, but the limit is 5\. /,
+  )
 })
 
 test('a stream begins with the call, and goes on with pieces of its arguments', async () => {
@@ -184,6 +187,24 @@ test('what cannot be kept is refused by its name', async () => {
   }
   const lax = { type: 'function', function: { ...strange, strict: false } }
   expect((await post({ ...asking({ max_tokens: 60 }), tools: [lax], tool_choice: 'required' })).status).toBe(200)
+})
+
+test('a schema that no value fits is refused for a strict function by its name; another takes any object', async () => {
+  const endless = { type: 'object', properties: { a: { $ref: '#' } }, required: ['a'] }
+  const calling = (strict: boolean) =>
+    post({
+      ...asking({ tool_choice: 'required', max_tokens: 60 }),
+      tools: [{ type: 'function', function: { name: 'endless', strict, parameters: endless } }],
+    })
+  const refused = await calling(true)
+  expect([refused.status, refused.body.error.param, refused.body.error.message]).toEqual([
+    400,
+    'tools[0].function.parameters',
+    "The function 'endless' is strict, and the JSON schema cannot be used: at '#' no value can be valid: the schema requires itself endlessly.",
+  ])
+  const called = await calling(false)
+  expect(called.status, JSON.stringify(called.body)).toBe(200)
+  expect(called.body.choices[0].message.tool_calls[0].function.name).toBe('endless')
 })
 
 test('under auto, what begins as a call in the syntax of the template becomes one', async () => {

@@ -43,6 +43,8 @@ const UNDERSTOOD = new Set(['model', 'language', 'response_format'])
 
 const readField = (fields: Map<string, string>, name: string, value: unknown): void => {
   if (typeof value !== 'string') throw invalid(`The form's field '${name}' must be plain text.`, name)
+  if (name === 'file')
+    throw invalid('file must be a file part with a filename, got text. With curl, use -F file=@foo.wav.', 'file')
   if (UNDERSTOOD.has(name)) fields.set(name, value.trim())
   else if (!Object.hasOwn(FOREIGN, name)) throw invalid(`'${name}' is not a field of this request. Leave it out.`, name)
   else if (!FOREIGN[name]!.includes(value)) throw unsupported(name)

@@ -35,6 +35,13 @@ test('a form that cannot be understood is refused with the name of the field', a
   expect(await post({ model }, null)).toEqual(
     fault('invalid_request', 'file', "The form has no file. Send the recording in the part named 'file'."),
   )
+  expect(await post({ model, file: 'foo.wav' }, null)).toEqual(
+    fault(
+      'invalid_request',
+      'file',
+      'file must be a file part with a filename, got text. With curl, use -F file=@foo.wav.',
+    ),
+  )
   expect(await post({ model, response_format: 'xml' })).toEqual(
     fault(
       'invalid_request',

@@ -1,9 +1,10 @@
 import { toGbnf } from './gbnf.ts'
 import { type Grammar, type ReadGrammar, readGrammar, writeGrammar } from './grammar.ts'
+import { MAX_ENDING, withinLimits } from './grammar-limits.ts'
 import { anyObject, JSON_RULES } from './json-nodes.ts'
-import { type Schema, schemaFault } from './schema-fault.ts'
+import type { Schema } from './schema-fault.ts'
 import { type SchemaGrammar, schemaGrammar } from './schema-grammar.ts'
-import { type Costs, costOf, shortestCosts } from './shortest.ts'
+import { type Costs, shortestCosts } from './shortest.ts'
 import { type ToolOrder, toolGrammar } from './tool-grammar.ts'
 import { endingCost, Walk } from './walk.ts'
 
@@ -19,26 +20,15 @@ export interface CompiledSchema {
   readonly smallest: string
 }
 
-/** Of the smallest answer, and of the ending of any other. */
-export const MAX_ENDING = 64 * 1024
-const MAX_GRAMMAR = 1024 * 1024
-/** llama.cpp makes a rule for each repetition that is possible. */
-const MAX_REPEATED = 10_000
-
 /** Throws InferenceError unsupported for a schema that cannot be kept, or whose grammar or smallest answer is too large. */
 export const compileSchema = (schema: Schema, key: string): CompiledSchema => compileGrammar(schemaGrammar(schema), key)
 
 /** The same for replies that call functions. */
 export const compileTools = (order: ToolOrder, key: string): CompiledSchema => compileGrammar(toolGrammar(order), key)
 
-const compileGrammar = ({ root, rules, places }: SchemaGrammar, key: string): CompiledSchema => {
-  const costs = shortestCosts(rules)
-  checkSmallest(costOf(root, costs), '')
-  for (const [name, place] of places) checkSmallest(costs.get(name) ?? Number.POSITIVE_INFINITY, place)
-  const gbnf = toGbnf({ root, rules })
-  const repeated = [...gbnf.matchAll(/\{(\d+),(\d*)\}/g)].reduce((sum, [, min, max]) => sum + Number(max || min), 0)
-  if (repeated > MAX_REPEATED) throw tooLarge(`${repeated} repetitions of items and characters`, MAX_REPEATED)
-  if (gbnf.length > MAX_GRAMMAR) throw tooLarge(`a grammar of ${gbnf.length} characters`, MAX_GRAMMAR)
+const compileGrammar = (grammar: SchemaGrammar, key: string): CompiledSchema => {
+  const { root, rules } = grammar
+  const { gbnf, costs } = withinLimits(grammar)
   const walk = new Walk({ root, rules }, costs)
   return {
     key,
@@ -46,19 +36,6 @@ const compileGrammar = ({ root, rules, places }: SchemaGrammar, key: string): Co
     grammar: writeGrammar({ root, rules }, costs),
     smallest: walk.ending(walk.start),
   }
-}
-
-const tooLarge = (what: string, limit: number) =>
-  schemaFault('', `it requires ${what}; at most ${limit} are supported. Simplify it, or reduce its lengths.`)
-
-const checkSmallest = (cost: number, place: string): void => {
-  if (cost === Number.POSITIVE_INFINITY)
-    throw schemaFault(place, 'no value can be valid: the schema requires itself endlessly.')
-  if (cost > MAX_ENDING)
-    throw schemaFault(
-      place,
-      `the shortest valid value has ${cost} characters; at most ${MAX_ENDING} are supported. Reduce 'minItems', 'minLength' and 'required'.`,
-    )
 }
 
 /** What holds a model to a format, and ends what it wrote. */

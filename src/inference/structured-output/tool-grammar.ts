@@ -1,6 +1,7 @@
 import { InferenceError } from '../errors.ts'
 import { constantsNode } from './constant-grammar.ts'
 import { choice, type GrammarNode, optional, repeat, rule, sequence, text } from './grammar.ts'
+import { withinLimits } from './grammar-limits.ts'
 import { anyObject, JSON_RULES } from './json-nodes.ts'
 import { below, isSchema, type Schema, schemaFault } from './schema-fault.ts'
 import { type SchemaGrammar, schemaGrammar } from './schema-grammar.ts'
@@ -59,7 +60,9 @@ export const toolGrammar = ({ syntax, tools, required, parallel }: ToolOrder): S
 
 const argumentsGrammar = ({ name, parameters, strict }: GrammarTool, index: number): SchemaGrammar => {
   try {
-    return schemaGrammar(asObject(parameters, ''))
+    const grammar = schemaGrammar(asObject(parameters, ''))
+    withinLimits(grammar)
+    return grammar
   } catch (error) {
     if (!(error instanceof InferenceError)) throw error
     if (!strict) return { root: anyObject, rules: JSON_RULES, places: new Map() }

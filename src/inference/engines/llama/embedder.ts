@@ -22,15 +22,16 @@ export const openEmbedder = async (settings: Settings, header: GgufHeader): Prom
   const { contextTokens } = context
 
   const compute = async (inputs: readonly string[], isCanceled: () => boolean): Promise<Embeddings> => {
-    const texts = inputs.map(context.tokenize)
-    const long = texts.findIndex(({ length }) => length > contextTokens)
-    if (long >= 0) {
+    // None is tokenized beyond the first that is too long.
+    const texts = inputs.map((text, index) => {
+      const tokens = context.tokenize(text)
+      if (tokens.length <= contextTokens) return tokens
       throw new InferenceError(
         'context_length_exceeded',
-        `${inputs.length === 1 ? 'The text' : `Text ${long}`} has ${texts[long]!.length} tokens; the model takes ${contextTokens}. Shorten it.`,
+        `${inputs.length === 1 ? 'The text' : `Text ${index}`} has ${tokens.length} tokens; the model takes ${contextTokens}. Shorten it.`,
         { param: 'input' },
       )
-    }
+    })
     const vectors: Float32Array[] = []
     for (const tokens of texts) {
       if (isCanceled()) break

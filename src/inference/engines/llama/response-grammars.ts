@@ -46,18 +46,19 @@ const MAX_SIZES = 256
  */
 const createSizeCheck = (tokenize: (text: string) => Uint32Array) => {
   const sizes = new Map<string, number>()
-  return ({ key, smallest }: CompiledSchema, limit: number): void => {
+  return ({ key, smallest }: CompiledSchema, limit: number, { toolUse }: OutputConstraint): void => {
     // No token has less than a byte.
     if (Buffer.byteLength(smallest) <= limit) return
     const size = sizes.get(key) ?? tokenize(smallest).length
     sizes.set(key, size)
     if (sizes.size > MAX_SIZES) for (const [oldest] of [...sizes].slice(0, 1)) sizes.delete(oldest)
-    if (size > limit)
-      throw new InferenceError(
-        'invalid_request',
-        `The shortest reply that fits the JSON schema takes ${size} tokens, but the limit is ${limit}. Raise max_tokens, shorten the messages, or ask for less.`,
-        { param: 'max_tokens' },
-      )
+    if (size <= limit) return
+    const reply = toolUse ? 'function call that is valid' : 'reply that fits the JSON schema'
+    throw new InferenceError(
+      'invalid_request',
+      `The shortest ${reply} takes ${size} tokens, but the limit is ${limit}. Raise max_tokens, shorten the messages, or ask for less.`,
+      { param: 'max_tokens' },
+    )
   }
 }
 
@@ -85,7 +86,7 @@ export const createAnswerRules = (
   const checkSize = createSizeCheck((text) => tokenize(text, false))
   return (request, limit) => {
     const compiled = compiledOf(request)
-    if (compiled !== null) checkSize(compiled, limit)
+    if (compiled !== null) checkSize(compiled, limit, request)
     const rules = compiled === null ? read('', () => jsonObject) : read(compiled.key, () => schemaResponse(compiled))
     if (bytesOf === null) return { ...rules, trigger: null, reader: null }
     const textOf = (token: number): string => Buffer.from(bytesOf(token)).toString('latin1')

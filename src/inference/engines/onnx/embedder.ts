@@ -45,23 +45,28 @@ export const openEmbedder = async (loading: Loading): Promise<Embedder> => {
   return {
     contextTokens,
     embed: async (inputs, signal) => {
-      const encoded = inputs.map((text) => tokenizer(text))
-      const tokens = encoded.map(({ input_ids: ids }) => ids.data.length)
-      const long = tokens.findIndex((count) => count > contextTokens)
-      if (long >= 0) {
-        throw new InferenceError(
-          'context_length_exceeded',
-          `${inputs.length === 1 ? 'The text' : `Text ${long}`} has ${tokens[long]} tokens; the model takes ${contextTokens}. Shorten it.`,
-          { param: 'input' },
-        )
-      }
+      const counts: number[] = []
+      // None is tokenized beyond the first that is too long.
+      const encoded = inputs.map((text, index) => {
+        const tokens = tokenizer(text)
+        const count = tokens.input_ids.data.length
+        if (count > contextTokens) {
+          throw new InferenceError(
+            'context_length_exceeded',
+            `${inputs.length === 1 ? 'The text' : `Text ${index}`} has ${count} tokens; the model takes ${contextTokens}. Shorten it.`,
+            { param: 'input' },
+          )
+        }
+        counts.push(count)
+        return tokens
+      })
       const vectors: Float32Array[] = []
       // One at a time: quantized models give a text another vector when it is in company.
       for (const inputs of encoded) {
         signal.throwIfAborted()
         vectors.push(vectorOf(await network(inputs)))
       }
-      return { vectors, tokens: tokens.reduce((sum, count) => sum + count, 0) }
+      return { vectors, tokens: counts.reduce((sum, count) => sum + count, 0) }
     },
   }
 }

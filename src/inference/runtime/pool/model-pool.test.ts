@@ -88,7 +88,11 @@ it('says what is missing: a model that is not there, memory, or a file that can 
     ],
   })
   for (let attempt = 0; attempt < 2; attempt++) {
-    await expect(broken.open('broken', signal)).rejects.toMatchObject({ code: 'invalid_model' })
+    await expect(broken.open('broken', signal)).rejects.toMatchObject({
+      code: 'invalid_model',
+      statusCode: 500,
+      message: expect.stringMatching(/^The model 'broken' cannot be loaded on this server: The model file /),
+    })
   }
 })
 

@@ -45,6 +45,12 @@ const outOfMemory = (name: string, { bytes, heldBytes, inUse }: NoRoom, budget: 
   return new InferenceError('out_of_memory', message, { param: 'model', retryAfterSeconds: 10 })
 }
 
+const brokenModel = (name: string, cause: InferenceError): InferenceError =>
+  new InferenceError('invalid_model', `The model '${name}' cannot be loaded on this server: ${cause.message}`, {
+    param: 'model',
+    cause,
+  })
+
 /** Models that are loaded when they are first asked for, within a budget of memory. */
 export const createModelPool = (options: ModelPoolOptions): ModelPool => {
   const { memoryBytes = defaultMemoryBytes(), timeoutMs = TIMEOUT_MS, onClosed } = options
@@ -71,7 +77,7 @@ export const createModelPool = (options: ModelPoolOptions): ModelPool => {
       } catch (error) {
         if (error instanceof NoRoom) throw outOfMemory(name, error, memoryBytes)
         if (error instanceof ShuttingDown) throw new InferenceError('engine_failed', 'The server is shutting down.')
-        throw error
+        throw error instanceof InferenceError && error.code === 'invalid_model' ? brokenModel(name, error) : error
       }
     },
   }

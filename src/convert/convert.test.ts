@@ -100,6 +100,20 @@ it('weights alone are refused with what they need', async () => {
   )
 })
 
+it('an architecture that a model with its own graph does not need is said to be unused', () => {
+  const source = bytesSource(writeOnnx(linear()))
+  const architecture = { source, fileName: 'other.onnx' }
+  expect(convertModel(source, { fileName: 'm.onnx', formats: ['onnx'], architecture }).notes).toEqual([
+    'other.onnx was not used: m.onnx has a graph of its own, which was converted.',
+  ])
+})
+
+it('a model without outputs is refused as one', () => {
+  const model = linear()
+  const source = bytesSource(writeOnnx({ ...model, graph: { ...model.graph, outputs: [] } }))
+  expect(() => convertModel(source, { fileName: 'm.onnx', formats: ['coreml'] })).toThrow('m.onnx has no outputs')
+})
+
 it('damaged models are refused, never thrown out of', () => {
   const whole = writeOnnx(linear())
   let random = 1

@@ -1,6 +1,6 @@
 import { badRequest, ServiceError } from '../domain/errors.ts'
 import type { ByteSource } from '../tensors/weight-file.ts'
-import { notASource, sourceFormatOf, targetFormatOf } from './formats.ts'
+import { notASource, resultName, sourceFormatOf, targetFormatOf } from './formats.ts'
 import { elementCount, type OnnxModel, type OnnxValue } from './onnx/model.ts'
 
 export interface ConversionRequest {
@@ -74,7 +74,11 @@ const guarded = <Result>(what: string, work: () => Result): Result => {
 const readModel = (source: ByteSource, { fileName, architecture, inputShape }: ConversionRequest) => {
   const options = inputShape === undefined ? {} : { inputShape }
   const from = guarded(fileName, () => sourceFormatOf(source, fileName))
-  if (from !== null) return { from, ...guarded(fileName, () => from.toOnnx(source, options)) }
+  if (from !== null) {
+    const { model, notes } = guarded(fileName, () => from.toOnnx(source, options))
+    const unused = `${architecture?.fileName} was not used: ${fileName} has a graph of its own, which was converted.`
+    return { from, model, notes: architecture === undefined ? notes : [...notes, unused] }
+  }
   if (architecture === undefined) throw guarded(fileName, () => notASource(source, fileName))
   const graph = guarded(architecture.fileName, () => sourceFormatOf(architecture.source, architecture.fileName))
   const withWeights = graph?.withWeights
@@ -98,8 +102,7 @@ const attempt = (
     const { bytes, notes } = guarded(fileName, () =>
       to.fromOnnx(model, shape === undefined ? {} : { inputShape: shape }),
     )
-    const name = `${fileName.replace(/\.[A-Za-z0-9]+$/, '')}.${to.endings[0]!}`
-    return { format, fileName: name, bytes, notes }
+    return { format, fileName: resultName(fileName, to), bytes, notes }
   } catch (error) {
     return { format, reason: (error as Error).message }
   }
@@ -113,6 +116,7 @@ export const convertModel = (source: ByteSource, request: ConversionRequest): Co
   const { fileName, formats, onStep = () => undefined } = request
   onStep(`reading ${fileName}`)
   const { from, model, notes } = readModel(source, request)
+  if (model.graph.outputs.length === 0) throw badRequest(`${fileName} has no outputs: there is nothing to convert.`)
   const shape = shapeFor(model, request.inputShape)
   const results = [...new Set(formats)].map((format) => attempt(format, model, { ...request, shape }))
   const { inputs, outputs, initializers } = model.graph

@@ -161,3 +161,7 @@ export const targetFormatOf = (name: string): TargetFormat => {
   if (found !== undefined) return found
   throw badRequest(`Models are converted to ${targets.map((target) => target.name).join(', ')}, not to '${name}'.`)
 }
+
+/** The file that a source becomes in a format: `model.onnx` -> `model.tflite`. */
+export const resultName = (fileName: string, { endings }: TargetFormat): string =>
+  `${fileName.replace(/\.[A-Za-z0-9]+$/, '')}.${endings[0]!}`

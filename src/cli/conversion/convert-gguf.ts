@@ -1,4 +1,4 @@
-import { mkdir, stat, writeFile } from 'node:fs/promises'
+import { mkdir, stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { convertHuggingFaceToGguf } from '../../convert/gguf/convert-hugging-face.ts'
 import { convertLoraToGguf } from '../../convert/gguf/convert-lora.ts'
@@ -7,6 +7,7 @@ import { Failure } from '../failure.ts'
 import { showProgress } from '../progress.ts'
 import type { Session } from '../session.ts'
 import type { ConvertOptions } from './convert-options.ts'
+import { REPORTS, requireNoSource, requireWritableFolder, writeResults } from './result-files.ts'
 
 const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => null)) !== null
 
@@ -20,10 +21,19 @@ export const convertGguf = async (modelPath: string, options: ConvertOptions, se
   const folder = resolve(io.cwd, options.output)
   const fileName = `${basename(source).replace(/\.safetensors$/, '')}.gguf`
   const target = join(folder, fileName)
+  const base = options.base === undefined ? {} : { base: resolve(io.cwd, options.base) }
+  await requireWritableFolder(folder)
+  await requireNoSource(
+    folder,
+    [fileName, ...REPORTS],
+    [
+      { path: source, given: modelPath },
+      ...(base.base === undefined ? [] : [{ path: base.base, given: options.base! }]),
+    ],
+  )
   await mkdir(folder, { recursive: true })
   const bar = showProgress(io, `Writing ${fileName}`)
   const common = { onProgress: bar.update, ...(io.signal && { signal: io.signal }) }
-  const base = options.base === undefined ? {} : { base: resolve(io.cwd, options.base) }
   const conversion = await (isAdapter
     ? convertLoraToGguf(source, target, { ...common, ...base })
     : convertHuggingFaceToGguf(source, target, common)
@@ -48,8 +58,10 @@ export const convertGguf = async (modelPath: string, options: ConvertOptions, se
     ],
     ['Size', sizeWords(conversion.bytes)],
   ]
-  await writeFile(join(folder, 'report.json'), `${JSON.stringify(report, null, 2)}\n`)
-  await writeFile(join(folder, 'report.txt'), lines.map(([name, value]) => `${name}: ${value}\n`).join(''))
+  await writeResults([
+    { path: join(folder, REPORTS[0]), content: `${JSON.stringify(report, null, 2)}\n` },
+    { path: join(folder, REPORTS[1]), content: lines.map(([name, value]) => `${name}: ${value}\n`).join('') },
+  ])
   if (options.json) out.json(report)
   else out.fields(lines)
   return target

@@ -1,4 +1,5 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { copyFile, link, lstat, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
@@ -12,7 +13,9 @@ import {
   WITHOUT,
   WITHOUT_LITERT,
 } from '../../inference/engines/parts/test-engines.fixture.ts'
+import { explain } from '../explain.ts'
 import { runInProcess } from '../in-process.fixture.ts'
+import { writeResult, writeResults } from './result-files.ts'
 
 const linear = (operator = 'MatMul'): Uint8Array => {
   const graph = graphBuilder('linear')
@@ -59,12 +62,106 @@ it.each([
   [['linear.onnx', '--input-shape', '1,0'], 2, 'whole numbers from 1'],
   [['linear.onnx', '--input-shape', '1,,2'], 2, 'whole numbers from 1'],
   [['linear.onnx', '-o', '.'], 2, 'would replace linear.onnx'],
+  [['/dev/null'], 1, '/dev/null is not a regular file.'],
   [['linear.onnx', '--formats', 'gguf,onnx'], 2, 'Hugging Face folders'],
+  [['missing', '--formats', 'gguf', '--architecture', 'a.onnx'], 2, 'gguf cannot be combined with --architecture.'],
   [['missing', '--formats', 'gguf'], 1, 'There is no file or folder missing.'],
   [['linear.onnx', '--push', '--architecture', 'a.onnx'], 2, '--push and --architecture cannot be combined.'],
 ])('%j ends with %i', async (argv, exitCode, message) => {
   const { run } = await withModel()
   expect(await run(argv)).toEqual({ exitCode, stdout: '', stderr: expect.stringContaining(message) })
+})
+
+it('no file that a result is made from is replaced, whatever its name and the way to it', async () => {
+  const { cwd, run } = await withModel()
+  const xgboost = join(process.cwd(), 'test/fixtures/xgboost/gamma.json')
+  await copyFile(xgboost, join(cwd, 'report.json'))
+  await copyFile(join(process.cwd(), 'test/fixtures/weights/net_a.safetensors'), join(cwd, 'linear.safetensors'))
+  await symlink(cwd, join(cwd, 'same'))
+  await mkdir(join(cwd, 'linked'))
+  await link(join(cwd, 'linear.onnx'), join(cwd, 'linked', 'linear.onnx'))
+  const refusals = [
+    [['report.json', '-o', '.'], 'The result report.json would replace report.json.'],
+    [
+      ['linear.safetensors', '--architecture', 'linear.onnx', '-o', '.'],
+      'The result linear.onnx would replace linear.onnx.',
+    ],
+    [['linear.onnx', '-o', 'same'], 'The result linear.onnx would replace linear.onnx.'],
+    [['linear.onnx', '-o', 'linked'], 'The result linear.onnx would replace linear.onnx.'],
+  ] as const
+  for (const [argv, message] of refusals) {
+    const ran = await run([...argv, '--no-validate'])
+    expect(ran).toEqual({ exitCode: 2, stdout: '', stderr: expect.stringContaining(message) })
+    // Before the work.
+    expect(ran.stderr).not.toContain('reading')
+  }
+  expect(await readFile(join(cwd, 'report.json'))).toEqual(await readFile(xgboost))
+  expect(new Uint8Array(await readFile(join(cwd, 'linear.onnx')))).toEqual(linear())
+})
+
+it('an output that is a file is found before the work', async () => {
+  const { run } = await withModel()
+  const ran = await run(['linear.onnx', '-o', 'linear.onnx/below'])
+  expect(ran).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('linear.onnx: it is a file, not a folder.'),
+  })
+  expect(ran.stderr).not.toContain('reading')
+})
+
+it('where one result cannot be written, those of before stay, and nothing half is left', async () => {
+  const cwd = await emptyFolder()
+  await writeFile(join(cwd, 'first'), 'before')
+  const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC', syscall: 'write' })
+  const growing = async function* () {
+    yield 'half of it'
+    throw full
+  }
+  const files = [
+    { path: join(cwd, 'first'), content: 'after' },
+    { path: join(cwd, 'second'), content: growing() },
+  ]
+  const error: unknown = await writeResults(files).catch((caught: unknown) => caught)
+  expect(explain(error)).toBe(`Cannot use ${join(cwd, 'second')}: the disk is full.`)
+  expect(await readdir(cwd)).toEqual(['first'])
+  expect(await readFile(join(cwd, 'first'), 'utf8')).toBe('before')
+  const vanished = join(cwd, 'vanished')
+  const refused: unknown = await writeResults([{ path: join(vanished, 'third'), content: '' }]).catch((one) => one)
+  expect(explain(refused)).toBe(`Cannot use ${vanished}: it does not exist.`)
+})
+
+it('one file is written where a link leads, and a device as it is', async () => {
+  const cwd = await emptyFolder()
+  await writeFile(join(cwd, 'real'), 'before')
+  await symlink('real', join(cwd, 'link'))
+  const failing = async function* () {
+    yield 'half'
+    throw new Error('no more')
+  }
+  await expect(writeResult(join(cwd, 'link'), failing())).rejects.toThrow('no more')
+  expect(await readFile(join(cwd, 'real'), 'utf8')).toBe('before')
+  await writeResult(join(cwd, 'link'), 'after')
+  expect(await readFile(join(cwd, 'real'), 'utf8')).toBe('after')
+  expect((await lstat(join(cwd, 'link'))).isSymbolicLink()).toBe(true)
+  await writeResult('/dev/null', 'nothing')
+  if (!existsSync('/dev/full')) return
+  const full: unknown = await writeResult('/dev/full', 'text').catch((error: unknown) => error)
+  expect(explain(full)).toBe('Cannot use /dev/full: the disk is full.')
+})
+
+it('errors of open files are explained although they do not name the file', () => {
+  const error = (code: string, syscall: string) => Object.assign(new Error(`${code}: ${syscall}`), { code, syscall })
+  expect(explain(error('ENOSPC', 'write'))).toBe('A file cannot be written: the disk is full.')
+  expect(explain(error('EISDIR', 'read'))).toBe('A file cannot be read: it is a folder.')
+  expect(explain(error('EACCES', 'listen'))).toContain('Unexpected error in svc.')
+})
+
+it.skipIf(testEngines === null)(`labels as text that Core ML leaves out are not compared (${WITHOUT})`, async () => {
+  const { run } = await withModel()
+  const forest = join(process.cwd(), 'test/fixtures/sklearn/1.9/forest.joblib')
+  const ran = await run([forest, '-f', 'coreml', '--json'], dirname(testEngines!))
+  expect(ran).toMatchObject({ exitCode: 0 })
+  expect(JSON.parse(ran.stdout).files).toMatchObject([{ format: 'coreml', validation: { state: 'equal' } }])
 })
 
 it.skipIf(testEngines === null)(`outputs of source and result are compared (${WITHOUT})`, async () => {

@@ -1,4 +1,4 @@
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, stat } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import {
   type ConversionReport,
@@ -8,6 +8,7 @@ import {
   validationText,
 } from '../../convert/conversion-report.ts'
 import type { Conversion } from '../../convert/convert.ts'
+import { resultName, targetFormatOf } from '../../convert/formats.ts'
 import { runConversion } from '../../convert/run-conversion.ts'
 import { sizeWords } from '../../domain/sizes.ts'
 import { enginesFolder } from '../../inference/engines/parts/part.ts'
@@ -16,15 +17,24 @@ import type { Session } from '../session.ts'
 import { convertGguf } from './convert-gguf.ts'
 import type { ConvertOptions } from './convert-options.ts'
 import { pushConverted } from './push-converted.ts'
+import { REPORTS, requireNoSource, requireWritableFolder, writeResults } from './result-files.ts'
 import { TOLERANCE, validate } from './validate.ts'
 
-const fileAt = async (text: string, cwd: string): Promise<{ path: string; fileName: string }> => {
+interface ModelFile {
+  readonly path: string
+  readonly fileName: string
+}
+
+const fileAt = async (text: string, cwd: string): Promise<ModelFile> => {
   const path = resolve(cwd, text)
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
     throw error
   })
   if (found === null) throw new Failure(`There is no file ${text}.`)
+  if (!found.isFile() && !found.isDirectory()) {
+    throw new Failure(`${text} is not a regular file.`, { advice: 'Name a model file.' })
+  }
   if (!found.isFile()) {
     throw new Failure(`${text} is a folder.`, { advice: 'Name a model file. Folders can only be converted to gguf.' })
   }
@@ -33,11 +43,11 @@ const fileAt = async (text: string, cwd: string): Promise<{ path: string; fileNa
 
 /** Converts, and for the comparison to ONNX as well. */
 const convertAndValidate = async (
-  source: { readonly path: string; readonly fileName: string },
-  { formats, inputShape, validate: validates, ...options }: ConvertOptions,
+  source: ModelFile,
+  architecture: ModelFile | undefined,
+  { formats, inputShape, validate: validates }: ConvertOptions,
   { io, out }: Session,
 ) => {
-  const architecture = options.architecture === undefined ? undefined : await fileAt(options.architecture, io.cwd)
   const done = await runConversion(
     {
       ...source,
@@ -68,9 +78,11 @@ const isWrong = (validation: Validation | null): boolean =>
 
 const write = async (folder: string, { files }: Conversion, report: ConversionReport): Promise<void> => {
   await mkdir(folder, { recursive: true })
-  for (const { fileName, bytes } of files) await writeFile(join(folder, fileName), bytes)
-  await writeFile(join(folder, 'report.json'), `${JSON.stringify(report, null, 2)}\n`)
-  await writeFile(join(folder, 'report.txt'), reportText(report))
+  await writeResults([
+    ...files.map(({ fileName, bytes }) => ({ path: join(folder, fileName), content: bytes })),
+    { path: join(folder, REPORTS[0]), content: `${JSON.stringify(report, null, 2)}\n` },
+    { path: join(folder, REPORTS[1]), content: reportText(report) },
+  ])
 }
 
 const print = (report: ConversionReport, { output, json }: ConvertOptions, { out }: Session): void => {
@@ -102,12 +114,21 @@ const requireAllRight = ({ failed, files }: ConversionReport, { output }: Conver
 }
 
 const convertThroughOnnx = async (modelPath: string, options: ConvertOptions, session: Session): Promise<void> => {
-  const source = await fileAt(modelPath, session.io.cwd)
-  const { conversion, validations } = await convertAndValidate(source, options, session)
-  const folder = resolve(session.io.cwd, options.output)
-  if (conversion.files.some(({ fileName }) => join(folder, fileName) === source.path)) {
-    throw wrongUsage(`The result would replace ${modelPath}.`, 'Choose another folder with --output.')
-  }
+  const { cwd } = session.io
+  const source = await fileAt(modelPath, cwd)
+  const architecture = options.architecture === undefined ? undefined : await fileAt(options.architecture, cwd)
+  const folder = resolve(cwd, options.output)
+  await requireWritableFolder(folder)
+  const results = options.formats.map((format) => resultName(source.fileName, targetFormatOf(format)))
+  await requireNoSource(
+    folder,
+    [...results, ...REPORTS],
+    [
+      { path: source.path, given: modelPath },
+      ...(architecture === undefined ? [] : [{ path: architecture.path, given: options.architecture! }]),
+    ],
+  )
+  const { conversion, validations } = await convertAndValidate(source, architecture, options, session)
   const report = reportOf(source.fileName, conversion, validations)
   await write(folder, conversion, report)
   print(report, options, session)
@@ -122,6 +143,9 @@ export const convert = async (modelPath: string, options: ConvertOptions, sessio
     throw wrongUsage(
       'gguf cannot be combined with other formats: it is converted from Hugging Face folders and LoRA adapters only.',
     )
+  }
+  if (isGguf && options.architecture !== undefined) {
+    throw wrongUsage('gguf cannot be combined with --architecture.', 'LoRA adapters take their base model with --base.')
   }
   if (options.push && options.architecture !== undefined) {
     throw wrongUsage(

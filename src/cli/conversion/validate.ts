@@ -21,7 +21,7 @@ export const TOLERANCE = 1e-4
 
 const SAMPLES = 3
 
-const differencesOf = (one: GraphTensor, other: GraphTensor | undefined): number[] => {
+const differencesOf = (one: GraphTensor, other: GraphTensor | undefined): readonly number[] => {
   if (other === undefined || one.data.length !== other.data.length) return [Number.POSITIVE_INFINITY]
   // The number of a class in place of its name, as a note of the conversion says.
   if (one.type === 'string' && other.type !== 'string') return []
@@ -33,13 +33,25 @@ const differencesOf = (one: GraphTensor, other: GraphTensor | undefined): number
   })
 }
 
-/** By place where the names differ: a converted model may call its outputs otherwise. */
+/**
+ * Outputs of the source with those of the result: by name, the others by place, as a converted model may call its outputs
+ * otherwise. Labels as text that the result leaves out are not compared.
+ */
+const paired = (expected: GraphTensors, found: GraphTensors): [GraphTensor, GraphTensor | undefined][] => {
+  const named = Object.entries(expected).filter(([name]) => Object.hasOwn(found, name))
+  const others = Object.entries(found).filter(([name]) => !Object.hasOwn(expected, name))
+  const unnamed = Object.entries(expected).filter(([name]) => !Object.hasOwn(found, name))
+  const isLeftOut = unnamed.length > others.length
+  const rest = unnamed.filter(([, { type }]) => !(isLeftOut && type === 'string'))
+  return [
+    ...named.map(([name, tensor]): [GraphTensor, GraphTensor] => [tensor, found[name]!]),
+    ...rest.map(([, tensor], place): [GraphTensor, GraphTensor | undefined] => [tensor, others[place]?.[1]]),
+  ]
+}
+
 const compare = (expected: readonly GraphTensors[], found: readonly GraphTensors[]) => {
   const differences = expected.flatMap((outputs, sample) =>
-    Object.entries(outputs).flatMap(([name, tensor], place) => {
-      const others = found[sample] ?? {}
-      return differencesOf(tensor, others[name] ?? Object.values(others)[place])
-    }),
+    paired(outputs, found[sample] ?? {}).flatMap(([tensor, other]) => differencesOf(tensor, other)),
   )
   const largest = differences.reduce((most, difference) => Math.max(most, difference), 0)
   const mean = differences.reduce((sum, difference) => sum + difference, 0) / Math.max(1, differences.length)

@@ -148,6 +148,14 @@ describe('TensorFlow Lite', () => {
   })
 })
 
+it('says that a GGUF file does not name its architecture', async () => {
+  // Magic, version 3, no tensors, no metadata.
+  const bytes = new Uint8Array(24)
+  bytes.set([...new TextEncoder().encode('GGUF'), 3])
+  const { stdout } = await check(['bare.gguf'], { name: 'bare.gguf', bytes })
+  expect(stdout).toContain('The file does not name its architecture (general.architecture)')
+})
+
 it('counts the parameters of weight files', async () => {
   const path = join(root, 'test/fixtures/weights/net_a.safetensors')
   const { exitCode, stdout, stderr } = await check([path])
@@ -161,6 +169,7 @@ it('counts the parameters of weight files', async () => {
 it.each([
   [['missing.gguf'], 1, 'There is no file missing.gguf.'],
   [['.'], 1, '. is a folder.'],
+  [['/dev/null'], 1, '/dev/null is not a regular file.'],
   [[TINY, '-d', 'pixel-99'], 2, "There is no device profile 'pixel-99'.\nThere are: this, iphone-se-3"],
   [[TINY, '--context', '99999'], 2, '--context 99999 is more than the 2048 tokens'],
   [[TINY, '--context', '1.5'], 2, 'It must be a whole number'],

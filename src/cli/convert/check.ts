@@ -26,6 +26,8 @@ export const check = async (given: string, options: CheckOptions, session: Sessi
   const path = resolve(io.cwd, given)
   const status = await stat(path).catch(() => null)
   if (status === null) throw new Failure(`There is no file ${given}.`)
+  if (!status.isFile() && !status.isDirectory())
+    throw new Failure(`${given} is not a regular file.`, { advice: 'Name a model file.' })
   if (!status.isFile()) throw new Failure(`${given} is a folder.`, { advice: 'Name a model file.' })
   const model = await inspectModel(path, options.inputShape)
   const context = contextOf(model, options.context)

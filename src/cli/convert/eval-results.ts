@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
-import { appendFile, readFile } from 'node:fs/promises'
+import { appendFile, readFile, stat } from 'node:fs/promises'
+import { isSameFile } from '../conversion/result-files.ts'
+import { Failure, wrongUsage } from '../failure.ts'
 import type { PromptLine } from '../inference/prompt-file.ts'
 
 /** What one model made of one line. */
@@ -24,7 +26,38 @@ export const keyOf = (model: string, prompt: PromptLine, settings: readonly unkn
     .digest('hex')
     .slice(0, 16)
 
-/** Results of an earlier run, by key and line. A line that was cut off when it was written is left out. */
+/** @throws Failure where results cannot be added to the file: it is the test data, or no file */
+export const requireResultsFile = async (path: string, testData: string): Promise<void> => {
+  if (await isSameFile(path, testData)) {
+    throw wrongUsage('--results names the file of --test-data.', 'Name another file: results are added to it.')
+  }
+  const found = await stat(path).catch(() => null)
+  if (found === null || found.isFile()) return
+  throw wrongUsage(
+    `--results ${path} is ${found.isDirectory() ? 'a folder' : 'not a regular file'}.`,
+    'Name a file: a repeated run reads the results in it.',
+  )
+}
+
+const isResult = (value: unknown): value is LineResult => {
+  if (typeof value !== 'object' || value === null) return false
+  const { line, key } = value as Partial<LineResult>
+  return typeof line === 'number' && typeof key === 'string'
+}
+
+/** What each line of results begins with, as it is written. */
+const BEGINNING = '{"output":'
+
+/** The first result may have been cut off. */
+const isCutOff = (text: string): boolean => {
+  const line = text.trim()
+  return !line.includes('\n') && (line.startsWith(BEGINNING) || BEGINNING.startsWith(line))
+}
+
+/**
+ * Results of an earlier run, by key and line. A line that was cut off when it was written is left out.
+ * @throws Failure for a file of something else
+ */
 export const readResults = async (path: string): Promise<ReadonlyMap<string, LineResult>> => {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return ''
@@ -33,11 +66,16 @@ export const readResults = async (path: string): Promise<ReadonlyMap<string, Lin
   const found = new Map<string, LineResult>()
   for (const line of text.split('\n')) {
     try {
-      const result = JSON.parse(line) as LineResult
-      found.set(`${result.line} ${result.key}`, result)
+      const result: unknown = JSON.parse(line)
+      if (isResult(result)) found.set(`${result.line} ${result.key}`, result)
     } catch {
       // Cut off, or empty.
     }
+  }
+  if (found.size === 0 && text.trim() !== '' && !isCutOff(text)) {
+    throw new Failure(`${path} holds something other than results of svc eval, and was left as it is.`, {
+      advice: 'Name another file with --results.',
+    })
   }
   if (text !== '' && !text.endsWith('\n')) await appendFile(path, '\n')
   return found

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -92,7 +92,7 @@ describe('a server of another maker', () => {
     expect(bad).toEqual({
       exitCode: 1,
       stderr: '',
-      stdout: expect.stringContaining("Failed: bad's mean exact_match is below 0.5."),
+      stdout: expect.stringContaining("Failed: bad's mean exact_match of 0.3333 is below 0.5."),
     })
     expect(bad.stdout).toMatch(/bad +12 +0 +- +0\.333 \[0\.138, 0\.609\] +- +-\n/)
   })
@@ -228,6 +228,23 @@ describe('is refused', () => {
   ])('%j', async (argv, exitCode, message) => {
     const { run } = await start()
     expect(await run(argv)).toEqual({ exitCode, stdout: '', stderr: expect.stringContaining(message) })
+  })
+
+  it.each([
+    [['-d', '.'], 1, 'svc: . is a folder. Name a file.'],
+    [['-d', 'test.jsonl', '--results', './test.jsonl'], 2, '--results names the file of --test-data.'],
+    [['-d', 'test.jsonl', '--results', 'link.jsonl'], 2, '--results names the file of --test-data.'],
+    [['-d', 'test.jsonl', '--results', '.'], 2, 'is a folder.'],
+    [['-d', 'test.jsonl', '--results', '/dev/null'], 2, '--results /dev/null is not a regular file.'],
+    [['-d', 'test.jsonl', '--results', 'other.jsonl'], 1, 'other.jsonl holds something other than results of svc eval'],
+  ])('%j, before the server is asked', async (argv, exitCode, message) => {
+    const { cwd, run } = await start()
+    await symlink('test.jsonl', join(cwd, 'link.jsonl'))
+    await writeFile(join(cwd, 'other.jsonl'), '{"input":"line 1"}\n{"input":"line 2"}')
+    const ran = await run(['good', '--api-base', 'http://127.0.0.1:1', ...argv])
+    expect(ran).toEqual({ exitCode, stdout: '', stderr: expect.stringContaining(message) })
+    expect(await readFile(join(cwd, 'test.jsonl'), 'utf8')).toBe(lines(12))
+    expect(await readFile(join(cwd, 'other.jsonl'), 'utf8')).toBe('{"input":"line 1"}\n{"input":"line 2"}')
   })
 
   it('a file that expects nothing, unless only the latency is measured', async () => {

@@ -9,8 +9,9 @@ import { showProgress } from '../progress.ts'
 import { DEFAULT_API_BASE, parseApiBase } from '../service-address.ts'
 import type { Session } from '../session.ts'
 import { type Comparison, compare, isExactMatch, type Metric, type Summary, summarize } from './eval-metrics.ts'
-import { keyOf, type LineResult, readResults } from './eval-results.ts'
+import { keyOf, type LineResult, readResults, requireResultsFile } from './eval-results.ts'
 import { connectToModels, type ModelServer } from './model-server.ts'
+import { valueBelow } from './quantize-output.ts'
 
 export interface EvalOptions {
   readonly testData: string
@@ -37,6 +38,11 @@ export const evaluate = async (model: string, options: EvalOptions, session: Ses
   const { io, out } = session
   const { metrics, threshold } = options
   const prompts = await readPrompts(options.testData, io.cwd)
+  if (options.results !== undefined) {
+    const path = resolve(io.cwd, options.results)
+    await requireResultsFile(path, resolve(io.cwd, options.testData))
+    await readResults(path)
+  }
   const wantsQuality = metrics.includes('similarity') || metrics.includes('exact_match')
   if (wantsQuality && prompts.every(({ expected }) => expected === null))
     throw wrongUsage(
@@ -217,7 +223,11 @@ const print = (report: Report, { out }: Session): void => {
       `${one} less ${other}, ${metric}: ${number(difference)} [${number(interval.lower)}, ${number(interval.upper)}], p = ${number(pValue)} (${test})`,
     )
   if (thresholdMetric === null) return
+  const [{ similarity: similar, exactMatch }] = summaries as [Summary, ...Summary[]]
+  const value = (similar ?? exactMatch)!.mean
   out.line(
-    `${passed ? 'Passed' : 'Failed'}: ${one}'s mean ${thresholdMetric} is ${passed ? 'at least' : 'below'} ${threshold}.`,
+    passed
+      ? `Passed: ${one}'s mean ${thresholdMetric} is at least ${threshold}.`
+      : `Failed: ${one}'s mean ${thresholdMetric} of ${valueBelow(value, threshold)} is below ${threshold}.`,
   )
 }

@@ -2,8 +2,10 @@ import { open } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type GgufMethod, quantizeGguf } from '../../convert/gguf/quantize-gguf.ts'
 import { compareModels, type ModelComparison } from '../../inference/engines/llama/compare-models.ts'
+import { nameFolder } from '../inference/prompt-file.ts'
 import type { Session } from '../session.ts'
 import { PERPLEXITY_TEXT } from './perplexity-text.ts'
+import { belowThreshold } from './quantize-output.ts'
 import type { FileRequest, Measured, QuantizedFile } from './quantized-file.ts'
 
 /** What `auto` tries where there is a threshold, from the smallest on. */
@@ -54,7 +56,8 @@ export const quantizeGgufFile = async (request: FileRequest, { io, out }: Sessio
   const { source, folder, method, qualityThreshold, data } = request
   const threshold = qualityThreshold ?? null
   const isMeasured = threshold !== null || data !== undefined
-  const text = data === undefined ? PERPLEXITY_TEXT : await beginningOf(resolve(io.cwd, data))
+  const text =
+    data === undefined ? PERPLEXITY_TEXT : await beginningOf(resolve(io.cwd, data)).catch(nameFolder(`--data ${data}`))
   let original: Measured = { method: 'original' }
   const table: Measured[] = []
   let count = 0
@@ -78,5 +81,5 @@ export const quantizeGgufFile = async (request: FileRequest, { io, out }: Sessio
     }
     if ((table.at(-1)!.quality ?? 1) >= (threshold ?? 0)) return { ...report(), path, method: kind, notes: [] }
   }
-  return { ...report(), path: null, reason: `no result reaches the quality ${threshold}` }
+  return { ...report(), path: null, reason: belowThreshold(table, threshold ?? 0) }
 }

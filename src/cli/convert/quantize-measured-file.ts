@@ -20,8 +20,10 @@ import { readTensorFloats } from '../../tensors/elements.ts'
 import { readWeights } from '../../tensors/read-weights.ts'
 import { bytesSource } from '../../tensors/sources.ts'
 import { Failure, wrongUsage } from '../failure.ts'
+import { nameFolder } from '../inference/prompt-file.ts'
 import type { Session } from '../session.ts'
 import { type Calibrate, MEASURED_FORMATS, type MeasuredFormat } from './measured-formats.ts'
+import { belowThreshold } from './quantize-output.ts'
 import type { FileRequest, Measured, QuantizedFile } from './quantized-file.ts'
 
 /** What `auto` accepts where no threshold is given. */
@@ -62,7 +64,7 @@ const execute = async (path: string, bytes: Uint8Array, samples: readonly Sample
 
 const readSamples = async (model: OnnxModel, file: string, { io }: Session): Promise<readonly Sample[]> => {
   const path = resolve(io.cwd, file)
-  const bytes = await readFile(path)
+  const bytes = await readFile(path).catch(nameFolder(`--data ${file}`))
   if (/^\.(jsonl|ndjson|json)$/i.test(extname(path))) {
     return samplesFromLines(model, bytes.toString('utf8'), MAX_SAMPLES)
   }
@@ -189,6 +191,6 @@ export const quantizeMeasuredFile = async (
   return {
     ...report,
     path: null,
-    reason: made.length === 0 && reason !== undefined ? reason : `no result reaches the quality ${threshold}`,
+    reason: made.length === 0 && reason !== undefined ? reason : belowThreshold(made, threshold ?? 0),
   }
 }

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
+import { copyFile, link, mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
@@ -16,6 +16,7 @@ import {
 } from '../../inference/engines/parts/test-engines.fixture.ts'
 import { writeNpz } from '../../tensors/write-npz.ts'
 import { runInProcess } from '../in-process.fixture.ts'
+import { belowThreshold } from './quantize-output.ts'
 
 const network = (): Uint8Array => {
   const graph = graphBuilder('network')
@@ -86,16 +87,50 @@ it.each([
   [['net.pt', '-m', 'int8'], 2, 'svc: net.pt cannot be quantized.'],
   [['damaged.onnx', '-m', 'int8'], 1, 'svc: '],
   [['net.onnx', '-m', 'int8', '-o', 'net.onnx'], 2, 'svc: The result would replace'],
+  [['net.onnx', '-m', 'int8', '-o', 'link.onnx'], 2, 'svc: The result would replace'],
+  [['net.onnx', '-m', 'int8', '-o', 'taken.onnx'], 2, 'taken.onnx, which is a folder.'],
+  [['net.onnx', '-m', 'int8', '-o', 'net.pt'], 1, 'net.pt: it is a file, not a folder.'],
+  [['net.onnx', '-m', 'int8', '--data', '.'], 1, 'svc: --data . is a folder. Name a file.'],
+  [['chat.gguf', '-m', 'int8', '--data', '.'], 1, 'svc: --data . is a folder. Name a file.'],
   [['empty', '-m', 'int8'], 1, 'svc: There is no model in empty that can be quantized.'],
 ] as const)('%j exits with %i', async (argv, expected, message) => {
   const { cwd, svc } = await start()
   await writeFile(join(cwd, 'net.pt'), 'weights')
   await writeFile(join(cwd, 'damaged.onnx'), network().subarray(0, 900))
   await mkdir(join(cwd, 'empty'))
+  await mkdir(join(cwd, 'taken.onnx', 'kept'), { recursive: true })
+  await writeFile(join(cwd, 'chat.gguf'), '')
+  await link(join(cwd, 'net.onnx'), join(cwd, 'link.onnx'))
   const before = await readdir(cwd)
   const { exitCode, stderr } = await svc(...argv)
   expect({ exitCode, says: stderr.includes(message), stderr }).toEqual({ exitCode: expected, says: true, stderr })
   expect(await readdir(cwd)).toEqual(before)
+})
+
+it('finds before the work where the result cannot go', async () => {
+  const { svc } = await start()
+  const { stderr } = await svc('net.onnx', '-m', 'int8', '-o', 'net.onnx')
+  expect(stderr).not.toContain('quantizing')
+})
+
+it('says where the result is larger than the original', async () => {
+  const { cwd, svc } = await start()
+  const graph = graphBuilder('many')
+  const x = graph.input('x', 'f32', [1, 16])
+  const weight = graph.constant('w', tensorOf('f32', [16, 16], new Array<number>(256).fill(0.5)))
+  const sums = Array.from({ length: 40 }, () => graph.node('MatMul', [x, weight]))
+  graph.output('y', graph.node('Sum', sums), 'f32', [1, 16])
+  await writeFile(join(cwd, 'many.onnx'), writeOnnx(graph.build()))
+  const { exitCode, stderr } = await svc('many.onnx', '-m', 'dynamic')
+  expect(exitCode).toBe(0)
+  expect(stderr).toMatch(/The result is larger than the original: \d+ kB in place of \d+ kB\./)
+})
+
+it('shows as many digits as a threshold that was missed takes', () => {
+  const rows = [{ method: 'original' }, { method: 'int8', quality: 0.98 }, { method: 'float16', quality: 0.9999999 }]
+  expect(belowThreshold(rows, 1)).toBe('no result reaches the quality 1; the best is 0.9999999 (float16)')
+  expect(belowThreshold(rows.slice(0, 2), 0.99)).toBe('no result reaches the quality 0.99; the best is 0.9800 (int8)')
+  expect(belowThreshold([], 0.5)).toBe('no result reaches the quality 0.5')
 })
 
 it('quantizes .mlmodel, .mlpackage and .tflite files, without engines unmeasured', async () => {

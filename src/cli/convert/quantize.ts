@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
+import { cp, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join, relative, resolve } from 'node:path'
 import { ServiceError } from '../../domain/errors.ts'
 import { sizeWords } from '../../domain/sizes.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import type { Session } from '../session.ts'
+import { folderNear, requireFree } from './quantize-output.ts'
 import {
   type FileRequest,
   GGUF_METHODS,
@@ -82,7 +83,7 @@ const cells = (row: Measured): Readonly<Record<string, string | null>> => {
   return {
     METHOD: row.method,
     SIZE: row.bytes === undefined ? null : sizeWords(row.bytes),
-    QUALITY: row.quality?.toFixed(4) ?? null,
+    QUALITY: row.quality === undefined ? null : qualityText(row.quality),
     COSINE: row.cosine?.toFixed(4) ?? null,
     PERPLEXITY: row.perplexity?.toFixed(3) ?? null,
     DIVERGENCE: row.divergence?.toFixed(5) ?? null,
@@ -111,11 +112,17 @@ const showTable = ({ table, samples }: Report, { out }: Session): void => {
     )
 }
 
-/** A folder on the disk of the output, where a result can be renamed into place. */
-const folderNear = (output: string): Promise<string> => {
-  let folder = dirname(output)
-  while (!existsSync(folder)) folder = dirname(folder)
-  return mkdtemp(join(folder, '.svc-quantize-'))
+/** Quality that only looks like 1 in four digits is not shown as 1. */
+const qualityText = (quality: number): string => {
+  const text = quality.toFixed(4)
+  return quality < 1 && text === '1.0000' ? '>0.9999' : text
+}
+
+const noteIfLarger = ({ table }: Report, method: string, { out }: Session): void => {
+  const original = table[0]?.bytes
+  const made = table.find((row) => row.method === method)?.bytes
+  if (original === undefined || made === undefined || made <= original) return
+  out.note(`The result is larger than the original: ${sizeWords(made)} in place of ${sizeWords(original)}.`)
 }
 
 /** Quantizes one file to where `place` says, by the method that was used. @throws Failure below the threshold */
@@ -140,6 +147,7 @@ export const quantizeFile = async (
       'Use auto, int8, int4, dynamic or float16.',
     )
   }
+  await requireFree(place(options.method), source)
   const folder = await folderNear(place(options.method))
   try {
     const done = await quantizer({ ...options, source, folder }, session)
@@ -148,11 +156,12 @@ export const quantizeFile = async (
     if (!isQuiet && !isRefused) showTable(done, session)
     if (done.path === null) throw new Failure(`${fileName} was not quantized, and nothing was written: ${done.reason}`)
     for (const note of done.notes) session.out.note(note)
+    noteIfLarger(done, done.method, session)
     const output = place(done.method)
-    if (output === source) throw wrongUsage(`The result would replace ${source}.`, 'Choose another path with --output.')
+    await requireFree(output, source)
     await mkdir(dirname(output), { recursive: true })
-    // A package is a folder, which only takes the place of an empty one.
-    await rm(output, { recursive: true, force: true })
+    // A package is a folder, which only takes the place of an empty one. A file takes that of another at once.
+    if (extname(output).toLowerCase() === '.mlpackage') await rm(output, { recursive: true, force: true })
     await rename(done.path, output)
     const { table, samples, threshold } = done
     return {

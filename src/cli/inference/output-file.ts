@@ -1,6 +1,6 @@
-import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Option } from 'commander'
+import { writeResult } from '../conversion/result-files.ts'
 import type { Session } from '../session.ts'
 
 export const outputOption = (what: string): Option => new Option('-o, --output <file>', `${what} (default: stdout)`)
@@ -9,8 +9,6 @@ export const outputOption = (what: string): Option => new Option('-o, --output <
 export const deliver = async ({ io, out }: Session, text: string, file: string | undefined): Promise<void> => {
   if (file === undefined) return out.line(text)
   const path = resolve(io.cwd, file)
-  await writeFile(path, `${text}\n`).catch((error: NodeJS.ErrnoException) => {
-    throw Object.assign(error, { path })
-  })
+  await writeResult(path, `${text}\n`)
   out.note(`Written to ${path}.`)
 }

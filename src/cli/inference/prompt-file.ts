@@ -36,10 +36,16 @@ const parseLine = (line: string): PromptLine | string => {
   return 'its messages are not a list of {role: system, user or assistant; content: a string}'
 }
 
+/** Reading a folder fails without its name. */
+export const nameFolder = (given: string) => (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EISDIR') throw new Failure(`${given} is a folder. Name a file.`, { cause: error })
+  throw error
+}
+
 /** Reads prompts, one JSON object on each line. @throws Failure naming the line */
 export const readPrompts = async (given: string, cwd: string): Promise<readonly PromptLine[]> => {
   const path = resolve(cwd, given)
-  const lines = (await readFile(path, 'utf8')).replace(/^\u{feff}/u, '').split('\n')
+  const lines = (await readFile(path, 'utf8').catch(nameFolder(given))).replace(/^\u{feff}/u, '').split('\n')
   const prompts: PromptLine[] = []
   for (const [index, line] of lines.entries()) {
     if (line.trim() === '') continue

@@ -11,7 +11,8 @@ const BATCH = 512
 /** Throws InferenceError invalid_model for a damaged file. */
 export const ggufProfile = async (path: string): Promise<ModelProfile> => {
   const container = readFile(path)
-  const architecture = String(container.metadata.get('general.architecture')?.value)
+  const named = container.metadata.get('general.architecture')?.value
+  const architecture = String(named)
   const isAdapter = container.metadata.get('general.type')?.value === 'adapter'
   const sum = (of: (tensor: GgufContainer['tensors'][number]) => number) =>
     container.tensors.reduce((total, tensor) => total + of(tensor), 0)
@@ -27,7 +28,10 @@ export const ggufProfile = async (path: string): Promise<ModelProfile> => {
   const role = Object.hasOwn(OTHER_ARCHITECTURES, architecture) ? OTHER_ARCHITECTURES[architecture] : undefined
   const isKnown = CHAT_ARCHITECTURES.has(architecture)
   if (!isKnown || isAdapter) {
-    const reason = `llama.cpp does not know the architecture '${architecture}'.`
+    const reason =
+      named === undefined
+        ? 'The file does not name its architecture (general.architecture): convert or download it again.'
+        : `llama.cpp does not know the architecture '${architecture}'.`
     const note = isAdapter ? 'It runs with its base model.' : role === undefined ? reason : `It is ${role}.`
     const isSupported = isAdapter || role !== undefined
     const runtimes = [{ runtime: 'llama.cpp' as const, isSupported, unsupportedOperators: [], note }]

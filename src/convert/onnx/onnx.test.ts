@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
 import { graphBuilder } from './graph-builder.ts'
-import { attributeOf, float, int } from './model.ts'
+import { attributeOf, float, int, type OnnxNode } from './model.ts'
 import { readOnnx } from './read-onnx.ts'
 import { numbersOf, scalarOf, tensorOf } from './tensors.ts'
 import { writeOnnx } from './write-onnx.ts'
@@ -64,4 +64,21 @@ it('what is no model is refused with the reason', () => {
       expect(error).toMatchObject({ code: 'bad_request' })
     }
   }
+})
+
+it('a graph that cannot be run is refused with the value that is wrong', () => {
+  const model = linear()
+  const { nodes } = model.graph
+  const withNodes = (more: readonly OnnxNode[]) => writeOnnx({ ...model, graph: { ...model.graph, nodes: more } })
+  const relu: OnnxNode = { name: '', type: 'Relu', domain: '', inputs: ['x'], outputs: ['y'], attributes: {} }
+  expect(() => readOnnx(withNodes([...nodes, relu]))).toThrow(
+    "the value 'y' is defined twice, by Identity 'y' and by Relu 'y'",
+  )
+  expect(() => readOnnx(withNodes([...nodes, { ...relu, outputs: ['x'] }]))).toThrow("the value 'x' is defined twice")
+  const add = { ...relu, type: 'Add', inputs: ['x', 'b'], outputs: ['a'] }
+  expect(() => readOnnx(withNodes([...nodes, add, { ...relu, inputs: ['a'], outputs: ['b'] }]))).toThrow(
+    "the value 'a' depends on itself (Add 'a')",
+  )
+  // Their order is no fault: onnxruntime sorts nodes.
+  expect(readOnnx(withNodes([...nodes].reverse())).graph.nodes).toHaveLength(2)
 })

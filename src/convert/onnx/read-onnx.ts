@@ -12,6 +12,7 @@ import {
   type OnnxTensor,
   type OnnxValue,
 } from './model.ts'
+import { requireSound } from './require-sound.ts'
 import { type AttributeProto, type GraphProto, modelProto, type NodeProto } from './schema.ts'
 import type { TensorProto, ValueInfoProto } from './value-schema.ts'
 
@@ -129,7 +130,7 @@ const readGraph = (proto: GraphProto): OnnxGraph => {
 
 /**
  * The model in the bytes of an `.onnx` file; its tensors are views of them. Throws bad_request for what is not one, for
- * external data, and for models that define functions of their own.
+ * external data, for models that define functions of their own, and for graphs that cannot be run.
  */
 export const readOnnx = (bytes: Uint8Array): OnnxModel => {
   const proto = decodeMessage(modelProto, bytes)
@@ -141,12 +142,14 @@ export const readOnnx = (bytes: Uint8Array): OnnxModel => {
       `The model defines its own functions ('${proto.functions[0]!.name ?? ''}'). Inline them before the export.`,
     )
   }
+  const graph = readGraph(proto.graph)
+  requireSound(graph)
   return {
     irVersion: proto.irVersion ?? 0,
     opsets: Object.fromEntries(
       proto.opsetImport.map(({ domain, version }) => [domain === 'ai.onnx' ? '' : (domain ?? ''), version ?? 0]),
     ),
-    graph: readGraph(proto.graph),
+    graph,
     metadata: Object.fromEntries(proto.metadataProps.map(({ key, value }) => [key ?? '', value ?? ''])),
   }
 }

@@ -4,6 +4,7 @@ import { numbersOf, tensorOf } from '../onnx/tensors.ts'
 import { weightNamed } from './graph-edit.ts'
 import { CHANNEL_OPSET, type IntegerEdit, once, type ValueRange } from './integer-graph.ts'
 import { MAX_INTEGER_WEIGHT, roundToEven, toBytes } from './round-weights.ts'
+import { areFinite } from './weight-range.ts'
 
 /** The inputs of an operator that are weights, with the dimension of their channels. */
 const channelsOf = (node: OnnxNode, rank: number): Readonly<Record<number, number>> => {
@@ -28,12 +29,18 @@ export const withByteWeights = (work: IntegerEdit, node: OnnxNode): OnnxNode => 
     return once(work, `dequantized ${name} ${axis}`, () => {
       // Between known ranges the product is one of integers; elsewhere the weights are floating-point numbers again.
       const limit = work.ranges.size > 0 ? MAX_INTEGER_WEIGHT : undefined
-      const { values, scales } = toBytes(weight.values, weight.shape, axis!, limit)
+      // onnxruntime multiplies stacks of matrices only with one scale.
+      const isStack = node.type === 'MatMul' && rank > 2
+      const { values, scales } = isStack
+        ? toBytes(weight.values, [1, weight.values.length], 0, limit)
+        : toBytes(weight.values, weight.shape, axis!, limit)
       const bytes = { type: 'i8', shape: weight.shape, data: new Uint8Array(values.buffer) } as const
-      const scale = edit.constant(`${name}_scale`, tensorOf('f32', [scales.length], scales))
-      const zero = { type: 'i8', shape: [scales.length], data: new Uint8Array(scales.length) } as const
+      const shape = isStack ? [] : [scales.length]
+      const scale = edit.constant(`${name}_scale`, tensorOf('f32', shape, scales))
+      const zero = { type: 'i8', shape, data: new Uint8Array(scales.length) } as const
       const constants = [edit.constant(`${name}_i8`, bytes), scale, edit.constant(`${name}_zero`, zero)]
-      return edit.add('DequantizeLinear', constants, { axis: int(axis!) }, { output: edit.name(`${name}_f32`) })
+      const attributes = isStack ? {} : { axis: int(axis!) }
+      return edit.add('DequantizeLinear', constants, attributes, { output: edit.name(`${name}_f32`) })
     })
   })
   return inputs.every((name, index) => name === node.inputs[index]) ? node : { ...node, inputs }
@@ -44,6 +51,8 @@ export const byteRows = (work: IntegerEdit, node: OnnxNode): boolean => {
   const { edit } = work
   const rows = node.type === 'Gather' && node.domain === '' ? weightNamed(edit, node.inputs[0]) : null
   if (rows === null || rows.shape.length !== 2 || attributeOf(node, 'axis', 'int', 0) !== 0) return false
+  // Rows of a mask, perhaps.
+  if (!areFinite(rows.values)) return false
   const [name, indices] = node.inputs as [string, string]
   const scales = once(work, `rows ${name}`, () => {
     const { values, scales } = toBytes(rows.values, rows.shape, 0)

@@ -2,11 +2,10 @@ import { badRequest } from '../../domain/errors.ts'
 import { type Attribute, int, type OnnxModel, type OnnxNode, type OnnxTensor } from '../onnx/model.ts'
 import { numbersOf, tensorOf } from '../onnx/tensors.ts'
 import { capturedNames, editedModel, editGraph, type GraphEdit } from './graph-edit.ts'
+import { leavesHalf, MAX_HALF } from './weight-range.ts'
 
 const FLOAT = 1
 const HALF = 10
-/** The largest number of half precision. */
-const MAX_HALF = 65504
 
 /**
  * Operators that stay in float32: those that have no half-precision form in all operator sets, and those whose sums and
@@ -24,9 +23,14 @@ const KEPT: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
-const overflows = ({ data, shape, type }: OnnxTensor): boolean =>
-  type === 'f32' &&
-  numbersOf({ data, shape, type }).some((value) => Math.abs(value) > MAX_HALF && Math.abs(value) < 1e300)
+/** Single numbers may be small on purpose, as what is added before a division. */
+const isOutOfRange = (tensor: OnnxTensor): boolean => {
+  if (tensor.type !== 'f32') return false
+  const values = numbersOf(tensor)
+  return tensor.shape.length > 1 ? leavesHalf(values) : values.some(overflows)
+}
+
+const overflows = (value: number): boolean => Math.abs(value) > MAX_HALF && Math.abs(value) < 1e300
 
 const halfOf = (tensor: OnnxTensor): OnnxTensor => tensorOf('f16', tensor.shape, numbersOf(tensor))
 
@@ -49,7 +53,7 @@ const halfAttributes = (node: OnnxNode): OnnxNode['attributes'] => {
 export const toFloat16 = (model: OnnxModel, typeOf: (value: string) => string | undefined): OnnxModel => {
   const edit = editGraph(model)
   const isFloat = (name: string): boolean => typeOf(name) === 'f32'
-  const isLarge = new Set([...edit.initializers].filter(([, tensor]) => overflows(tensor)).map(([name]) => name))
+  const isKept = new Set([...edit.initializers].filter(([, tensor]) => isOutOfRange(tensor)).map(([name]) => name))
   const converts = (node: OnnxNode): boolean => {
     const values = [...node.inputs, ...node.outputs].filter((name) => name !== '')
     return (
@@ -57,10 +61,13 @@ export const toFloat16 = (model: OnnxModel, typeOf: (value: string) => string | 
       !KEPT.has(node.type) &&
       capturedNames(node).size === 0 &&
       values.some(isFloat) &&
-      values.every((name) => typeOf(name) !== undefined && !isLarge.has(name))
+      values.every((name) => typeOf(name) !== undefined && !isKept.has(name))
     )
   }
-  if (!edit.source.nodes.some(converts)) throw badRequest('The model has no float32 operators to convert to float16.')
+  if (!edit.source.nodes.some(converts)) {
+    const words = isKept.size === 0 ? '' : `; the range of float16 does not hold ${[...isKept].slice(0, 3).join(', ')}`
+    throw badRequest(`The model has no float32 operators to convert to float16${words}.`)
+  }
   rewrite(edit, isFloat, converts)
   return editedModel(model, edit)
 }

@@ -16,8 +16,8 @@ const words = async (): Promise<Uint8Array> =>
   onnxToCoreml(readOnnx(await readFile(new URL('../../../test/fixtures/coreml/words.onnx', import.meta.url)))).bytes
 
 /** A dense layer of 8 rows of 64 weights, each row on another scale. */
-const dense = (): { bytes: Uint8Array; weights: readonly number[] } => {
-  const weights = Array.from({ length: 512 }, (_, at) => Math.sin(at * 0.7) * (1 + (at >> 6)))
+const dense = (factor = 1): { bytes: Uint8Array; weights: readonly number[] } => {
+  const weights = Array.from({ length: 512 }, (_, at) => factor * Math.sin(at * 0.7) * (1 + (at >> 6)))
   const graph = graphBuilder('dense')
   const x = graph.input('x', 'f32', [1, 64])
   const layer = graph.constant('w', tensorOf('f32', [8, 64], weights))
@@ -61,6 +61,12 @@ it.each([
     const byte = rawValue![(at * bits) >> 3]!
     const value = bits === 8 ? byte : (at & 1) === 0 ? byte >> 4 : byte & 15
     expect(Math.abs(value * scale[at >> 6]! + bias[at >> 6]! - weight)).toBeLessThan(scale[at >> 6]! * 0.501)
+  }
+})
+
+it('float16 does not make weights zero or infinite', () => {
+  for (const factor of [1e-12, 1e6]) {
+    expect(() => quantizeCoreml(dense(factor).bytes, 'float16')).toThrow('no neural network with float32 weights')
   }
 })
 

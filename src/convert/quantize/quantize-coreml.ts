@@ -5,6 +5,7 @@ import { decodeMessage, encodeMessage, type Field, type MessageType } from '../p
 import { coremlModel } from '../to-coreml/schema.ts'
 import type { Message } from '../to-coreml/schema-fields.ts'
 import { weightParams } from '../to-coreml/weight-schema.ts'
+import { areFinite, leavesHalf } from './weight-range.ts'
 
 export const COREML_METHODS = ['int8', 'int4', 'float16'] as const
 export type CoremlMethod = (typeof COREML_METHODS)[number]
@@ -66,7 +67,7 @@ const toLinear = (numbers: Float32Array, channels: number, bits: number): Messag
       min = Math.min(min, weight)
       max = Math.max(max, weight)
     }
-    if (!Number.isFinite(max - min)) throw badRequest('A weight is not finite, or the weights are too far apart.')
+    if (!Number.isFinite(max - min)) throw badRequest('The weights are too far apart for integers. Use float16.')
     const step = Math.fround((max - min) / levels) || 1
     scale.push(step)
     bias.push(Math.fround(min))
@@ -84,7 +85,10 @@ const quantizeWeights = (content: Uint8Array, channels: number, method: CoremlMe
   const { floatValue } = decodeMessage(weightParams, content) as { floatValue?: Uint8Array }
   if (floatValue === undefined || floatValue.length < MIN_WEIGHT_BYTES || floatValue.length % 4 !== 0) return null
   const numbers = decodeElements(floatValue, 'f32') as Float32Array
+  if (!areFinite(numbers))
+    throw badRequest('A weight is not finite. A model with such weights does not work: export it again.')
   const bits = BITS[method]
+  if (bits === undefined && leavesHalf(numbers)) return null
   if (bits === undefined) return encodeMessage(weightParams, { float16Value: encodeElements(numbers, 'f16') })
   const rows = channels > 0 && numbers.length % channels === 0 ? channels : 1
   return encodeMessage(weightParams, toLinear(numbers, rows, bits))

@@ -150,6 +150,49 @@ it('what has nothing to quantize, or too old operators, is refused with what wou
   )
 })
 
+const product = (weights: readonly number[], shape: readonly number[] = [32, 32]): OnnxModel => {
+  const graph = graphBuilder('product')
+  const x = graph.input('x', 'f32', [...shape.slice(0, -2), 4, shape.at(-2)!])
+  const y = graph.node('MatMul', [x, graph.constant('w', tensorOf('f32', shape, weights))])
+  graph.output('y', y, 'f32', [...shape.slice(0, -2), 4, shape.at(-1)!])
+  return graph.build()
+}
+
+it.each(ONNX_METHODS)('%s refuses a weight that is not finite', (method) => {
+  for (const value of [Number.NaN, Number.NEGATIVE_INFINITY]) {
+    expect(() => quantizeOnnx(product([value, ...wave(1023)]), method)).toThrow(
+      "The weight 'w' is NaN or infinite somewhere. A model with such weights does not work: export it again.",
+    )
+  }
+})
+
+it.each([1e-30, 1e6])('float16 leaves weights alone that it cannot hold (%d)', (factor) => {
+  const graph = graphBuilder('mixed')
+  const weight = (scale: number) =>
+    graph.constant(
+      'w',
+      tensorOf(
+        'f32',
+        [32, 32],
+        wave(1024).map((one) => one * scale),
+      ),
+    )
+  const inner = graph.node('MatMul', [graph.input('x', 'f32', [1, 32]), weight(factor)])
+  graph.output('y', graph.node('MatMul', [inner, weight(1)]), 'f32', [1, 32])
+  const { initializers } = quantizeOnnx(graph.build(), 'float16').model.graph
+  expect([...initializers].map(([name, { type }]) => [name, type])).toEqual([
+    ['w', 'f32'],
+    ['w_1_f16', 'f16'],
+  ])
+})
+
+it('int8 has one scale for a stack of matrices, which onnxruntime multiplies only so', () => {
+  const { nodes, initializers } = quantizeOnnx(product(wave(2048), [2, 32, 32]), 'int8').model.graph
+  const dequantize = nodes.find(({ type }) => type === 'DequantizeLinear')!
+  expect(dequantize.attributes).toEqual({})
+  expect(dequantize.inputs.slice(1).map((name) => initializers.get(name)!.shape)).toEqual([[], []])
+})
+
 it('the ranges of what int8 computes with are those of the inputs and outputs of products', () => {
   const model = everything()
   expect(rangesNeeded(model)).toEqual(['transpose', 'relu', 'squeeze', 'relu_1', 'matmul'])

@@ -2,10 +2,11 @@ import { badRequest } from '../../domain/errors.ts'
 import { int, nodeLabel, type OnnxModel, type OnnxNode } from '../onnx/model.ts'
 import { byteRows, integerBias, throughBytes, withByteWeights } from './byte-weights.ts'
 import { toFloat16 } from './float16.ts'
-import { editedModel, editGraph, type GraphEdit } from './graph-edit.ts'
+import { editedModel, editGraph, type GraphEdit, liftConstants } from './graph-edit.ts'
 import { CHANNEL_OPSET, type IntegerEdit, type IntegerMethod, matrixOf, type ValueRange } from './integer-graph.ts'
 import { dynamicConv, dynamicProduct, nibbleProduct } from './integer-products.ts'
 import { valueTypes } from './value-types.ts'
+import { requireFiniteWeights } from './weight-range.ts'
 
 export const ONNX_METHODS = ['int8', 'int4', 'dynamic', 'float16'] as const
 export type OnnxMethod = (typeof ONNX_METHODS)[number]
@@ -28,13 +29,15 @@ const MIN_OPSET: Readonly<Record<IntegerMethod, number>> = { int8: CHANNEL_OPSET
  * - `int8`: weights of 8 bits with a scale for each channel; with `ranges` (`rangesNeeded`), MatMul, Gemm and Conv also
  *   take and give 8-bit values (QuantizeLinear and DequantizeLinear around float32 operators, which runtimes fuse).
  * - `int4`: matrices of 4 bits in blocks of 32 (`MatMulNBits`, which onnxruntime runs); other weights 8 bits.
- * Throws bad_request where the model has nothing that the method makes smaller, or too old an operator set for it.
+ * Throws bad_request where the model has nothing that the method makes smaller, too old an operator set for it, or weights
+ * that are not finite.
  */
 export const quantizeOnnx = (
   model: OnnxModel,
   method: OnnxMethod,
   { ranges = new Map() }: { readonly ranges?: ReadonlyMap<string, ValueRange> } = {},
 ): OnnxQuantization => {
+  requireFiniteWeights(liftConstants(model.graph))
   if (method === 'float16') return { model: toFloat16(model, valueTypes(model)), notes: [] }
   const opset = model.opsets[''] ?? 1
   if (opset < MIN_OPSET[method]) {

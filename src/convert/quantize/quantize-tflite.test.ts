@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
+import { graphBuilder } from '../onnx/graph-builder.ts'
 import { readOnnx } from '../onnx/read-onnx.ts'
+import { tensorOf } from '../onnx/tensors.ts'
 import { onnxToTflite } from '../to-tflite/onnx-to-tflite.ts'
 import { quantizeTflite, TFLITE_METHODS, type TfliteMethod } from './quantize-tflite.ts'
 
@@ -58,4 +60,20 @@ it('other methods and other files are refused', async () => {
   )
   expect(() => quantizeTflite(quantizeTflite(bytes, 'int8').bytes, 'float16')).toThrow('it has no float32 weights')
   expect(() => quantizeTflite(bytes.subarray(0, 900), 'int8')).toThrow('The file is')
+})
+
+it('weights that are not finite are refused, and float16 leaves those that it cannot hold', () => {
+  const layer = (factor: number, first = 1) => {
+    const graph = graphBuilder('layer')
+    const weights = Array.from({ length: 1024 }, (_, at) => (at === 0 ? first : factor * Math.sin(at)))
+    const weight = graph.constant('w', tensorOf('f32', [32, 32], weights))
+    graph.output('y', graph.node('MatMul', [graph.input('x', 'f32', [1, 32]), weight]), 'f32', [1, 32])
+    return onnxToTflite(graph.build()).bytes
+  }
+  for (const method of TFLITE_METHODS) {
+    for (const first of [Number.NaN, Number.POSITIVE_INFINITY]) {
+      expect(() => quantizeTflite(layer(1, first), method)).toThrow('is NaN or infinite somewhere')
+    }
+  }
+  expect(() => quantizeTflite(layer(1e-30, 0), 'float16')).toThrow('it has no float32 weights')
 })

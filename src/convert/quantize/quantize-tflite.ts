@@ -14,13 +14,13 @@ import {
   type TfliteTensor,
 } from '../to-tflite/schema.ts'
 import { readTflite, writeTflite } from '../to-tflite/tflite-file.ts'
+import { areFinite, leavesHalf, notFinite } from './weight-range.ts'
 
 export const TFLITE_METHODS = ['int8', 'dynamic', 'float16'] as const
 export type TfliteMethod = (typeof TFLITE_METHODS)[number]
 
 /** Smaller constants and lists stay float32: biases, of which nothing is saved, and thresholds of trees. */
 const MIN_ELEMENTS = 256
-const FLOAT16_MAX = 65504
 
 /** The dimension of a weight that has a scale of its own for each index, by operator and input. */
 const CHANNEL_DIMENSION: Readonly<Record<number, Readonly<Record<number, number>>>> = {
@@ -138,13 +138,20 @@ const quantizeGraph = (edit: Edit, graph: SubGraph, method: TfliteMethod): { gra
     const tensor = tensors[index]
     const values = tensor === undefined || outer.has(index) ? null : weightValues(edit, tensor)
     if (tensor === undefined || values === null) continue
+    const dimensions = uses.map(({ code, input }) => CHANNEL_DIMENSION[code]?.[input])
+    if (!areFinite(values)) {
+      // Tables and what is added may be masks.
+      if (uses.some(({ code }, use) => dimensions[use] !== undefined && code !== OPERATORS.GATHER)) {
+        throw notFinite(tensor.name ?? '')
+      }
+      continue
+    }
     if (method === 'float16') {
-      if (values.some((value) => Math.abs(value) > FLOAT16_MAX)) continue
+      if (leavesHalf(values)) continue
       replace(index, encodeElements(values, 'f16'), 'f16', {})
       throughFloat(index, uses)
       continue
     }
-    const dimensions = uses.map(({ code, input }) => CHANNEL_DIMENSION[code]?.[input])
     const dimension = dimensions[0]
     if (dimension === undefined || dimensions.some((other) => other !== dimension)) continue
     const { data, quantization } = toInt8(values, tensor.shape ?? [], dimension)

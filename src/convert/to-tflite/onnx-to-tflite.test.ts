@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { type GraphTensors, runGraph } from '../../inference/engines/onnx/run-graph.ts'
 import { tfliteEngines, WITHOUT_LITERT } from '../../inference/engines/parts/test-engines.fixture.ts'
 import { graphBuilder } from '../onnx/graph-builder.ts'
-import { int, texts } from '../onnx/model.ts'
+import { int, text, texts } from '../onnx/model.ts'
 import { readOnnx } from '../onnx/read-onnx.ts'
 import { stringTensorOf, tensorOf } from '../onnx/tensors.ts'
 import { onnxToTflite } from './onnx-to-tflite.ts'
@@ -92,6 +92,57 @@ it.skipIf(tfliteEngines === null)(`LiteRT takes and gives all types of tensors (
   )
   await expect(run(bytes.subarray(0, 300), sample)).rejects.toMatchObject(refused('Failed to load model'))
 })
+
+/** The constant that a GATHER or a GATHER_ND reads its places from. */
+const placesOf = (bytes: Uint8Array): number[] => {
+  const { operatorCodes, subgraphs, buffers } = readTflite(bytes)
+  const { operators, tensors } = subgraphs![0]!
+  const gather = operators!.find(({ opcodeIndex }) =>
+    [OPERATORS.GATHER, OPERATORS.GATHER_ND].includes(operatorCodes![opcodeIndex!]!.builtinCode!),
+  )!
+  const places = gather.inputs![1]!
+  const reshape = operators!.find(({ outputs }) => outputs![0] === places)
+  const data = buffers![tensors![reshape === undefined ? places : reshape.inputs![0]!]!.buffer!]!.data!
+  return [...new Int32Array(data.slice().buffer)]
+}
+
+it.each([
+  // 17 / 1.7 is 10 in float32.
+  ['asymmetric', 'floor', 12, 1.7, [0, 0, 1, 1, 2, 2, 3, 4, 4, 5, 5, 6, 7, 7, 8, 8, 9, 10, 10, 11]],
+  // The size of the result counts, not 0.75 times 6.
+  ['align_corners', 'ceil', 6, 0.75, [0, 2, 4, 5]],
+  ['align_corners', 'floor', 13, 0.3, [0, 6, 12]],
+  // 7.4999995 is a half for onnxruntime, and 14.5000005 is one.
+  ['asymmetric', 'round_prefer_ceil', 17, 1.2, [0, 1, 2, 3, 3, 4, 5, 6, 7, 8, 8, 9, 10, 11, 12, 13, 13, 14, 15, 16]],
+  ['half_pixel', 'round_prefer_ceil', 34, 0.3, [1, 5, 8, 11, 15, 18, 21, 24, 28, 31]],
+] as const)('a nearest Resize (%s, %s, %i by %d) takes the elements that onnxruntime takes', (...given) => {
+  const [transformation, rounding, size, scale, expected] = given
+  const graph = graphBuilder('resize')
+  const scales = graph.constant('scales', tensorOf('f32', [2], [1, scale]))
+  const attributes = {
+    mode: text('nearest'),
+    coordinate_transformation_mode: text(transformation),
+    nearest_mode: text(rounding),
+  }
+  const y = graph.node('Resize', [graph.input('x', 'f32', [1, size]), '', scales], attributes)
+  graph.output('y', y, 'f32', [1, expected.length])
+  expect(placesOf(onnxToTflite(graph.build()).bytes)).toEqual(expected)
+})
+
+it.each([
+  [0, [2, 1], [-1, 0], [1, 0]],
+  [0, [2, 2], [0, -1, -1, -3], [0, 2, 1, 0]],
+  [1, [2, 1], [0, -1], [0, 2]],
+] as const)(
+  'GatherND with batch_dims %i counts negative indices from the end',
+  (batchDims, shape, indices, expected) => {
+    const graph = graphBuilder('rows')
+    const places = graph.constant('places', tensorOf('i64', shape, indices))
+    const y = graph.node('GatherND', [graph.input('x', 'f32', [2, 3]), places], { batch_dims: int(batchDims) })
+    graph.output('y', y, 'f32', [2])
+    expect(placesOf(onnxToTflite(graph.build()).bytes)).toEqual(expected)
+  },
+)
 
 it('an image model is transposed where it begins and where it ends, not between its layers', async () => {
   // At the input, before the features are flattened, and at the output that has channels first.

@@ -12,16 +12,25 @@ const nearest = (node: Lowering, size: number, output: number, scale: number): n
   const rounding = node.text('nearest_mode', node.opset < 11 ? 'floor' : 'round_prefer_floor')
   return Array.from({ length: output }, (_, place) => {
     const at = coordinate(mode, place, size, output, scale)
-    const near = { floor: Math.floor(at), ceil: Math.ceil(at), round_prefer_ceil: Math.floor(at + 0.5) }[rounding]
-    return Math.min(Math.max(near ?? Math.ceil(at - 0.5), 0), size - 1)
+    const low = Math.floor(at)
+    const isHalf = Math.abs(at - low - 0.5) < HALF_TOLERANCE
+    const rounded = isHalf ? low + Number(rounding === 'round_prefer_ceil') : Math.round(at)
+    const near = { floor: low, ceil: Math.ceil(at) }[rounding] ?? rounded
+    return Math.min(Math.max(near, 0), size - 1)
   })
 }
 
+/** So near to a half, onnxruntime prefers the one side. */
+const HALF_TOLERANCE = 1e-6
+
+/** In float32, step by step, as ONNX and onnxruntime compute it: 17 / 1.7 is 10 there, and in float64 a little less. */
 const coordinate = (mode: string, place: number, size: number, output: number, scale: number): number => {
-  if (mode === 'half_pixel' || (mode === 'pytorch_half_pixel' && output > 1)) return (place + 0.5) / scale - 0.5
+  const single = Math.fround(scale)
+  if (mode === 'half_pixel' || (mode === 'pytorch_half_pixel' && output > 1))
+    return Math.fround(Math.fround((place + 0.5) / single) - 0.5)
   if (mode === 'pytorch_half_pixel') return 0
-  if (mode === 'asymmetric') return place / scale
-  if (mode === 'align_corners') return output === 1 ? 0 : (place * (size - 1)) / (size * scale - 1)
+  if (mode === 'asymmetric') return Math.fround(place / single)
+  if (mode === 'align_corners') return output === 1 ? 0 : Math.fround(Math.fround(place * (size - 1)) / (output - 1))
   throw badRequest(`The coordinate transformation '${mode}' is not supported; use half_pixel.`)
 }
 

@@ -1,0 +1,47 @@
+import { mkdtemp, stat } from 'node:fs/promises'
+import { dirname, extname, join } from 'node:path'
+import { isSameFile, requireWritableFolder } from '../conversion/result-files.ts'
+import { wrongUsage } from '../failure.ts'
+
+/** Before the work: a folder on the disk of the output, where a result can be renamed into place. @throws Failure */
+export const folderNear = async (output: string): Promise<string> => {
+  const folder = await requireWritableFolder(dirname(output))
+  return mkdtemp(join(folder, '.svc-quantize-')).catch((error) =>
+    Promise.reject(Object.assign(error, { path: folder })),
+  )
+}
+
+/** @throws Failure where the result would take the place of its source, or of a folder */
+export const requireFree = async (output: string, source: string): Promise<void> => {
+  if (await isSameFile(output, source)) {
+    throw wrongUsage(`The result would replace ${source}.`, 'Choose another path with --output.')
+  }
+  const found = await stat(output).catch(() => null)
+  if (found === null || found.isFile()) return
+  const isPackage = extname(output).toLowerCase() === '.mlpackage'
+  if (!found.isDirectory() || !isPackage) {
+    const what = found.isDirectory() ? 'a folder' : 'not a regular file'
+    throw wrongUsage(
+      `The result cannot be written to ${output}, which is ${what}.`,
+      'Choose another path with --output.',
+    )
+  }
+}
+
+/** The value with as many digits as it takes to see that it is below the threshold. */
+export const valueBelow = (value: number, threshold: number): string => {
+  for (let digits = 4; digits < 17; digits++) {
+    if (Number(value.toFixed(digits)) < threshold) return value.toFixed(digits)
+  }
+  return String(value)
+}
+
+/** Why no result was taken, with the best one. */
+export const belowThreshold = (
+  rows: readonly { readonly method: string; readonly quality?: number }[],
+  threshold: number,
+): string => {
+  const [best] = rows.filter(({ quality }) => quality !== undefined).sort((a, b) => b.quality! - a.quality!)
+  const words = best === undefined ? '' : `; the best is ${valueBelow(best.quality!, threshold)} (${best.method})`
+  return `no result reaches the quality ${threshold}${words}`
+}

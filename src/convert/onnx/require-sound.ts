@@ -1,0 +1,66 @@
+import { badRequest } from '../../domain/errors.ts'
+import { nodeLabel, type OnnxGraph, type OnnxNode } from './model.ts'
+
+/** What a node reads: its inputs, and what the graphs inside it take from the graph around them. */
+const readBy = (node: OnnxNode): string[] => {
+  const names = node.inputs.filter((name) => name !== '')
+  for (const attribute of Object.values(node.attributes)) {
+    if (attribute.kind !== 'graph') continue
+    const { nodes, inputs, outputs, initializers } = attribute.value
+    const own = new Set([...initializers.keys(), ...[...inputs, ...nodes.flatMap(definedBy)].map(nameOf)])
+    const read = [...nodes.flatMap(readBy), ...outputs.map(nameOf)]
+    names.push(...read.filter((name) => !own.has(name)))
+  }
+  return names
+}
+
+const nameOf = (value: string | { readonly name: string }): string => (typeof value === 'string' ? value : value.name)
+
+const definedBy = ({ outputs }: OnnxNode): string[] => outputs.filter((name) => name !== '')
+
+/** The node that defines each value. Throws bad_request naming a value that is defined twice. */
+const makersOf = ({ nodes, inputs, initializers }: OnnxGraph): Map<string, OnnxNode> => {
+  const given = new Set([...inputs.map(nameOf), ...initializers.keys()])
+  const makers = new Map<string, OnnxNode>()
+  for (const node of nodes) {
+    for (const name of definedBy(node)) {
+      const other = makers.get(name)
+      if (other === undefined && !given.has(name)) {
+        makers.set(name, node)
+        continue
+      }
+      const first = other === undefined ? 'an input or a constant of the graph' : nodeLabel(other)
+      throw badRequest(
+        `The ONNX graph is not valid: the value '${name}' is defined twice, by ${first} and by ${nodeLabel(node)}. Export it again.`,
+      )
+    }
+  }
+  return makers
+}
+
+/** Throws bad_request naming a value of the graph that is defined twice, or that depends on itself. */
+export const requireSound = (graph: OnnxGraph): void => {
+  const makers = makersOf(graph)
+  const state = new Map<OnnxNode, 'open' | 'done'>()
+  for (const start of graph.nodes) {
+    const stack = [{ node: start, reads: readBy(start) }]
+    while (stack.length > 0) {
+      const { node, reads } = stack.at(-1)!
+      if (state.get(node) !== 'done') state.set(node, 'open')
+      const name = state.get(node) === 'done' ? undefined : reads.pop()
+      if (name === undefined) {
+        state.set(node, 'done')
+        stack.pop()
+        continue
+      }
+      const maker = makers.get(name)
+      if (maker === undefined || state.get(maker) === 'done') continue
+      if (state.get(maker) === 'open') {
+        throw badRequest(
+          `The ONNX graph is not valid: the value '${name}' depends on itself (${nodeLabel(maker)}). Export it again.`,
+        )
+      }
+      stack.push({ node: maker, reads: readBy(maker) })
+    }
+  }
+}

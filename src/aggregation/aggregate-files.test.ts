@@ -233,8 +233,9 @@ describe('what cannot be combined', () => {
     ]
     await expect(aggregate(updates)).rejects.toMatchObject(
       refusal(
-        "The update of device 'pixel-7' cannot be combined with the others. The update does not match the model of " +
-          'the round: tensor "vector" has shape [3], expected [2]. Send weights of the same model.',
+        "The update of device 'pixel-7' cannot be combined with the others. The update does not match the first " +
+          'update of the round, which is of device \'a\': tensor "vector" has shape [3], expected [2]. Send weights of the ' +
+          'same model.',
       ),
     )
     expect(existsSync(files.path('out'))).toBe(false)
@@ -258,11 +259,14 @@ describe('what cannot be combined', () => {
   it('is refused when finite values leave the range of 64-bit floats', async () => {
     const updates = ['a', 'b'].map((id) => ({
       id,
-      path: files.safetensors(id, [tensor('x', 'f64', [1e308])]),
+      path: files.safetensors(id, [tensor('x', 'f64', id === 'b' ? [1, -1e308] : [1, 2])]),
       numSamples: 1000,
     }))
     await expect(aggregate(updates)).rejects.toMatchObject(
-      refusal('The weighted sum of tensor "x" exceeds the range of 64-bit floats. Nothing was aggregated.'),
+      refusal(
+        'The weighted sum of tensor "x" exceeds the range of 64-bit floats. Nothing was aggregated. The largest value, ' +
+          "-1e+308, is element 1 of the update of device 'b'; its training diverged.",
+      ),
     )
   })
 

@@ -54,6 +54,12 @@ describe('inspecting an upload', () => {
           'Training has diverged: lower the learning rate, or leave this update out.',
       ),
     )
+    await expect(inspectFile(path, { expected: null, rawVectors: 'none', isModel: true })).rejects.toMatchObject(
+      refusal(
+        'Tensor "b.weight" holds NaN or infinity at element 69998. ' +
+          'Name a version of the model with finite values only, or upload one.',
+      ),
+    )
   })
 
   it('looks into compressed, column-major and big-endian arrays too, and counts elements by rows', async () => {

@@ -41,7 +41,7 @@ export const inspectFile = async (path: string, options: InspectionOptions): Pro
     }
     const weights = readWeights(file, { rawVector: isDeclared })
     if (expected !== null) requireSameLayout(expected, weights, 'The update')
-    await requireFinite(path, file, weights.tensors)
+    await requireFinite(path, file, weights.tensors, options)
     return { format, rawVector: weights.format === 'raw', layout: fullLayoutOf(weights), warning: null }
   } finally {
     file.close()
@@ -106,20 +106,27 @@ const createScanner = () => {
   return { kernel, row: kernel.allocate(COLUMNS * 8) }
 }
 
-const requireFinite = async (path: string, file: OpenFile, tensors: readonly Tensor[]): Promise<void> => {
-  const { kernel, row } = (scanner ??= createScanner())
+const requireFinite = async (
+  path: string,
+  file: OpenFile,
+  tensors: readonly Tensor[],
+  { isModel }: InspectionOptions,
+): Promise<void> => {
+  const advice = isModel
+    ? 'Name a version of the model with finite values only, or upload one.'
+    : 'Training has diverged: lower the learning rate, or leave this update out.'
   const scanned = new Set<string>()
   for (const tensor of tensors) {
     // Tied tensors are looked at once.
     const place = `${tensor.byteOffset} ${tensor.deflated?.offset} ${tensor.dtype} ${tensor.shape} ${tensor.strides}`
     if (scanned.has(place)) continue
     scanned.add(place)
-    if (isDirect(tensor)) scan(file, tensor, tensor.byteOffset, kernel, row)
+    if (isDirect(tensor)) scan(file, tensor, tensor.byteOffset, advice)
     else if (isFloat(tensor.dtype)) {
       const scratch = new ScratchFile(`${path}.expanded`)
       try {
         const offset = await expandTensor(path, file, tensor, scratch)
-        scan(scratch.file, tensor, offset, kernel, row)
+        scan(scratch.file, tensor, offset, advice)
       } finally {
         scratch.remove()
       }
@@ -127,7 +134,8 @@ const requireFinite = async (path: string, file: OpenFile, tensors: readonly Ten
   }
 }
 
-const scan = (file: OpenFile, tensor: Tensor, offset: number, kernel: Kernel, row: number): void => {
+const scan = (file: OpenFile, tensor: Tensor, offset: number, advice: string): void => {
+  const { kernel, row } = (scanner ??= createScanner())
   const { dtype } = tensor
   if (!isFloat(dtype)) return
   const count = elementCount(tensor.shape)
@@ -136,9 +144,6 @@ const scan = (file: OpenFile, tensor: Tensor, offset: number, kernel: Kernel, ro
     readFully(file.fd, kernel.bytes(row, length * BYTES_OF[dtype]), offset + start * BYTES_OF[dtype])
     const index = kernel.firstNonFinite(dtype, row, length)
     if (index !== -1)
-      throw badRequest(
-        `Tensor ${showName(tensor.name)} holds NaN or infinity at element ${start + index}. ` +
-          'Training has diverged: lower the learning rate, or leave this update out.',
-      )
+      throw badRequest(`Tensor ${showName(tensor.name)} holds NaN or infinity at element ${start + index}. ${advice}`)
   }
 }

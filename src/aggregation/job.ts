@@ -114,6 +114,8 @@ export interface InspectionOptions {
   /** Null: any content is taken. */
   readonly expected: Layout | null
   readonly rawVectors: RawVectors
+  /** It is what a round or a job starts from, not an update. */
+  readonly isModel?: true
   /** The round combines trees: the file must be a model of them. */
   readonly trees?: boolean
 }

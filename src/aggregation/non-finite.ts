@@ -23,9 +23,36 @@ export const firstNonFinite = (kernel: Kernel, chunk: Chunk, address: number): S
  */
 export const blameNonFinite = (kernel: Kernel, chunk: Chunk, address: number): ServiceError =>
   firstNonFinite(kernel, chunk, address) ??
-  conflict(
-    chunk.dtype === 'f64'
-      ? `The weighted sum of tensor ${showName(chunk.tensor)} exceeds the range of 64-bit floats. Nothing was aggregated.`
-      : `The new values of tensor ${showName(chunk.tensor)} exceed the range of its type, ${chunk.dtype}. ` +
+  (chunk.dtype === 'f64'
+    ? beyondRange(kernel, chunk, address, `The weighted sum of tensor ${showName(chunk.tensor)}`)
+    : conflict(
+        `The new values of tensor ${showName(chunk.tensor)} exceed the range of its type, ${chunk.dtype}. ` +
           'Nothing was aggregated: lower the server learning rate or the noise.',
+      ))
+
+/** Why a vector that the strategy keeps for the next round is not finite, though the result is; as `blameNonFinite`. */
+export const blameState = (kernel: Kernel, chunk: Chunk, vector: number, address: number): ServiceError => {
+  const what = `What the strategy keeps for tensor ${showName(chunk.tensor)} between rounds`
+  chunk.loadState(vector, address)
+  if (kernel.firstNonFinite('f64', address, chunk.length) === -1) return beyondRange(kernel, chunk, address, what)
+  return conflict(
+    `${what} has held NaN or infinity since an earlier round, which stops its training. Nothing was aggregated: start another ` +
+      'job from the last result.',
   )
+}
+
+/** `what` exceeds the range of f64, with the value that contributed most to it where rows hold f64. */
+const beyondRange = (kernel: Kernel, chunk: Chunk, address: number, what: string): ServiceError => {
+  let most = { value: 0, row: 0, element: 0 }
+  for (let row = 0; row < chunk.rows && chunk.dtype === 'f64'; row++) {
+    chunk.load(row, address)
+    const values = new Float64Array(kernel.bytes(address, 0).buffer, address, chunk.length)
+    for (const [i, value] of values.entries())
+      if (Math.abs(value) > Math.abs(most.value)) most = { value, row, element: chunk.start + i }
+  }
+  const largest =
+    most.value === 0
+      ? ''
+      : ` The largest value, ${most.value}, is element ${most.element} of the ${chunk.nameOf(most.row)}; its training diverged.`
+  return conflict(`${what} exceeds the range of 64-bit floats. Nothing was aggregated.${largest}`)
+}

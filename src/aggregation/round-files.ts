@@ -13,6 +13,13 @@ import { type RowSource, WeightRows } from './weight-rows.ts'
 
 export const nameOfUpdate = (id: string): string => `update of device '${id}'`
 
+/** How messages name what all files of a round must look like. */
+export const nameOfTemplate = (
+  { globalPath }: Pick<AggregationJob, 'globalPath'>,
+  [first]: readonly Pick<Update, 'id'>[],
+): string =>
+  globalPath === null ? `the first update of the round, which is of device '${first?.id}'` : 'the model of the round'
+
 export const updateSource = ({
   id,
   path,
@@ -110,7 +117,7 @@ export const openRound = async (
     return file
   }
   const rowsOf = async (sources: readonly RowSource[], kind: string): Promise<WeightRows> =>
-    keep(await WeightRows.open(sources, template, `${job.outputPath}.${kind}`))
+    keep(await WeightRows.open(sources, template, `${job.outputPath}.${kind}`, nameOfTemplate(job, updates)))
   const origin = job.globalPath === null ? updates[0]! : { path: job.globalPath, rawVector: job.rawVector ?? false }
   const templatePath = origin.path
   const template = readTemplate(origin)

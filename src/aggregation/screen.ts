@@ -4,7 +4,7 @@ import type { Screened, ScreeningJob } from './job.ts'
 import { createKernel, type FloatType, isFloat, type Kernel } from './kernel.ts'
 import { rankMean } from './rank-mean.ts'
 import { compareIds } from './receipt.ts'
-import { chunksOf, padRow, readTemplate, updateSource } from './round-files.ts'
+import { chunksOf, nameOfTemplate, padRow, readTemplate, updateSource } from './round-files.ts'
 import type { Chunk } from './strategy.ts'
 import { WeightRows } from './weight-rows.ts'
 
@@ -19,7 +19,7 @@ export const screenUpdates = async (job: ScreeningJob): Promise<readonly Screene
   const origin = job.globalPath === null ? updates[0]! : { path: job.globalPath, rawVector: job.rawVector ?? false }
   const template = readTemplate(origin)
   const sources = updates.map(updateSource)
-  const rows = await WeightRows.open(sources, template, `${job.scratchPath}.row`)
+  const rows = await WeightRows.open(sources, template, `${job.scratchPath}.row`, nameOfTemplate(job, updates))
   let global: WeightRows | null = null
   try {
     if (job.globalPath !== null)

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { StrategyName } from '../domain/strategy-rules.ts'
 import { strategySettings } from '../domain/strategy-settings.ts'
@@ -200,6 +200,52 @@ describe('optimizers on the server', () => {
       message:
         'The new values of tensor "w" exceed the range of its type, f16. ' +
         'Nothing was aggregated: lower the server learning rate or the noise.',
+    })
+  })
+
+  it.each([
+    ['fedopt', { variant: 'yogi' }],
+    ['fedopt', { variant: 'adagrad' }],
+    ['fedadam', {}],
+  ] as const)('are refused a change whose square %s %j could not keep, and keep nothing', async (name, options) => {
+    const updates = { a: [1, 2], b: [1e200, 3] }
+    const job = jobOf({
+      strategy: strategySettings(name, options),
+      globalPath: files.safetensors('g', [tensor('w', 'f64', [0, 0])]),
+      stateOutputPath: files.path('state'),
+      updates: Object.entries(updates).map(([id, values]) => ({
+        id,
+        path: files.safetensors(id, [tensor('w', 'f64', values)]),
+        numSamples: 1,
+      })),
+      outputPath: files.path('out'),
+    })
+    await expect(aggregateFiles(job)).rejects.toMatchObject({
+      code: 'conflict',
+      message:
+        'What the strategy keeps for tensor "w" between rounds exceeds the range of 64-bit floats. Nothing was aggregated. ' +
+        "The largest value, 1e+200, is element 0 of the update of device 'b'; its training diverged.",
+    })
+    expect(existsSync(files.path('state'))).toBe(false)
+  })
+
+  it('are refused where an earlier round has kept infinity', async () => {
+    await play('fedadam', {}, start, rounds.slice(0, 1))
+    const state = readFileSync(files.path('state0'))
+    state.writeDoubleLE(Number.POSITIVE_INFINITY, state.length - 8 * start.length)
+    const model = files.path('out0')
+    const job = jobOf({
+      strategy: strategySettings('fedadam'),
+      globalPath: model,
+      statePath: files.write('broken', state),
+      updates: [{ id: 'a', path: model, numSamples: 1 }],
+      outputPath: files.path('out'),
+    })
+    await expect(aggregateFiles(job)).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringMatching(
+        /has held NaN or infinity since an earlier round.* start another job from the last result/,
+      ),
     })
   })
 

@@ -1,5 +1,6 @@
 import { clippedMean } from './clipped-mean.ts'
 import { isFloat, type Kernel, padded } from './kernel.ts'
+import { blameState } from './non-finite.ts'
 import { finishFloats, sampleMean } from './sample-mean.ts'
 import type { Round, Strategy } from './strategy.ts'
 
@@ -43,8 +44,13 @@ export const optimizedBy = (kernel: Kernel, round: Round, optimizer: Optimizer):
       const [w, change] = [view(weights), view(mean.sums)]
       for (let i = 0; i < length; i++) change[i] = change[i]! / mean.total - w[i]!
       optimizer.step(w, change, vectors.map(view))
-      for (const [v, address] of vectors.entries()) chunk.saveState(v, address)
-      return finishFloats(kernel, chunk, weights, 1, row)
+      const result = finishFloats(kernel, chunk, weights, 1, row)
+      for (const [v, address] of vectors.entries()) {
+        // An infinite second moment would stop its weight for the rest of the job, and finite weights do not show it.
+        if (kernel.firstNonFinite('f64', address, length) !== -1) throw blameState(kernel, chunk, v, row)
+        chunk.saveState(v, address)
+      }
+      return result
     },
     weights: mean.weights,
     ...(mean.privacy && { privacy: mean.privacy }),

@@ -47,14 +47,20 @@ export class WeightRows {
 
   /**
    * Reads the header of every file and matches its tensors by name. What is not directly readable is expanded to
-   * `<scratchPrefix>.<row>`. Throws conflict naming the file that cannot be read or has another layout.
+   * `<scratchPrefix>.<row>`. Throws conflict naming the file that cannot be read or has another layout than the template, which
+   * messages call `model`.
    */
-  static async open(sources: readonly RowSource[], template: WeightFile, scratchPrefix: string): Promise<WeightRows> {
+  static async open(
+    sources: readonly RowSource[],
+    template: WeightFile,
+    scratchPrefix: string,
+    model?: string,
+  ): Promise<WeightRows> {
     const places: Places[] = []
     const scratches = sources.map((_, row) => new ScratchFile(`${scratchPrefix}.${row}`))
     try {
       for (const [row, source] of sources.entries()) {
-        const found = await blaming(source.label, () => locate(source, template, scratches[row]!))
+        const found = await blaming(source.label, () => locate(source, template, scratches[row]!, model))
         const last = places.at(-1)
         places.push(last !== undefined && isDeepStrictEqual(found, last) ? last : found)
       }
@@ -85,11 +91,16 @@ export class WeightRows {
   }
 }
 
-const locate = async ({ path, rawVector }: RowSource, template: WeightFile, scratch: ScratchFile): Promise<Places> => {
+const locate = async (
+  { path, rawVector }: RowSource,
+  template: WeightFile,
+  scratch: ScratchFile,
+  model?: string,
+): Promise<Places> => {
   const file = openFile(path, 'r')
   try {
     const weights = readWeights(file, { rawVector })
-    requireSameLayout(fullLayoutOf(template), weights, 'The update')
+    requireSameLayout(fullLayoutOf(template), weights, 'The update', model)
     const byName = new Map(weights.tensors.map((tensor) => [tensor.name, tensor]))
     const offsets = new Float64Array(template.tensors.length)
     const expanded = new Uint8Array(template.tensors.length)

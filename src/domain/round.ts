@@ -45,6 +45,12 @@ export const requireSizes = (sizes: { readonly minDevices: number; readonly targ
   }
 }
 
+/** Without so many updates the round cannot be completed: a secure one needs its threshold. */
+export const neededUpdates = (round: {
+  readonly minDevices: number
+  readonly plan: { readonly secure?: { readonly threshold: number } }
+}): number => Math.max(round.minDevices, round.plan.secure?.threshold ?? 0)
+
 /** How long stragglers are waited for once min_devices updates are in: 10% of the timeout, within 5 s and 60 s. */
 export const stragglerGraceSeconds = (timeoutSeconds: number): number => Math.min(60, Math.max(5, timeoutSeconds * 0.1))
 

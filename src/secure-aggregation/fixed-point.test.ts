@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { decodeMeans, encodeContribution, readTotals, resolution, TRAILER } from './fixed-point.ts'
+import { coarsenessWarning, decodeMeans, encodeContribution, readTotals, resolution, TRAILER } from './fixed-point.ts'
 import { addWords } from './mask.ts'
 import { secureSettings } from './settings.ts'
 
@@ -137,5 +137,35 @@ describe('secureSettings', () => {
     [{ devices: 5, maxWeight: 1.5 }, 'secure_aggregation.max_weight is 1.5'],
   ])('%j is refused: %s', (requested, message) => {
     expect(() => secureSettings(requested)).toThrow(message)
+  })
+})
+
+describe('settings that take too much away from updates', () => {
+  const warningFor = (range: number, maxWeight: number, devices = 3) =>
+    coarsenessWarning(secureSettings({ devices, range, maxWeight }))
+
+  test.each([
+    [
+      8,
+      1_000_000,
+      'is rounded to multiples of 0.0156, and its loss and accuracy to multiples of 2: lower max_weight or range.',
+    ],
+    [
+      2 ** 20,
+      1000,
+      'is rounded to multiples of 2, and its loss and accuracy to multiples of 0.00195: lower max_weight or range.',
+    ],
+    [1e-300, 1, 'changes each model weight by at most 1e-300, in steps of 0: raise range (default: 8).'],
+  ])('are named with what they do: range %d and max_weight %d', (range, maxWeight, rest) => {
+    expect(warningFor(range, maxWeight)).toBe(
+      `secure_aggregation: with range ${range}, max_weight ${maxWeight} and 3 devices, an update of weight 1 ${rest}`,
+    )
+  })
+
+  test('are others than the defaults, also with the most devices, and than useful ones', () => {
+    expect([warningFor(8, 1), warningFor(8, 1, 255), warningFor(8, 1000), warningFor(0.01, 1)]).toEqual(
+      Array(4).fill(null),
+    )
+    expect(warningFor(2 ** 20, 1, 255)).toMatch(/: lower range\.$/)
   })
 })

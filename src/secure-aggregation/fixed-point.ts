@@ -1,5 +1,5 @@
 import { badRequest } from '../domain/errors.ts'
-import type { SecureSettings } from './settings.ts'
+import { DEFAULT_RANGE, type SecureSettings } from './settings.ts'
 
 /**
  * Updates as whole numbers modulo 2^32, so that masks cancel to the last bit and sums do not depend on their order.
@@ -26,6 +26,27 @@ const scaleFor = (settings: SecureSettings, range: number): number => {
 
 /** The step between neighboring values of a coordinate, for a device of weight 1. */
 export const resolution = (settings: SecureSettings): number => 1 / scaleFor(settings, settings.range)
+
+/** Coarser steps than that, or a smaller range, take away what rounds of training change. */
+const COARSE = 2 ** -10
+
+/** What updates lose to such settings, for whoever asks for them; null where that is nothing that matters. */
+export const coarsenessWarning = (settings: SecureSettings): string | null => {
+  const { devices, range, maxWeight } = settings
+  const step = resolution(settings)
+  const what = `secure_aggregation: with range ${range}, max_weight ${maxWeight} and ${devices} devices, an update of weight 1`
+  if (range < COARSE) {
+    return `${what} changes each model weight by at most ${range}, in steps of ${show(step)}: raise range (default: ${DEFAULT_RANGE}).`
+  }
+  if (step <= COARSE) return null
+  const figures = `its loss and accuracy to multiples of ${show(1 / scaleFor(settings, METRIC_RANGE))}`
+  return (
+    `${what} is rounded to multiples of ${show(step)}, and ${figures}: ` +
+    `${maxWeight === 1 ? 'lower range' : 'lower max_weight or range'}.`
+  )
+}
+
+const show = (step: number): string => String(Number(step.toPrecision(3)))
 
 export interface Contribution {
   /** The update minus the global model, over all tensors that take part, in the model's order. */

@@ -18,7 +18,7 @@ export interface SecureSettings {
 
 /** A share's place is one non-zero byte, so there are at most 255 of them (Shamir over GF(256)). */
 export const MAX_DEVICES = 255
-const DEFAULT_RANGE = 8
+export const DEFAULT_RANGE = 8
 const MAX_WEIGHT = 1_000_000
 
 /** Two thirds, rounded up: a server that colludes with fewer than a third of the devices still learns only sums. */

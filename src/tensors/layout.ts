@@ -62,13 +62,17 @@ export const firstDifference = (expected: Layout, actual: Layout): string | null
       : `tensor ${showName(extra.name)} (${extra.dtype} ${showShape(extra.shape)}) is not part of it`
 }
 
-/** `label` starts the message: "The update". Throws bad_request naming the first difference and both sides' values. */
+/**
+ * `label` starts the message: "The update"; `model` is what it is compared with. Throws bad_request naming the first difference
+ * and both sides' values.
+ */
 export const requireSameLayout = (
   expected: Layout,
   file: Pick<TensorPlaces, 'tensors' | 'constants'>,
   label: string,
+  model = 'the model of the round',
 ): void => {
   const difference = firstDifference(expected, fullLayoutOf(file))
   if (difference !== null)
-    throw badRequest(`${label} does not match the model of the round: ${difference}. Send weights of the same model.`)
+    throw badRequest(`${label} does not match ${model}: ${difference}. Send weights of the same model.`)
 }

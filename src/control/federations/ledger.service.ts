@@ -159,7 +159,8 @@ export const createLedger = (parts: {
   }
 }
 
-const noBudget = (federationId: string) =>
+/** Why no private round of a federation can start before its owner has set a budget. */
+export const noBudget = (federationId: string) =>
   new BudgetRefused(
     'conflict',
     `Federation ${federationId} has no privacy budget, so no private round can start. Set one first: ` +

@@ -1,5 +1,6 @@
 import type { App } from '../../platform/http/app.ts'
 import type { RouteConfig } from '../../platform/http/route-config.ts'
+import { warn } from '../../platform/http/warnings.ts'
 import { FederationParams } from './federations.schema.ts'
 import type { Checks } from './members.routes.ts'
 import { askingCaller, finite } from './privacy.routes.ts'
@@ -8,6 +9,7 @@ import type { PrivacyForecasts } from './privacy-forecasts.service.ts'
 
 export const privacyForecastsRoutes = (app: App, forecasts: PrivacyForecasts, { visible }: Checks): void => {
   const reads = { access: 'training:read', errors: ['not_found'], beforeInvalid: visible } satisfies RouteConfig
+  const plans = { ...reads, errors: ['not_found', 'conflict'] } satisfies RouteConfig
 
   app.get(
     '/api/v1/federations/:federation_id/privacy/estimate',
@@ -30,6 +32,7 @@ export const privacyForecastsRoutes = (app: App, forecasts: PrivacyForecasts, { 
         stepsOf(request.query),
         target_delta,
       )
+      if (found.warning !== null) warn(request, found.warning)
       return {
         current_epsilon: finite(found.currentEpsilon),
         projected_epsilon: finite(found.projectedEpsilon),
@@ -50,13 +53,14 @@ export const privacyForecastsRoutes = (app: App, forecasts: PrivacyForecasts, { 
       schema: {
         operationId: 'findNoise',
         summary: 'Get the noise multiplier for an epsilon',
-        description: 'The lowest noise multiplier with which this number of rounds stays within an epsilon.',
+        description:
+          'The lowest noise multiplier with which this number of rounds stays within an epsilon. 409 without target_epsilon and budget.',
         'x-extension': true,
         params: FederationParams,
         querystring: NoiseQuery,
         response: { 200: NoiseAnswer },
       },
-      config: reads,
+      config: plans,
     },
     async (request, reply) => {
       const { federation_id } = request.params
@@ -85,13 +89,13 @@ export const privacyForecastsRoutes = (app: App, forecasts: PrivacyForecasts, { 
       schema: {
         operationId: 'countPrivateRounds',
         summary: 'Get the number of private rounds left',
-        description: 'How many times `num_steps` such rounds still fit the budget.',
+        description: 'How many times `num_steps` such rounds still fit the budget. 409 until a budget is set.',
         'x-extension': true,
         params: FederationParams,
         querystring: RoundsLeftQuery,
         response: { 200: RoundsLeft },
       },
-      config: reads,
+      config: plans,
     },
     async (request, reply) => {
       const { federation_id } = request.params

@@ -3,7 +3,7 @@ import type { Accountant } from '../../domain/privacy/accountant.ts'
 import { type NoisySteps, requireDelta } from '../../domain/privacy/mechanism.ts'
 import type { Database } from '../../platform/db/open.ts'
 import type { FederationsService } from './federations.service.ts'
-import type { Ledger } from './ledger.service.ts'
+import { type Ledger, noBudget } from './ledger.service.ts'
 import type { LedgerStore } from './ledger.store.ts'
 import { type AskingCaller, NO_BUDGET } from './privacy.service.ts'
 
@@ -12,6 +12,8 @@ export interface Estimate {
   readonly projectedEpsilon: number
   readonly budgetEpsilon: number
   readonly wouldExceed: boolean
+  /** That there is no budget. */
+  readonly warning: string | null
   readonly delta: number
   readonly accountant: Accountant
   readonly rdp: number
@@ -30,11 +32,11 @@ export const createPrivacyForecasts = (parts: {
   /** What is spent or reserved, and the budget. */
   const standing = async (caller: Caller, federationId: string, wantedDelta?: number) => {
     const federation = await federations.getAsMember(caller, federationId)
-    const budget = (await store.budget(database.sql, federation.id)) ?? NO_BUDGET
-    const delta = wantedDelta ?? budget.delta
+    const budget = await store.budget(database.sql, federation.id)
+    const delta = wantedDelta ?? (budget ?? NO_BUDGET).delta
     requireDelta(delta)
     const committed = await store.steps(database.sql, federation.id, ['settled', 'reserved'])
-    return { budget, delta, committed }
+    return { budget, delta, committed, none: noBudget(federation.id) }
   }
 
   return {
@@ -45,14 +47,15 @@ export const createPrivacyForecasts = (parts: {
       round: NoisySteps,
       wantedDelta: number | undefined,
     ): Promise<Estimate> {
-      const { budget, delta, committed } = await standing(caller, federationId, wantedDelta)
+      const { budget, delta, committed, none } = await standing(caller, federationId, wantedDelta)
       const current = await ledger.lossOf(caller, { spent: committed }, delta)
       const projected = await ledger.lossOf(caller, { spent: committed, more: [round] }, delta)
       return {
         currentEpsilon: current.epsilon,
         projectedEpsilon: Math.max(current.epsilon, projected.epsilon),
-        budgetEpsilon: budget.epsilon,
-        wouldExceed: projected.epsilon > budget.epsilon,
+        budgetEpsilon: (budget ?? NO_BUDGET).epsilon,
+        wouldExceed: budget === null || projected.epsilon > budget.epsilon,
+        warning: budget === null ? none.message : null,
         delta,
         accountant: projected.accountant,
         rdp: projected.rdp,
@@ -60,14 +63,15 @@ export const createPrivacyForecasts = (parts: {
       }
     },
 
-    /** The least noise with which so many steps still fit an epsilon: the budget's unless another is named. */
+    /** The least noise with which so many steps still fit an epsilon: the budget's unless another is named. @throws conflict without either */
     async noiseFor(
       caller: AskingCaller,
       federationId: string,
       requested: { sampleRate: number; steps: number; epsilon: number | undefined; delta: number | undefined },
     ) {
-      const { budget, delta, committed } = await standing(caller, federationId, requested.delta)
-      const epsilon = requested.epsilon ?? budget.epsilon
+      const { budget, delta, committed, none } = await standing(caller, federationId, requested.delta)
+      const epsilon = requested.epsilon ?? budget?.epsilon
+      if (epsilon === undefined) throw none
       const noiseMultiplier = await ledger.noiseFor(caller, {
         epsilon,
         delta,
@@ -83,9 +87,10 @@ export const createPrivacyForecasts = (parts: {
       }
     },
 
-    /** How many more such rounds fit the budget. */
+    /** How many more such rounds fit the budget. @throws conflict without one */
     async roundsLeft(caller: AskingCaller, federationId: string, round: NoisySteps, wantedDelta: number | undefined) {
-      const { budget, delta, committed } = await standing(caller, federationId, wantedDelta)
+      const { budget, delta, committed, none } = await standing(caller, federationId, wantedDelta)
+      if (budget === null) throw none
       const rounds = await ledger.roundsLeft(caller, { epsilon: budget.epsilon, delta, round, spent: committed })
       return {
         rounds,

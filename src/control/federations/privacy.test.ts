@@ -146,6 +146,26 @@ describe('a privacy budget over HTTP', () => {
   })
 })
 
+it('a federation without a budget is told so where it asks what fits', async () => {
+  const { world, admin, send, found } = await openLeague()
+  const id = await found()
+  const message =
+    `Federation ${id} has no privacy budget, so no private round can start. Set one first: ` +
+    `PUT /api/v1/federations/${id}/privacy/budget.`
+  const quiet = 'noise_multiplier=1e6&sample_rate=1e-9'
+  for (const question of [`rounds-left?${quiet}`, 'noise-for-epsilon?sample_rate=0.1&num_steps=10'])
+    expect(await send(admin, 'GET', `/federations/${id}/privacy/${question}`)).toMatchObject({
+      status: 409,
+      body: { error: 'conflict', message },
+    })
+  const path = `/api/v1/federations/${id}/privacy/estimate?${quiet}`
+  const estimate = await world.request('GET', path, { key: admin })
+  expect(estimate).toMatchObject({ status: 200, body: { would_exceed_budget: true, budget_epsilon: 0 } })
+  expect(estimate.headers.get('x-service-warning')).toBe(message)
+  const named = 'noise-for-epsilon?sample_rate=0.1&num_steps=10&target_epsilon=1'
+  expect(await send(admin, 'GET', `/federations/${id}/privacy/${named}`)).toMatchObject({ status: 200 })
+})
+
 describe('the history of a privacy budget', () => {
   const open = async () => {
     const database = await openTestDatabase()

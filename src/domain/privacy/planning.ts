@@ -92,7 +92,7 @@ const largestWithin = (search: Search): number | null => {
   let low = start
   let high = max * (1 + precision) + (isWhole ? 1 : 0)
   for (let n = 1; n < MAX_EVALUATIONS; n++) {
-    if (high - low <= Math.max(low * precision, isWhole ? 1 : 0)) break
+    if (low >= max || high - low <= Math.max(low * precision, isWhole ? 1 : 0)) break
     // Every fourth halves what is left, and where a line leads nowhere: however the cost may bend, the search ends.
     const guess = n % 4 === 0 ? Number.NaN : guessed(limit, latest, before)
     const target = guess > low && guess < high ? guess : Math.sqrt(low * high)

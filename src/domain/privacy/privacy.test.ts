@@ -287,6 +287,8 @@ describe('planning', () => {
     expect(lossAt(10, 0.01, left, 1e-6)).toBeLessThanOrEqual(1)
     expect(lossAt(10, 0.01, Math.ceil(left * 1.002), 1e-6)).toBeGreaterThan(1)
     expect(roundsLeft({ epsilon: 1e300, delta: 1e-5, round: steps(1, 1) })).toBe(MAX_ROUNDS)
+    // All of them fit, though the cheap bound does not say so.
+    expect(roundsLeft({ epsilon: 0, delta: 1e-5, round: steps(1e6, 1e-9) })).toBe(MAX_ROUNDS)
     expect(roundsLeft({ epsilon: 5e-324, delta: 1e-5, round: steps(1, 1) })).toBe(0)
     // Nothing is lost until the chance of having taken part is above delta.
     const rare = roundsLeft({ epsilon: 1, delta: 1e-5, round: steps(0.05, 1e-9) })

@@ -72,7 +72,10 @@ export const createAssignmentsService = (parts: {
   }
 
   const isCurrent = (device: StoredDevice, planId: string, version: string): boolean =>
-    plans.assignmentsOf(device).some((given) => given.planId === planId && given.offer.version === version)
+    plans.assignmentsOf(device).some(({ planId: id, offer }) => {
+      // By its label or its number.
+      return id === planId && (offer.version === version || String(offer.versionNumber) === version)
+    })
 
   const scopeOf = ({ orgId }: { readonly orgId: string | null }) => ({
     orgId,

@@ -68,8 +68,15 @@ describe('an asynchronous job', () => {
     const { world, fleet, key, job } = await begin({ strategy_options: { buffer: 3, max_staleness: 0 } })
     const slow = fleet[3]!
     const { pendingRoundId: base } = await slow.device.heartbeat()
+    const plan = await slow.device.plan(base!)
+    const update = await slow.trainer(await slow.device.model(plan), plan, undefined, { control: null })
     await comeOnce(fleet.slice(0, 3))
     await world.service.runDueTasks()
+    await expect(slow.device.submit(base!, update.weights, update.report)).rejects.toThrow(
+      'The round is completed, and the update is too old for the rounds after it: an update counts up to 0 rounds later ' +
+        '(strategy_options.max_staleness), and no later than the timeout. Send a heartbeat, and train again from the model of ' +
+        'the current round.',
+    )
     const { pendingRoundId: next } = await slow.device.heartbeat()
     expect(next).not.toBe(base)
     expect(next).not.toBeNull()

@@ -1,6 +1,10 @@
 import type { Static } from 'typebox'
 import { DEFAULT_METRIC } from '../../../domain/job-metric.ts'
 import { labelOf } from '../../../domain/model.ts'
+import { DEFAULT_DELTA } from '../../../domain/privacy/mechanism.ts'
+import { roundSizes } from '../../../domain/training-job.ts'
+import { coarsenessWarning } from '../../../secure-aggregation/fixed-point.ts'
+import { secureSettings } from '../../../secure-aggregation/settings.ts'
 import type { StoredVersion } from '../../catalog/models/models.service.ts'
 import type { JobSpending } from '../rounds/round-prices.service.ts'
 import { presentMetrics } from '../rounds/rounds.present.ts'
@@ -42,6 +46,7 @@ export const present = (job: StoredJob) => {
             noise_multiplier: settings.privacy.noiseMultiplier,
             clip_norm: job.clipNorm ?? settings.privacy.clipNorm,
             adaptive_clip: settings.privacy.adaptiveClip,
+            target_delta: settings.privacy.delta ?? DEFAULT_DELTA,
             ...(settings.privacy.targetEpsilon === undefined ? {} : { target_epsilon: settings.privacy.targetEpsilon }),
           },
     secure_aggregation: settings.secureAggregation && wishIn(settings.secureAggregation),
@@ -65,6 +70,13 @@ export const present = (job: StoredJob) => {
     resumed_at: job.resumedAt?.toISOString() ?? null,
     optimizer_state: stateOf(job),
   }
+}
+
+/** What settings of its secure rounds take away from updates; null where that is nothing that matters. */
+export const coarseSteps = ({ settings }: StoredJob): string | null => {
+  if (settings.secureAggregation === null) return null
+  const { range, maxWeight } = settings.secureAggregation
+  return coarsenessWarning(secureSettings({ devices: roundSizes(settings).selected, range, maxWeight }))
 }
 
 const stateOf = ({ stateDeletedAt, stateSha256, controlSha256 }: StoredJob): Static<typeof OptimizerState> =>

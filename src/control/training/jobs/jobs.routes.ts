@@ -1,6 +1,5 @@
+import type { FastifyRequest } from 'fastify'
 import type { Static } from 'typebox'
-import { badRequest } from '../../../domain/errors.ts'
-import { DEFAULT_METRIC } from '../../../domain/job-metric.ts'
 import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
@@ -9,9 +8,10 @@ import { reachOf } from '../rounds/round-settings.schema.ts'
 import { present as presentRound } from '../rounds/rounds.present.ts'
 import { settingsOf } from '../secure-rounds/secure-rounds.schema.ts'
 import { ExtendJobBody, ResumeJobBody, StartJobBody } from './job-requests.schema.ts'
-import { present, presentInHistory, presentPublished, presentSpending } from './jobs.present.ts'
+import { improvementIn, requireStopCondition } from './job-stop.ts'
+import { coarseSteps, present, presentInHistory, presentPublished, presentSpending } from './jobs.present.ts'
 import { Job, JobDetail, JobList, JobParams, JobRounds, JobRoundsQuery, ListJobsQuery } from './jobs.schema.ts'
-import type { JobsService } from './jobs.service.ts'
+import type { JobsService, StoredJob } from './jobs.service.ts'
 
 export const jobsRoutes = (app: App, jobs: JobsService): void => {
   app.post(
@@ -25,11 +25,15 @@ export const jobsRoutes = (app: App, jobs: JobsService): void => {
         body: StartJobBody,
         response: { 201: Job },
       },
-      config: { access: 'training:write', errors: ['not_found', 'conflict'] } satisfies RouteConfig,
+      config: {
+        access: 'training:write',
+        errors: ['not_found', 'conflict'],
+        beforeInvalid: async (request) => requireStopCondition(request.body),
+      } satisfies RouteConfig,
     },
     async (request, reply) => {
       const job = await jobs.create(callerOf(request), wantedOf(request.body), (warning) => warn(request, warning))
-      return reply.code(201).send(present(job))
+      return reply.code(201).send(presentStarted(request, job))
     },
   )
 
@@ -135,7 +139,8 @@ const continuationRoutes = (app: App, jobs: JobsService): void => {
       },
       config: { access: 'training:write', errors: ['not_found', 'conflict'] } satisfies RouteConfig,
     },
-    async (request) => present(await jobs.resume(callerOf(request), request.params.job_id, request.body.rounds)),
+    async (request) =>
+      presentStarted(request, await jobs.resume(callerOf(request), request.params.job_id, request.body.rounds)),
   )
 
   app.post(
@@ -153,24 +158,16 @@ const continuationRoutes = (app: App, jobs: JobsService): void => {
       },
       config: { access: 'training:write', errors: ['not_found', 'conflict'] } satisfies RouteConfig,
     },
-    async (request) => present(await jobs.extend(callerOf(request), request.params.job_id, request.body.rounds)),
+    async (request) =>
+      presentStarted(request, await jobs.extend(callerOf(request), request.params.job_id, request.body.rounds)),
   )
 }
 
-/** @throws bad_request unless exactly one of its two names gives the number, and the one that says loss only where it is the loss */
-const improvementIn = (
-  stop: NonNullable<Static<typeof StartJobBody>['stop_when']>,
-  metric = DEFAULT_METRIC,
-): number => {
-  const { improvement_below: improvement, loss_improvement_below: ofLoss } = stop
-  if (ofLoss !== undefined && (improvement !== undefined || metric !== DEFAULT_METRIC)) {
-    throw badRequest(
-      'stop_when.loss_improvement_below is only for jobs whose metric is the loss, and replaces improvement_below. Send only improvement_below.',
-    )
-  }
-  const below = improvement ?? ofLoss
-  if (below === undefined) throw badRequest('stop_when.improvement_below is missing.')
-  return below
+/** A job that begins or goes on, with a warning where its settings take too much away from updates. */
+const presentStarted = (request: FastifyRequest, job: StoredJob) => {
+  const warning = coarseSteps(job)
+  if (warning !== null) warn(request, warning)
+  return present(job)
 }
 
 /** What the body of a request asks of a job. */

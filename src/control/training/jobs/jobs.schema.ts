@@ -80,6 +80,7 @@ export const Job = Body('Job', 'A training job', examples.job, {
       noise_multiplier: Type.Number(),
       clip_norm: Type.Number({ description: 'The current value under adaptive clipping' }),
       adaptive_clip: Type.Boolean(),
+      target_delta: Type.Optional(Type.Number({ description: 'The delta at which epsilon is accounted' })),
       target_epsilon: Type.Optional(
         Type.Number({ description: 'The limit on the total cost of all rounds, if one was set' }),
       ),

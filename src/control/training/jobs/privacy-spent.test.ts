@@ -71,7 +71,9 @@ it('every eligible device has the same chance, target_devices of N, whether it w
       message: expect.stringMatching(/^target_devices: .* Set target_devices to at least 5, or lower min_devices\.$/),
     },
   })
-  const { id } = (await startJob(world, key, { ...job, target_devices: 6 })).body as JobBody
+  const started = (await startJob(world, key, { ...job, target_devices: 6 })).body as JobBody
+  expect(started.privacy).toEqual({ noise_multiplier: 2, clip_norm: 1, adaptive_clip: false, target_delta: 1e-5 })
+  const { id } = started
   const { body } = await world.request('GET', `/api/v1/training/jobs/${id}/rounds`, { key })
   expect(body).toMatchObject({
     rounds: [{ target_devices: 6, privacy: { sample_rate: 0.75, population: 8, sampling: 'poisson', denominator: 6 } }],

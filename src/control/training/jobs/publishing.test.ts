@@ -274,6 +274,12 @@ describe('the metric that a job goes by', () => {
       { metric: 'f1', stop_when: { loss_improvement_below: 1, patience: 1 } },
       'Send only improvement_below',
     )
-    await refused({ stop_when: { patience: 1 } }, 'stop_when.improvement_below is missing')
+    const improvement = 'a finite number of at least 0, such as 0.01'
+    await refused({ stop_when: { patience: 1 } }, `stop_when.improvement_below is required: ${improvement}`)
+    await refused(
+      { stop_when: {} },
+      `stop_when is empty. It requires improvement_below, ${improvement}: the least improvement of the job's metric over ` +
+        '`patience` rounds with which it goes on; and patience, an integer from 1 to 1000',
+    )
   })
 })

@@ -118,10 +118,10 @@ it('a round reads the tensors of its model once, however many devices submit', a
   const uploaded = await world.request('POST', '/api/v1/models/m/versions/upload', { key, body: formOf(file) })
   expect(uploaded.status).toBe(201)
   const body = { global_model_id: 'm', target_devices: 2, min_devices: 2 }
+  const before = reads
   const started = await world.request('POST', '/api/v1/training/rounds/start', { key, body })
   expect(started.status).toBe(201)
   const { id } = started.body as { id: string }
-  const atStart = reads
   for (const own of keys) {
     const form = formOf(file, { num_samples: 1 })
     expect(
@@ -130,5 +130,5 @@ it('a round reads the tensors of its model once, however many devices submit', a
   }
   const look = () => world.request('GET', `/api/v1/training/rounds/${id}/status`, { key })
   await expect.poll(async () => (await look()).body).toMatchObject({ status: 'completed' })
-  expect(reads - atStart).toBe(1)
+  expect(reads - before).toBe(1)
 })

@@ -1,4 +1,4 @@
-import { ALL_REPORTED, describeFailures, dueEvent, TIMED_OUT } from '../../../domain/round.ts'
+import { ALL_REPORTED, describeFailures, dueEvent, neededUpdates, TIMED_OUT } from '../../../domain/round.ts'
 import type { Database, Executor } from '../../../platform/db/open.ts'
 import { unaudited } from '../../audit-note.ts'
 import type { ControlEventBus } from '../../events.ts'
@@ -50,7 +50,7 @@ const createReview = ({ store, absent, selection, endings, reaching, events, now
   const giveUp = async (tx: Executor, round: StoredRound): Promise<void> => {
     const failures = await absent.failures(tx, round.id)
     const reason = describeFailures(failures)
-    const enough = failures.failed === failures.selected ? '' : `. At least ${round.minDevices} updates were needed`
+    const enough = failures.failed === failures.selected ? '' : `. At least ${neededUpdates(round)} updates were needed`
     const reported = `The round could no longer be completed: ${reason}.`
     await endings.fail(tx, round, { event: 'fail', reason: `${reason}${enough}`, reported })
   }
@@ -118,7 +118,7 @@ export const createDueRounds = (parts: Parts) => {
     const failures = round.privacy === null ? await absent.failures(tx, round.id) : null
     const parts = [
       `${endedEarly(round) ? ALL_REPORTED : `${TIMED_OUT} after ${lasted(round)} s`}: ` +
-        `${round.completedDevices} of at least ${round.minDevices} updates had arrived.`,
+        `${round.completedDevices} of at least ${neededUpdates(round)} updates had arrived.`,
       ...(round.plan.secure === undefined ? [] : ['No update was revealed.']),
       ...(failures === null || failures.failed === 0 ? [] : [`${describeFailures(failures)}.`]),
     ]

@@ -34,7 +34,8 @@ export const createModelLayouts = (parts: {
     try {
       const rawVectors = rawVector ? 'declared' : 'none'
       return await blobs.withPaths(
-        async (pathOf) => (await workers.inspect(await pathOf(sha256), { expected: null, rawVectors })).layout,
+        async (pathOf) =>
+          (await workers.inspect(await pathOf(sha256), { expected: null, rawVectors, isModel: true })).layout,
       )
     } catch (error) {
       if (isRefusal(error)) return null
@@ -65,7 +66,7 @@ export const createModelLayouts = (parts: {
       const rawVectors = isVector ? 'declared' : guessed ? 'plausible' : 'none'
       try {
         const { format, rawVector, layout, warning, advice } = await blobs.withPaths(async (pathOf) =>
-          workers.inspect(await pathOf(version.sha256), { expected: null, rawVectors, trees }),
+          workers.inspect(await pathOf(version.sha256), { expected: null, rawVectors, isModel: true, trees }),
         )
         if (declared && !rawVector) {
           throw badRequest(`raw_vector: the model's file is ${titleOf(format)}. Leave raw_vector out.`)
@@ -80,31 +81,41 @@ export const createModelLayouts = (parts: {
     },
 
     /**
-     * Whether a round's model and updates are bare vectors. Its model is looked at only where something hangs on it.
+     * Whether a round's model and updates are bare vectors, and what the starter should know of a model that need not be read.
      * Throws bad_request where it cannot be read and `isNeeded`, or is not what the starter declared.
      */
-    async usesRawVectors(
+    async contentOf(
       version: StoredVersion | null,
       {
         declared,
         isNeeded,
         trees = false,
       }: { readonly declared: boolean; readonly isNeeded: boolean; readonly trees?: boolean },
-    ): Promise<boolean> {
+    ): Promise<Omit<ModelContent, 'unreadable'>> {
       if (trees && declared)
         throw badRequest('raw_vector: the strategy combines models of trees. Leave raw_vector out.')
-      if (version === null) return declared
+      if (version === null) return { rawVector: declared, warning: null }
       if (trees) {
         const { unreadable } = await layouts.judge(version, { declared, guessed: false, trees })
         if (unreadable !== null) throw badRequest(`global_model_id: ${unreadable}`)
-        return false
+        return { rawVector: false, warning: null }
       }
-      if (!declared && !isNeeded && !namesRawVector(version.fileName)) return false
+      if (!declared && !isNeeded && !namesRawVector(version.fileName)) {
+        return { rawVector: false, warning: await warningOf(version) }
+      }
       const { rawVector, unreadable } = await layouts.judge(version, { declared, guessed: isNeeded })
       if (isNeeded && unreadable !== null) throw badRequest(`global_model_id: ${unreadable}`)
-      return rawVector
+      return { rawVector, warning: unreadable === null ? null : notAveraged(unreadable) }
     },
   }
+
+  /** Why a plain round cannot average its model's updates; null: it can. Its layout is asked for anyway, when updates come. */
+  const warningOf = async (version: StoredVersion): Promise<string | null> => {
+    if ((await layouts.layoutOf(version.sha256, false)) !== null) return null
+    const { unreadable } = await layouts.judge(version, { declared: false, guessed: true })
+    return unreadable === null ? null : notAveraged(unreadable)
+  }
+
   return layouts
 }
 
@@ -149,6 +160,9 @@ export const createTensorChecks = ({
     return found
   }
 }
+
+const notAveraged = (unreadable: string): string =>
+  `global_model_id: updates of this model cannot be averaged, and may be refused. ${unreadable}`
 
 const isRefusal = (error: unknown): error is ServiceError =>
   error instanceof ServiceError && error.code === 'bad_request'

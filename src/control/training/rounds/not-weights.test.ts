@@ -195,3 +195,38 @@ describe('bare float32 vectors', () => {
     })
   })
 })
+
+it('a plain round warns when it starts from a model whose updates cannot be averaged, and from no other', async () => {
+  const world = await startWorld()
+  const [device] = await fleetOf(world, 1)
+  const { key } = device!
+  const files: [name: string, file: Uint8Array, warning: string | null][] = [
+    ['complex.npz', fixtureBytes('cases/refused_complex.npz'), 'elements of type <c16; readable are float64, float32'],
+    ['objects.npz', fixtureBytes('cases/refused_objects.npz'), 'readable are float64, float32'],
+    ['net.tflite', bytes('\x1c\0\0\0TFL3\0\0\0\0'), 'The file is a TensorFlow Lite model'],
+    [
+      'broken.f32',
+      floats(1, Number.NaN),
+      'holds NaN or infinity at element 1. Name a version of the model with finite',
+    ],
+    ['net.npz', fixtureBytes('net_a.npz'), null],
+    ['bare.bin', floats(1, 2), null],
+  ]
+  for (const [name, file, warning] of files) {
+    const model = name.replace('.', '-')
+    await world.request('POST', '/api/v1/models', { key, body: { name: model } })
+    const path = `/api/v1/models/${model}/versions/upload`
+    expect(await world.request('POST', path, { key, body: formOf(file, {}, name) })).toMatchObject({ status: 201 })
+    const started = await start(world, [device!], { global_model_id: model })
+    expect([name, started.status, started.headers.get('x-service-warning')]).toEqual([
+      name,
+      201,
+      warning === null
+        ? null
+        : expect.stringMatching(/^global_model_id: updates of this model cannot be averaged, and may be refused\. /),
+    ])
+    if (warning !== null) expect(started.headers.get('x-service-warning')).toContain(warning)
+    const { id } = started.body as Round
+    await world.request('POST', `/api/v1/training/rounds/${id}/cancel`, { key, body: {} })
+  }
+})

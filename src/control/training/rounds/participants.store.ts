@@ -27,6 +27,9 @@ export interface ParticipantKey {
 }
 
 /** Who takes part in a round. */
+/** Why an asynchronous job lets go of a device whose update would be too stale. */
+export const TOO_OLD = 'The job continued without this device: its model is too old.'
+
 export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMissing' | 'isInGroup'>) => ({
   async insertAll(
     db: Executor,
@@ -110,8 +113,7 @@ export const createParticipantsStore = (selection: Pick<SelectionStore, 'markMis
       where p.round_id = ${move.from} and p.state = 'selected' and b.id = coalesce(p.base_round_id, p.round_id)
         and (b.plan->>'step')::int >= ${move.oldestStep} and b.timeout_at > ${move.now}
       returning p.device_id`.execute(db)
-    const reason = 'The job continued without this device: its model is too old.'
-    await this.failTheRest(db, move.from, { reason, missed: true }, move.now)
+    await this.failTheRest(db, move.from, { reason: TOO_OLD, missed: true }, move.now)
     return rows.length
   },
 

@@ -68,3 +68,51 @@ it('who took part in a private round, and with what, is for admin keys alone; wh
   const { updates } = (await send(admin, 'GET', `/training/rounds/${id}/updates`)).body
   expect(updates).toMatchObject([{ local_loss: null, local_accuracy: null, weight: 1 / 2 }, { weight: 1 / 2 }])
 })
+
+it("in a federation's round, what a device reported of its data is shown to its own organization only", async () => {
+  const { world, admin, send, keyOf, found } = await openLeague()
+  const federation = await found(['beta'])
+  const keys = { acme: await keyOf('acme'), beta: await keyOf('beta') }
+  const devices: string[] = []
+  for (const [org, key] of Object.entries(keys)) {
+    const { body } = await send(key, 'POST', '/devices/register', { device_id: `device-of-${org}` })
+    devices.push(body.api_key as string)
+  }
+  const started = await send(keys.acme, 'POST', '/training/rounds/start', {
+    target_devices: 2,
+    min_devices: 2,
+    federation,
+  })
+  expect(started).toMatchObject({ status: 201 })
+  const path = `/training/rounds/${started.body.id}/updates`
+  for (const key of devices) {
+    const fields = {
+      num_samples: 10,
+      local_loss: 0.25,
+      local_accuracy: 0.5,
+      metrics: '{"f1": 0.75}',
+      evaluation: '{"num_samples": 3, "metrics": {"accuracy": 0.125}}',
+    }
+    expect(await send(key, 'POST', path, formOf(weights, fields, 'model.safetensors'))).toMatchObject({ status: 201 })
+  }
+  await world.service.runDueTasks()
+  const known = { num_samples: 10, weight: 0.5, model_hash: expect.stringMatching(/^sha256:/) }
+  const shown = {
+    ...known,
+    local_loss: 0.25,
+    local_accuracy: 0.5,
+    metrics: { f1: 0.75 },
+    evaluation: { num_samples: 3, metrics: { accuracy: 0.125 } },
+  }
+  const hidden = { ...known, local_loss: null, local_accuracy: null, metrics: null, evaluation: null }
+  for (const [key, ofAcme, ofBeta] of [
+    [keys.acme, shown, hidden],
+    [keys.beta, hidden, shown],
+    [admin, shown, shown],
+  ] as const) {
+    expect((await send(key, 'GET', path)).body.updates).toMatchObject([
+      { device_identifier: 'device-of-acme', ...ofAcme },
+      { device_identifier: 'device-of-beta', ...ofBeta },
+    ])
+  }
+})

@@ -7,6 +7,7 @@ import {
   Nullable,
   OneOf,
   Part,
+  RefWith,
   Timestamp,
   Uuid,
 } from '../../../platform/http/wire.schema.ts'
@@ -58,13 +59,19 @@ export const SelectionQuery = Type.Object({
 const UNSCREENED =
   'null before the round is completed, in private and secure rounds, and in rounds without a readable model'
 
+/** When what a device reported of its data is missing. */
+const UNSHOWN = 'null in private and secure rounds, and for devices of other organizations of a federation'
+const Figure = Nullable(Type.Number({ description: UNSHOWN }))
+
 export const RoundUpdates = Body('ModelUpdateList', "A page of a round's updates", examples.updateList, {
   updates: Type.Array(
     Part('ReviewedUpdate', 'An update and how it compares with the others', {
       ...ModelUpdate.properties,
       device_identifier: Type.String({ description: "The device's user-chosen id" }),
-      metrics: Nullable(Type.Record(Type.String(), Type.Number())),
-      evaluation: Nullable(EvaluationReport),
+      local_loss: Figure,
+      local_accuracy: Figure,
+      metrics: Nullable(Type.Record(Type.String(), Type.Number(), { description: UNSHOWN })),
+      evaluation: Nullable(RefWith(EvaluationReport, { description: UNSHOWN })),
       norm: Nullable(Type.Number({ description: `L2 norm of the update's change; ${UNSCREENED}` })),
       cosine: Nullable(
         Type.Number({

@@ -1,5 +1,5 @@
 import type { Receipt } from '../../../aggregation/receipt.ts'
-import type { Caller } from '../../../domain/access.ts'
+import { type Caller, sees } from '../../../domain/access.ts'
 import { conflict } from '../../../domain/errors.ts'
 import { requireMayInspect } from '../../../domain/private-round.ts'
 import type { Database } from '../../../platform/db/open.ts'
@@ -30,7 +30,7 @@ export const createRoundRecords = (parts: {
 
     /**
      * What was delivered to the round, with how it looked and what it counted for, once the round is completed. What a device
-     * reported of its data in a private round stays between it and the service.
+     * reported of its data in a private round stays between it and the service, and in a federation's within its organization.
      */
     async updates(caller: Caller, id: string, page: { limit: number; offset: number }) {
       const round = await rounds.get(caller, id)
@@ -41,9 +41,9 @@ export const createRoundRecords = (parts: {
       const found = await updatesReport.page(database.sql, id, page)
       return {
         total: found.total,
-        updates: found.updates.map(({ update, deviceName }) => ({
+        updates: found.updates.map(({ update, deviceName, orgId }) => ({
           update:
-            round.privacy === null
+            round.privacy === null && sees(caller, orgId)
               ? update
               : { ...update, localLoss: null, localAccuracy: null, metrics: null, evaluation: null },
           deviceName,

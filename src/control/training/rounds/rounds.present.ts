@@ -1,5 +1,7 @@
 import type { Evaluation, MetricSummaries } from '../../../domain/metrics.ts'
+import { neededUpdates } from '../../../domain/round.ts'
 import { blobPath } from '../../../platform/blobs/blob-store.ts'
+import { coarsenessWarning } from '../../../secure-aggregation/fixed-point.ts'
 import { presentSettings } from '../secure-rounds/secure-rounds.present.ts'
 import { presentCost, presentSampling } from './round-settings.present.ts'
 import type { StoredRound } from './rounds.service.ts'
@@ -51,14 +53,22 @@ const presentSummaries = (summaries: MetricSummaries) =>
     Object.entries(summaries).map(([name, { worstTenth, ...rest }]) => [name, { ...rest, worst_tenth: worstTenth }]),
   )
 
-/** A warning for the starter of a round with fewer devices than it needs; null if it has enough. */
-export const fewDevices = ({ privacy, takingPart, minDevices, timeoutAt }: StoredRound): string | null => {
+/** What the starter of a round should know. */
+export const warningsOf = (round: StoredRound): string[] => {
+  const { secure } = round.plan
+  return [fewDevices(round), secure === undefined ? null : coarsenessWarning(secure)].filter((one) => one !== null)
+}
+
+/** A warning for a round with fewer devices than it needs; null if it has enough. */
+const fewDevices = (round: StoredRound): string | null => {
+  const { privacy, takingPart, timeoutAt } = round
+  const needed = neededUpdates(round)
   // How many devices a private draw has selected is secret.
-  if (privacy !== null || takingPart >= minDevices) return null
+  if (privacy !== null || takingPart >= needed) return null
   const active =
     takingPart === 0 ? 'No active device' : `Only ${takingPart} active device${takingPart === 1 ? '' : 's'}`
   return (
-    `${active} could be selected, but the round needs ${minDevices} updates: it waits for more until ${timeoutAt.toISOString()}. ` +
+    `${active} could be selected, but the round needs ${needed} updates: it waits for more until ${timeoutAt.toISOString()}. ` +
     "Devices take part in rounds of their own organization; a round's group or federation decides which."
   )
 }

@@ -7,7 +7,7 @@ import { optionalBody } from '../../../platform/http/validation.ts'
 import { warn } from '../../../platform/http/warnings.ts'
 import { settingsOf } from '../secure-rounds/secure-rounds.schema.ts'
 import { reachOf } from './round-settings.schema.ts'
-import { fewDevices, present } from './rounds.present.ts'
+import { present, warningsOf } from './rounds.present.ts'
 import { CancelRoundBody, FindRoundsQuery, Round, RoundList, RoundParams, StartRoundBody } from './rounds.schema.ts'
 import type { RoundsService } from './rounds.service.ts'
 import type { StandaloneRounds, StartRound } from './standalone-rounds.service.ts'
@@ -26,9 +26,9 @@ export const roundsRoutes = (app: App, rounds: RoundsService, standalone: Standa
       config: { access: 'training:write', errors: ['not_found', 'conflict'] } satisfies RouteConfig,
     },
     async (request, reply) => {
-      const round = await standalone.start(callerOf(request), startOf(request.body))
-      const warning = fewDevices(round)
-      if (warning !== null) warn(request, warning)
+      const started = startOf(request.body)
+      const round = await standalone.start(callerOf(request), started, (warning) => warn(request, warning))
+      for (const warning of warningsOf(round)) warn(request, warning)
       return reply.code(201).send(present(round))
     },
   )

@@ -45,7 +45,7 @@ export const createStandaloneRounds = (parts: {
   readonly database: Database
   readonly store: Pick<RoundsStore, 'inProgress'>
   readonly models: Pick<ModelsService, 'latestAggregated' | 'findVersion'>
-  readonly layouts: Pick<ModelLayouts, 'usesRawVectors'>
+  readonly layouts: Pick<ModelLayouts, 'contentOf'>
   readonly reaching: Pick<RoundReach, 'reach'>
   readonly prices: Pick<RoundPrices, 'priced'>
   readonly starts: Pick<RoundStarts, 'open'>
@@ -62,7 +62,8 @@ export const createStandaloneRounds = (parts: {
   }
 
   return {
-    async start(caller: Caller, requested: StartRound): Promise<StoredRound> {
+    /** `warn` is called with what the starter should know of the model. */
+    async start(caller: Caller, requested: StartRound, warn: (warning: string) => void): Promise<StoredRound> {
       requireSizes(requested)
       if (requested.privacy !== null) requirePrivacyAllowed(requested.strategy?.name ?? DEFAULT_STRATEGY)
       if (requested.secureAggregation !== null) {
@@ -78,11 +79,12 @@ export const createStandaloneRounds = (parts: {
       const isPlain = requested.privacy === null && requested.secureAggregation === null
       const strategy = requested.strategy ?? (isPlain ? null : { name: DEFAULT_STRATEGY, options: {} })
       requireStandsAlone(strategy, { hasModel: version !== null, isPrivate: requested.privacy !== null })
-      const rawVector = await layouts.usesRawVectors(version, {
+      const { rawVector, warning } = await layouts.contentOf(version, {
         declared: requested.rawVector,
         trees: strategy !== null && isTreeStrategy(strategy.name),
         isNeeded: requested.secureAggregation !== null || needsModel(strategy, requested.privacy !== null),
       })
+      if (warning !== null) warn(warning)
       const sizes = { selected: requested.targetDevices, minDevices: requested.minDevices, rawVector }
       const secured =
         requested.secureAggregation === null

@@ -47,19 +47,19 @@ export const createUpdatesReport = () => ({
     db: Executor,
     roundId: string,
     page: { limit: number; offset: number },
-  ): Promise<{ updates: { update: StoredUpdate; deviceName: string }[]; total: number }> {
+  ): Promise<{ updates: Pick<DeliveredUpdate, 'update' | 'deviceName' | 'orgId'>[]; total: number }> {
     const rows = await db
       .selectFrom('updates')
       .innerJoin('devices', 'devices.id', 'updates.device_id')
       .selectAll('updates')
-      .select('devices.device_id as device_name')
+      .select(['devices.device_id as device_name', 'devices.org_id as org_id'])
       .where('round_id', '=', roundId)
       .orderBy('devices.device_id')
       .orderBy('devices.id')
       .limit(page.limit)
       .offset(page.offset)
       .execute()
-    const updates = rows.map((row) => ({ update: fromRow(row), deviceName: row.device_name }))
+    const updates = rows.map((row) => ({ update: fromRow(row), deviceName: row.device_name, orgId: row.org_id }))
     const { total } = await db
       .selectFrom('updates')
       .select((eb) => eb.fn.countAll<number>().as('total'))

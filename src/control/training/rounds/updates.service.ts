@@ -11,8 +11,9 @@ import type { Changes, ControlEventBus } from '../../events.ts'
 import { catchUp } from '../../module.ts'
 import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { DueRounds } from './due-rounds.service.ts'
+import { hiddenOf } from './hidden-figures.ts'
 import { createTensorChecks, type ModelLayouts } from './model-layouts.service.ts'
-import type { Participant, ParticipantKey, ParticipantsStore } from './participants.store.ts'
+import { type Participant, type ParticipantKey, type ParticipantsStore, TOO_OLD } from './participants.store.ts'
 import { explainSelection } from './participation.service.ts'
 import type { RoundReach } from './round-reach.service.ts'
 import type { RoundsService, StoredRound } from './rounds.service.ts'
@@ -69,9 +70,11 @@ const createAdmission = ({ database, participants, updates, reaching }: Parts) =
     const part = await partIn({ roundId: round.id, deviceId })
     if (part?.state === 'delivered') throw await alreadyDelivered(round.id, deviceId)
     // An asynchronous job takes what began in an earlier round, as long as it has not let go of the device.
-    const isAwaitedLater = round.plan.asynchronous === true && part?.state === 'selected'
-    if (round.status !== 'active' && !isAwaitedLater) {
-      const why = round.failureReason === null ? '' : ` ${round.failureReason}`
+    const isAsynchronous = round.plan.asynchronous === true
+    if (round.status !== 'active' && !(isAsynchronous && part?.state === 'selected')) {
+      if (part?.failureReason === TOO_OLD) throw tooOld(round)
+      const reason = round.failureReason ?? (isAsynchronous ? part?.failureReason : null) ?? null
+      const why = reason === null ? '' : ` ${reason}`
       throw conflict(`The round is ${round.status}; updates are accepted only while it is active.${why}`, 'round_over')
     }
     if (part === null) throw notParticipant(round, await reaching.includes(round, deviceId))
@@ -94,6 +97,15 @@ const createAdmission = ({ database, participants, updates, reaching }: Parts) =
 
   return requireOpen
 }
+
+/** Why an asynchronous job, whose rounds go on with updates of earlier ones, no longer takes a device's. */
+const tooOld = ({ status, plan }: StoredRound): ServiceError =>
+  conflict(
+    `The round is ${status}, and the update is too old for the rounds after it: an update counts up to ` +
+      `${plan.options?.max_staleness} rounds later (strategy_options.max_staleness), and no later than the timeout. Send a ` +
+      'heartbeat, and train again from the model of the current round.',
+    'round_over',
+  )
 
 /** Why a device that has no part in the round has none. */
 const notParticipant = (round: StoredRound, isIncluded: boolean): ServiceError =>
@@ -163,7 +175,7 @@ export const createUpdatesService = (parts: Parts) => {
       const isMasked = admitted.plan.secure !== undefined
       if (isMasked) await secure.admitMasked(database.sql, admitted.id, caller.deviceId!, staged.size)
       const { rawVector, warning } = isMasked ? MASKED : await checkTensors(admitted, staged, control)
-      const hidden = isHidden(admitted, report)
+      const hidden = hiddenOf(admitted, report)
       await files.keep(staged)
       if (control !== null) await files.keep(control)
       const accept = () =>
@@ -175,7 +187,7 @@ export const createUpdatesService = (parts: Parts) => {
           rawVector,
           controlSha256: control?.sha256 ?? null,
           ...report,
-          ...(hidden === null ? {} : { metrics: null, evaluation: null }),
+          ...hidden.figures,
         })
       let update = await accept()
       // Between two rounds of an asynchronous job an update waits for the next, which is about to begin.
@@ -194,7 +206,7 @@ export const createUpdatesService = (parts: Parts) => {
           'round_over',
         )
       }
-      return { update, warnings: [warning, hidden].filter((one) => one !== null) }
+      return { update, warnings: [warning, hidden.warning].filter((one) => one !== null) }
     },
 
     fail: createFailures(parts, requireOpen),
@@ -214,15 +226,6 @@ const requireControl = (round: StoredRound, control: StagedBlob | null): void =>
       `control must be left out: this round's strategy, ${round.plan.strategy}, keeps no control variates.`,
     )
   }
-}
-
-/** Why metrics of single devices are not kept of this round; null where they are, or there are none. */
-const isHidden = ({ privacy, plan }: StoredRound, { metrics, evaluation }: UpdateReport): string | null => {
-  if (metrics === null && evaluation === null) return null
-  const which = [...(metrics === null ? [] : ['metrics']), ...(evaluation === null ? [] : ['evaluation'])].join(' and ')
-  if (privacy !== null) return `${which} not kept: the round is private, and its noise does not cover them`
-  if (plan.secure !== undefined) return `${which} not kept: a secure round reveals only the sum of loss and accuracy`
-  return null
 }
 
 export type UpdatesService = ReturnType<typeof createUpdatesService>

@@ -48,3 +48,20 @@ it('a job of secure rounds waits until as many devices are there as must stay to
     history: [],
   })
 })
+
+it('a job warns when it begins and when it goes on of settings that leave little of the updates', async () => {
+  const world = await startWorld()
+  const { key } = (await startFleet(world, 2))[0]!
+  await uploadModel(world, key)
+  const fields = { ...SECURE, over_selection: 1.5, secure_aggregation: { range: 1000, max_weight: 1000 } }
+  const started = await startJob(world, key, fields)
+  const { id } = started.body as { id: string }
+  await world.request('POST', `/api/v1/training/jobs/${id}/stop`, { key })
+  const resumed = await world.request('POST', `/api/v1/training/jobs/${id}/resume`, { key, body: {} })
+  for (const answer of [started, resumed]) {
+    expect(answer.headers.get('x-service-warning')).toBe(
+      'secure_aggregation: with range 1000, max_weight 1000 and 6 devices, an update of weight 1 is rounded to multiples of ' +
+        '0.00391, and its loss and accuracy to multiples of 0.00391: lower max_weight or range.',
+    )
+  }
+})

@@ -8,9 +8,10 @@ import {
   stepsOf,
   tensorsOf,
 } from '../../../../test/secure-fleet.ts'
-import { startWorld, type World } from '../../../../test/world.ts'
+import { formOf, startWorld, type World } from '../../../../test/world.ts'
 import { takePart } from '../../../sdk/take-part.ts'
 import { advertise } from '../../../secure-aggregation/device-part.ts'
+import { TRAILER } from '../../../secure-aggregation/fixed-point.ts'
 import { type SecureSettings, secureSettings } from '../../../secure-aggregation/settings.ts'
 
 interface Round {
@@ -176,6 +177,48 @@ describe('a secure round', () => {
     expect(await download(world, members[0]!, done.aggregated_model_id)).toEqual(plain.tensors)
     const { body } = await world.request('GET', `/api/v1/training/rounds/${round.id}/receipt`, { key: members[0]!.key })
     expect(body).toMatchObject({ updates: members.map(() => ({ num_samples: 1, weight: null })) })
+  })
+})
+
+it('warns the starter of settings that leave little of the updates', async () => {
+  const { world, members } = await secureFleet(3)
+  const fields = { target_devices: 3, secure_aggregation: { max_weight: 1_000_000 } }
+  const answer = await start(world, members[0]!, fields)
+  expect([answer.status, answer.headers.get('x-service-warning')]).toEqual([
+    201,
+    'secure_aggregation: with range 8, max_weight 1000000 and 3 devices, an update of weight 1 is rounded to multiples of ' +
+      '0.0156, and its loss and accuracy to multiples of 2: lower max_weight or range.',
+  ])
+})
+
+it('keeps no figures of a single device, whatever it sends', async () => {
+  const { world, members } = await secureFleet(3)
+  const round = await startOk(world, members)
+  const steps = stepsOf(round.id, secureSettings({ devices: 3 }))
+  for (const step of ['keys', 'shares'] as const) for (const member of members) await steps[step](member)
+  const path = `/api/v1/training/rounds/${round.id}/updates`
+  const { key } = members[0]!
+  // 13 coordinates and the trailer.
+  const masked = new Uint8Array(4 * (13 + TRAILER))
+  const sent = { num_samples: 10, local_loss: 0.5, local_accuracy: 0.75, metrics: '{"f1": 0.5}' }
+  const answer = await world.request('POST', path, { key, body: formOf(masked, sent) })
+  expect([answer.status, answer.headers.get('x-service-warning')]).toEqual([
+    201,
+    'local_loss, local_accuracy, and metrics not kept: a secure round reveals only the sum of loss and accuracy',
+  ])
+  const kept = { num_samples: 10, local_loss: null, local_accuracy: null }
+  expect(answer.body).toMatchObject(kept)
+  expect((await world.request('GET', path, { key })).body).toMatchObject({ updates: [{ ...kept, metrics: null }] })
+})
+
+it('says how many updates were needed where its threshold is above min_devices', async () => {
+  const { world, members } = await secureFleet(4)
+  const round = await startOk(world, members, { secure_aggregation: { threshold: 4 } })
+  for (const { device } of members) await device.plan(round.id)
+  for (const { device } of members.slice(1)) await device.reportFailure(round.id, 'battery')
+  expect(await statusOf(world, members[0]!, round.id)).toMatchObject({
+    status: 'failed',
+    failure_reason: '3 of 4 devices failed: battery (3). At least 4 updates were needed',
   })
 })
 

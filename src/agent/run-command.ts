@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
+import { readLines } from './bounded-lines.ts'
 
 export interface CommandRun {
   /** Null when a signal ended it. */
@@ -33,10 +33,10 @@ const MAX_LINE_LENGTH = 500
 /** Node fires timers longer than this at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** Reads lines as they come and remembers the last of them. */
+/** Reads lines as they come, of endless ones the beginning, and remembers the last of them. */
 const collect = (stream: Readable, onLine: (line: string) => void): string[] => {
   const kept: string[] = []
-  createInterface({ input: stream }).on('line', (line) => {
+  readLines(stream, MAX_OUTPUT_LENGTH + 1, (line) => {
     kept.push(line.slice(0, MAX_LINE_LENGTH))
     if (kept.length > KEPT_LINES) kept.shift()
     onLine(line)

@@ -1,4 +1,5 @@
 import { type ApiClient, ApiError, createClient, type ErrorBody, unwrap } from '../client/client.ts'
+import { withAbortableBody } from '../platform/transfer/abortable-body.ts'
 import { throughProxy } from '../platform/transfer/proxy.ts'
 import { reasonOf } from '../platform/transfer/transfer-error.ts'
 import { Failure } from './failure.ts'
@@ -126,7 +127,7 @@ export const connect = (settings: ConnectionSettings): Connection => {
       const { status, headers } = response
       const warning = headers.get('x-service-warning')
       if (warning !== null) warn?.(warning)
-      const body = await response.arrayBuffer()
+      const body = await withAbortableBody(response, stop.signal).arrayBuffer()
       const took = Math.round(performance.now() - began)
       trace?.(`${request.method} ${request.url} ${status}, ${body.byteLength} bytes, ${took} ms`)
       if (response.ok && body.byteLength > 0) requireType(baseUrl, response, /^application\/json\b/)

@@ -97,6 +97,18 @@ it('changes beyond the range are clipped, counted and told on the device only', 
   expect(await resultOf(world, members[0]!, roundId)).toEqual(plainResult(members, settings).tensors)
 })
 
+it('a trainer that returns something else is told what', async () => {
+  const { world, members } = await secureFleet(4)
+  const roundId = await startRound(world, members)
+  const stop = new AbortController()
+  const others = members.slice(1).map((member) => take(member, roundId, { signal: stop.signal }))
+  const wrong = takeSecurePart(members[0]!.device, roundId, async () => ({ global: GLOBAL, numSamples: 1 }) as never)
+  await expect(wrong).rejects.toThrow(/^A trainer returns \{ weights, report: .+; weights is missing\.$/)
+  // They would wait for it until the round is over.
+  stop.abort(new Error('The test is over.'))
+  await Promise.allSettled(others)
+})
+
 describe('a device trusts no service', () => {
   const lying = (state: object): SecureCalls => {
     const answer = async () => ({

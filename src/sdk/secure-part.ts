@@ -12,6 +12,7 @@ import { readWeights } from '../tensors/read-weights.ts'
 import { bytesSource } from '../tensors/sources.ts'
 import { elementCount } from '../tensors/weight-file.ts'
 import type { CallOptions, Device, SecureCalls, Submission, TrainingReport } from './device.ts'
+import { requireUpdate } from './require-update.ts'
 import type { SecureState } from './secure-state.ts'
 
 /** What training makes of a secure round's model: both whole files, in any container. */
@@ -78,7 +79,7 @@ export const takeSecurePart = async (
   }
   if (part.step === 'shared') {
     await secure.sendShares(roundId, part.message, options)
-    const { words } = encode(await train(), part, options)
+    const { words } = encode(requireUpdate(await train()), part, options)
     const { shares, status } = await past(secure, roundId, 'sharing', options)
     if (shares === null) throw gone(status, null)
     part = await kept(maskInput(part, roundId, shares, words, options.expand))

@@ -64,3 +64,25 @@ test('a trainer that cannot is told to the service, and its error thrown', async
   expect(await device.reportFailure(id, 'again')).toBe(false)
   await expect(takePart(device, id, trainer)).rejects.toThrow('no battery')
 })
+
+test.each([
+  [undefined, 'this one returned undefined'],
+  [{ numSamples: 3 }, 'weights is missing'],
+  [{ weights: [1, 2], report: { numSamples: 3 } }, 'weights is not a Uint8Array with the bytes of a weight file'],
+  [{ weights: new Uint8Array(4), numSamples: 3 }, 'report is missing'],
+  [{ weights: new Uint8Array(4), report: { num_samples: 3 } }, 'report.numSamples is missing'],
+  [
+    { weights: new Uint8Array(4), report: { numSamples: 0 } },
+    'report.numSamples is 0, not a whole number of at least 1',
+  ],
+])('a trainer that returns something else is told what, and so is the service: %j', async (returned, fault) => {
+  const world = await startWorld()
+  const device = createDevice({ baseUrl: world.baseUrl, deviceId: 'phone', now: () => world.now().getTime() })
+  const { apiKey } = await device.register()
+  const body = { target_devices: 1, min_devices: 1 }
+  const { id } = await unwrap(world.client(apiKey).POST('/api/v1/training/rounds/start', { body }))
+  const reason = `A trainer returns { weights, report: { numSamples, localLoss?, localAccuracy? } }; ${fault}.`
+  await expect(takePart(device, id, async () => returned as never)).rejects.toThrow(reason)
+  const { body: part } = await world.request('GET', `/api/v1/training/rounds/${id}/selection`, { key: apiKey })
+  expect(part).toMatchObject({ state: 'failed', reason })
+})

@@ -1,6 +1,7 @@
 import { ApiError } from '../client/client.ts'
 import type { CallOptions, Device, EvaluationReport, Submission, TrainingReport } from './device.ts'
 import { memorySink } from './download.ts'
+import { requireUpdate } from './require-update.ts'
 import { isPassing } from './retry.ts'
 import { reportFor } from './round-calls.ts'
 import { takeSecurePart } from './secure-part.ts'
@@ -56,7 +57,7 @@ export const takePart = async (
       options.evaluate === undefined || model === null || plan.private
         ? undefined
         : await options.evaluate(model, plan, options.signal)
-    const update = await trainer(model, plan, options.signal, { control })
+    const update = requireUpdate(await trainer(model, plan, options.signal, { control }))
     const sent = update.control === undefined ? within : { ...within, control: update.control }
     const submission = await device.submit(
       roundId,
@@ -83,7 +84,7 @@ const takePartUnseen = async (
   let trained: LocalUpdate | null = null
   const train = async () => {
     const global = await device.model(plan, options)
-    trained = await trainer(global, plan, options.signal, { control: null })
+    trained = requireUpdate(await trainer(global, plan, options.signal, { control: null }))
     return { global: global!, weights: trained.weights, report: trained.report }
   }
   const submission = await takeSecurePart(device, plan.roundId, train, options)

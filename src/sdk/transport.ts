@@ -1,4 +1,5 @@
 import { type ApiClient, createClient } from '../client/client.ts'
+import { withAbortableBody } from '../platform/transfer/abortable-body.ts'
 import { reasonOf } from '../platform/transfer/transfer-error.ts'
 import { NetworkError, Refusal } from './api-error.ts'
 import type { CallOptions } from './device.ts'
@@ -67,9 +68,9 @@ export const policyOf = ({ until }: CallOptions, { now }: Runtime): RetryPolicy 
  * A download from where the service says the bytes are: the key does not travel there, the caller checks the hash. The
  * service sends them itself where that place cannot be reached from here.
  */
-const direct = async (fetch: typeof globalThis.fetch, request: Request): Promise<Response> => {
+const direct = async (fetch: typeof globalThis.fetch, request: Request, signal: AbortSignal): Promise<Response> => {
   request.headers.set('prefer', 'redirect')
-  const response = await fetch(request, { redirect: 'manual' })
+  const response = await fetch(request, { redirect: 'manual', signal })
   const location = response.headers.get('location')
   if (response.status !== 307 || location === null) return response
   await response.body?.cancel()
@@ -78,15 +79,15 @@ const direct = async (fetch: typeof globalThis.fetch, request: Request): Promise
     const answer = await fetch(location, {
       headers: { 'accept-encoding': 'identity', ...(range === null ? {} : { range }) },
       redirect: 'error',
-      signal: request.signal,
+      signal,
     })
     if (answer.ok || answer.status === 416) return answer
     await answer.body?.cancel()
   } catch {
-    request.signal.throwIfAborted()
+    signal.throwIfAborted()
   }
   request.headers.delete('prefer')
-  return fetch(request, { redirect: 'error' })
+  return fetch(request, { redirect: 'error', signal })
 }
 
 /** Requests to one service, with the key added and every wait bounded. */
@@ -97,24 +98,27 @@ export const createTransport = ({ baseUrl, fetch, directDownloads, bearer, runti
     shown.add(warning)
     runtime.log(`The service warns: ${warning}`)
   }
-  const api = createClient({
-    baseUrl,
-    fetch: async (request) => {
-      const key = bearer()
-      if (key !== null) request.headers.set('authorization', `Bearer ${key}`)
-      const isDownload = request.method === 'GET' && /\/(download|model|control)$/.test(new URL(request.url).pathname)
-      // A redirect would resend the key and the weights to somewhere nobody named.
-      const response =
-        directDownloads && isDownload ? await direct(fetch, request) : await fetch(request, { redirect: 'error' })
-      showWarning(response.headers.get('x-service-warning'))
-      return response
-    },
-  })
+  const clientUntil = (signal: AbortSignal): ApiClient =>
+    createClient({
+      baseUrl,
+      fetch: async (request) => {
+        const key = bearer()
+        if (key !== null) request.headers.set('authorization', `Bearer ${key}`)
+        const isDownload = request.method === 'GET' && /\/(download|model|control)$/.test(new URL(request.url).pathname)
+        // A redirect would resend the key and the weights to somewhere nobody named.
+        const response =
+          directDownloads && isDownload
+            ? await direct(fetch, request, signal)
+            : await fetch(request, { redirect: 'error', signal })
+        showWarning(response.headers.get('x-service-warning'))
+        return withAbortableBody(response, signal)
+      },
+    })
 
   const once: Transport['once'] = async (send, signal) => {
     let answer: Awaited<ReturnType<typeof send>>
     try {
-      answer = await send(api, signal)
+      answer = await send(clientUntil(signal), signal)
     } catch (error) {
       const reason = reasonOf(signal.aborted ? signal.reason : error)
       const message = `No answer from ${baseUrl} (${reason}). Is the service running and the address right?`

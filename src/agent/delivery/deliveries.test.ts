@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { formOf } from '../../../test/world.ts'
@@ -318,6 +318,24 @@ test('what runs is measured, and said again from time to time with new figures',
   const accuracies = () => unit.reports.flatMap(({ metrics }) => (metrics ? [metrics.accuracy] : []))
   await eventually(() => (accuracies().length >= 3 ? true : null))
   expect(accuracies().slice(0, 3)).toEqual([0.01, 0.02, 0.03])
+})
+
+test('what runs is fetched anew when its file or its folder is gone, and its hook is told', async () => {
+  const { world, device, model, rollOut } = await startFleet('first')
+  await rollOut('1.0.0')
+  const notes = await emptyFolder()
+  const unit = await startUnit(world, device, { hook: notingHook(notes, ''), restateSeconds: 0.1 })
+  await unit.pull()
+  await unit.line('version 1.0.0 is active')
+  for (const times of [2, 3]) {
+    const gone = times === 2 ? (await unit.pointer(model))!.path! : join(unit.folder, model)
+    await rm(gone, { recursive: true })
+    await eventually(() => (unit.lines.filter((line) => line.includes('is active')).length === times ? true : null))
+    expect(await unit.running(model)).toBe('first')
+  }
+  expect(unit.lines).toContain('Model m: the file of version 1.0.0 is gone.')
+  expect(unit.downloads).toEqual(['1.0.0', '1.0.0', '1.0.0'])
+  expect(await readFile(join(notes, 'notes'), 'utf8')).toMatch(/^(m 1\.0\.0 first .+\n){3}$/)
 })
 
 test('a device that begins anew with another service keeps what runs', async () => {

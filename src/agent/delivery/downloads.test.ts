@@ -1,9 +1,15 @@
-import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { mkdir, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { formOf } from '../../../test/world.ts'
+import { createDevice } from '../../sdk/device-client.ts'
 import { emptyFolder, post, startFleet, startUnit } from './delivery.fixture.ts'
+import { failureOf } from './fetch-version.ts'
+import { createModelSteps } from './model-steps.ts'
+import { openModelStore } from './model-store.ts'
 import { startProxy } from './proxy.fixture.ts'
+import { createTurns } from './turns.ts'
 
 test('bytes that keep arriving wrong are reported as such; nothing of them is kept, and what runs stays', async () => {
   const { world, device, model, rollOut } = await startFleet('first', 'second')
@@ -78,6 +84,81 @@ test.runIf(process.platform === 'linux')('a disk that is full is a failure with 
   await unit.pull()
   await unit.line('version 1.0.0 failed: The disk is full: the version could not be written. No version is running.')
   await expect.poll(() => unit.reports.at(-1)?.state).toBe('failed')
+})
+
+test('a disk that cannot be written is a failure with that reason, without paths of this device', async () => {
+  const { world, device, model, rollOut } = await startFleet('first')
+  await rollOut('1.0.0')
+  const folder = await emptyFolder()
+  await mkdir(join(folder, model))
+  const sha256 = createHash('sha256').update('first').digest('hex')
+  // A file cannot be written where a folder is.
+  await mkdir(join(folder, model, `${sha256}.part`))
+  const unit = await startUnit(world, device, { folder })
+  await unit.pull()
+  await expect
+    .poll(() => unit.reports.at(-1))
+    .toMatchObject({
+      state: 'failed',
+      reason: "The disk answered 'EISDIR: illegal operation on a directory': the version could not be written.",
+    })
+})
+
+test.each([
+  ['EROFS', 'read-only file system', 'The disk is read-only: the version could not be written.'],
+  ['EACCES', 'permission denied', 'The agent may not write to its models folder: the version could not be written.'],
+])('an error %s is told in words', (code, words, message) => {
+  const path = '/home/me/models/m/current.json'
+  const error = Object.assign(new Error(`${code}: ${words}, open '${path}'`), { code, syscall: 'open', path })
+  expect(failureOf(error)?.message).toBe(message)
+})
+
+/** What one model's folder on a disk of so few bytes does, with the real service and real files. */
+const startOnSmallDisk = async (fleet: Awaited<ReturnType<typeof startFleet>>, diskBytes: number) => {
+  const store = await openModelStore(await emptyFolder())
+  const folder = store.folder(fleet.model)
+  const filesOf = async () => (await readdir(folder.path)).filter((name) => name !== 'current.json')
+  const freeBytes = async (): Promise<number> => {
+    const sizes = (await filesOf()).map(async (name) => (await stat(join(folder.path, name))).size)
+    return (await Promise.all(sizes)).reduce((free, size) => free - size, diskBytes)
+  }
+  const lines: string[] = []
+  const client = createDevice({ baseUrl: fleet.world.baseUrl, deviceId: fleet.device.deviceId, apiKey: fleet.key })
+  const steps = createModelSteps({
+    device: client,
+    folder: { ...folder, freeBytes },
+    downloads: createTurns(60_000),
+    outbox: { add: async () => undefined },
+    hook: null,
+    measure: null,
+    log: (line) => lines.push(line),
+  })
+  const run = async (version: string): Promise<void> => {
+    await fleet.rollOut(version)
+    const assignment = (await client.assignments()).find((one) => one.version === version)!
+    await steps.ensureActive(assignment, new AbortController().signal)
+  }
+  return { folder, lines, filesOf, run }
+}
+
+const MEGABYTE = 1024 * 1024
+
+test('a device without room for a third version gives up the one before, but never the one that runs', async () => {
+  const [first, second, third] = [1, 2, 3].map((n) => new Uint8Array(MEGABYTE).fill(n))
+  const fleet = await startFleet(first!, second!, third!, new Uint8Array(4 * MEGABYTE).fill(4))
+  const { folder, lines, filesOf, run } = await startOnSmallDisk(fleet, 3.5 * MEGABYTE)
+  await run('1.0.0')
+  await run('2.0.0')
+  expect(await filesOf()).toHaveLength(2)
+  await run('3.0.0')
+  expect(await filesOf()).toHaveLength(2)
+  expect(await folder.load()).toMatchObject({ current: { version: '3.0.0' }, previous: { version: '2.0.0' } })
+  expect(lines).toContain('Model m: version 1.0.0, which ran before, is deleted: the disk has no room for a third one.')
+  // Nothing is given up for what has no room all the same.
+  await expect(run('4.0.0')).rejects.toThrow(
+    /^The disk is full: the version needs 4\.2 MB more, but only .+ is free\.$/,
+  )
+  expect(await folder.load()).toMatchObject({ current: { version: '3.0.0' }, previous: { version: '2.0.0' } })
 })
 
 test('two models share the line: a long download gives way to the other and goes on', async () => {

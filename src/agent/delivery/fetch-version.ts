@@ -21,14 +21,22 @@ export interface FetchContext {
   readonly signal: AbortSignal
   readonly onStart: (received: number) => void
   readonly onVerify: () => void
+  /** Gives up what this device can do without, if so many bytes come of it. */
+  readonly makeRoom: (missing: number) => Promise<void>
 }
 
 /** The pointer and the reports want to be written too. */
 const RESERVE = 1024 * 1024
 
-const requireSpace = async (folder: ModelFolder, missing: number): Promise<void> => {
-  const free = await folder.freeBytes()
-  if (missing <= 0 || free >= missing + RESERVE) return
+const requireSpace = async ({ folder, makeRoom }: FetchContext, missing: number): Promise<void> => {
+  if (missing <= 0) return
+  const needed = missing + RESERVE
+  let free = await folder.freeBytes()
+  if (free < needed) {
+    await makeRoom(needed - free)
+    free = await folder.freeBytes()
+  }
+  if (free >= needed) return
   throw new DeliveryFailed(
     `The disk is full: the version needs ${sizeWords(missing)} more, but only ${sizeWords(free)} is free.`,
   )
@@ -36,6 +44,14 @@ const requireSpace = async (folder: ModelFolder, missing: number): Promise<void>
 
 const isFullDisk = (error: unknown): boolean =>
   ['ENOSPC', 'EDQUOT', 'EFBIG'].includes((error as NodeJS.ErrnoException).code ?? '')
+
+/** Why this device's own disk refuses, without the path of a file, which concerns nobody else; null for other errors. */
+const diskFault = (error: unknown): string | null => {
+  if (!(error instanceof Error) || !('code' in error && 'syscall' in error && 'path' in error)) return null
+  if (error.code === 'EROFS') return 'The disk is read-only'
+  if (error.code === 'EACCES' || error.code === 'EPERM') return 'The agent may not write to its models folder'
+  return `The disk answered '${error.message.replace(/, \w+ '.*$/s, '')}'`
+}
 
 /** True for errors that waiting a little may mend; a key that is refused may be replaced. */
 const mayPass = (error: unknown): boolean => isPassing(error) || (error instanceof ApiError && error.status === 401)
@@ -46,6 +62,8 @@ export const failureOf = (error: unknown): DeliveryFailed | null => {
     return new DeliveryFailed('The disk is full: the version could not be written.', { cause: error })
   if (error instanceof DeliveryFailed) return error
   if (mayPass(error)) return null
+  const fault = diskFault(error)
+  if (fault !== null) return new DeliveryFailed(`${fault}: the version could not be written.`, { cause: error })
   return new DeliveryFailed(error instanceof Error ? error.message : String(error), { cause: error })
 }
 
@@ -69,7 +87,7 @@ export const fetchVersion = async (assignment: Assignment, context: FetchContext
       sink = await openFileSink(await folder.partPath(sha256))
       if (!started) context.onStart(sink.received())
       started = true
-      await requireSpace(folder, sizeBytes - sink.received())
+      await requireSpace(context, sizeBytes - sink.received())
       const stop = AbortSignal.any([signal, turn.over])
       await device.downloadVersion(assignment, sink, { signal: stop, onVerify: context.onVerify })
       break

@@ -1,6 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { readLines } from '../bounded-lines.ts'
 import { emptyFolder } from './delivery.fixture.ts'
 import { commandHook, type HookTask, metricsOf } from './model-hook.ts'
 
@@ -37,6 +40,25 @@ test.each([
   await expect(hookOf(program).run(task)).rejects.toMatchObject({ name: 'HookFailed', message })
 })
 
+test('a line without an end is cut, and what follows it counts', async () => {
+  const program = `process.stdout.write("x".repeat(1 << 22)); console.log("\\n" + JSON.stringify({ accuracy: 0.5 }))`
+  const lengths: number[] = []
+  const command = `"${process.execPath}" -e '${program}'`
+  const hook = commandHook({ command, timeoutSeconds: 200, onLine: (line) => lengths.push(line.length) })
+  expect(await hook.run(task)).toEqual({ accuracy: 0.5 })
+  expect(lengths).toEqual([65_537, 16])
+})
+
+test('lines are told apart by whatever ends them, also where it comes in pieces', async () => {
+  const lines: string[] = []
+  const stream = new PassThrough()
+  readLines(stream, 4, (line) => lines.push(line))
+  for (const piece of ['ab\r', '\nc', 'd\n\nlong', 'er\r1', '\r', '2\r\n', 'é'.repeat(5)]) stream.write(piece)
+  stream.end()
+  await finished(stream)
+  expect(lines).toEqual(['ab', 'cd', '', 'long', '1', '2', 'éééé'])
+})
+
 test('a hook that hangs is stopped', async () => {
   await expect(hookOf('setTimeout(() => {}, 60_000)', undefined, 0.5).run(task)).rejects.toMatchObject({
     name: 'HookFailed',
@@ -68,6 +90,8 @@ test('hooks are told apart by their command lines', () => {
 test.each([
   ['{"accuracy": 0.5}', { accuracy: 0.5 }],
   ['{"accuracy": 1e999, "loss": 2}', { loss: 2 }],
+  ['{"accuracy": 1, "__proto__": 2, "constructor": 3}', { accuracy: 1, constructor: 3 }],
+  ['{"a\\u0000": 1, "\\ud800": 2}', null],
   ['{"accuracy": "high"}', null],
   ['{"accuracy": 0.5', null],
   ['[0.5]', null],

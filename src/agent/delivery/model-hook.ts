@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isStorable } from '../../domain/text.ts'
 import { runCommand } from '../run-command.ts'
 import type { Metrics } from './model-state.ts'
 
@@ -37,6 +38,9 @@ export class HookFailed extends Error {
 const MAX_METRICS = 100
 const MAX_NAME_LENGTH = 100
 
+/** The service refuses a whole report because of another name. */
+const isName = (name: string): boolean => name.length <= MAX_NAME_LENGTH && name !== '__proto__' && isStorable(name)
+
 /** The finite numbers of a JSON object in this line; null when it is none. */
 export const metricsOf = (line: string | null): Metrics | null => {
   if (!line?.startsWith('{')) return null
@@ -47,8 +51,7 @@ export const metricsOf = (line: string | null): Metrics | null => {
     return null
   }
   const numbers = Object.entries(found as object).filter(
-    (entry): entry is [string, number] =>
-      typeof entry[1] === 'number' && Number.isFinite(entry[1]) && entry[0].length <= MAX_NAME_LENGTH,
+    (entry): entry is [string, number] => typeof entry[1] === 'number' && Number.isFinite(entry[1]) && isName(entry[0]),
   )
   return numbers.length === 0 ? null : Object.fromEntries(numbers.slice(0, MAX_METRICS))
 }

@@ -4,7 +4,7 @@ import type { Device } from '../../sdk/device.ts'
 import { type ActivationContext, activate, type Measure, withdraw } from './activation.ts'
 import { DeliveryFailed, fetchVersion } from './fetch-version.ts'
 import type { ModelHook } from './model-hook.ts'
-import { describeMetrics, emptyState, type KeptVersion, type ModelState, titleOf } from './model-state.ts'
+import { describeMetrics, emptyState, type KeptVersion, type ModelState, type Refused, titleOf } from './model-state.ts'
 import type { ModelFolder } from './model-store.ts'
 import type { ReportOutbox } from './report-outbox.ts'
 import type { Turns } from './turns.ts'
@@ -26,6 +26,8 @@ export interface ModelSteps {
   ensureActive(requested: Assignment, stop: AbortSignal): Promise<void>
   /** No plan gives this model any more: what ran before the last one runs again. */
   rollback(stop: AbortSignal): Promise<void>
+  /** Whether the file of what runs is gone, such as with its folder: then `ensureActive` fetches it anew. */
+  isLost(requested: Assignment): Promise<boolean>
   /** Measures again, where this device can, and says again what runs: a comparison wants figures of today. */
   restate(requested: Assignment): Promise<void>
   /** Tells the service that it failed. */
@@ -35,6 +37,24 @@ export interface ModelSteps {
 
 const hasContentOf = (version: KeptVersion | null, requested: Assignment): boolean =>
   version !== null && sameContent(version, requested)
+
+const isHere = async (folder: ModelFolder, { file }: Assignment): Promise<boolean> =>
+  file === null || (await folder.find(file.sha256, file.sizeBytes)) !== null
+
+/** Whether this hook has said no to this very assignment. */
+const isRefused = (refused: Refused | null, requested: Assignment, hook: ModelHook | null): refused is Refused =>
+  refused !== null &&
+  refused.planId === requested.planId &&
+  refused.version === requested.version &&
+  refused.sha256 === (requested.file?.sha256 ?? null) &&
+  refused.hook === (hook?.digest ?? '')
+
+/** What ran before is all that this device can do without; null where so many bytes would not come of it. */
+const withoutPrevious = (state: ModelState, requested: Assignment, missing: number): ModelState | null => {
+  const { current, previous, trying } = state
+  const isNeeded = [current, trying?.version ?? null, requested].some((one) => sameContent(one, previous))
+  return isNeeded || (previous?.file?.sizeBytes ?? 0) < missing ? null : { ...state, previous: null }
+}
 
 export const createModelSteps = (context: StepsContext): ModelSteps => {
   const { folder, hook, measure, outbox } = context
@@ -75,6 +95,15 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
     await tidy(requested)
   }
 
+  const makeRoom = async (requested: Assignment, missing: number): Promise<void> => {
+    const without = withoutPrevious(state, requested, missing)
+    if (without !== null) {
+      log(`version ${state.previous?.version}, which ran before, is deleted: the disk has no room for a third one.`)
+      await save(without)
+    }
+    await tidy(requested)
+  }
+
   const fetch = async (requested: Assignment, signal: AbortSignal): Promise<KeptVersion> => {
     const { planId, version, format, modelName } = requested
     if (requested.file === null && hook === null) {
@@ -95,6 +124,7 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
         void report(requested, { state: 'downloading' })
       },
       onVerify: () => void report(requested, { state: 'verifying' }),
+      makeRoom: (missing) => makeRoom(requested, missing),
     })
     const known = [state.current, state.previous].find((one) => hasContentOf(one, requested))
     return { planId, version, format, file, metrics: known?.metrics ?? null }
@@ -102,14 +132,8 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
 
   /** Whether its hook has said no to this very assignment; that is said once more, because the report may be lost. */
   const wasRefused = async (requested: Assignment): Promise<boolean> => {
-    const { refused } = state
-    const isIt =
-      refused !== null &&
-      refused.planId === requested.planId &&
-      refused.version === requested.version &&
-      refused.sha256 === (requested.file?.sha256 ?? null) &&
-      refused.hook === (hook?.digest ?? '')
-    if (isIt && reported === '') await report(requested, { state: 'failed', reason: refused.reason })
+    const isIt = isRefused(state.refused, requested, hook)
+    if (isIt && reported === '') await report(requested, { state: 'failed', reason: state.refused?.reason })
     return isIt
   }
 
@@ -124,9 +148,8 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
       const { current, trying } = state
       state = { ...state, modelId: requested.modelId, modelName: requested.modelName }
       if (trying === null && (await wasRefused(requested))) return
-      const isHere =
-        requested.file === null || (await folder.find(requested.file.sha256, requested.file.sizeBytes)) !== null
-      if (hasContentOf(current, requested) && isHere && trying === null) return adopt(requested)
+      if (hasContentOf(current, requested) && (await isHere(folder, requested)) && trying === null)
+        return adopt(requested)
       if (current !== null && current.planId !== null && current.planId !== requested.planId) {
         // From here on it is what ran before, and stays when the new plan is withdrawn.
         await save({ ...state, current: { ...current, planId: null } })
@@ -157,6 +180,8 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
       reported = ''
       await tidy(null)
     },
+
+    isLost: async (requested) => hasContentOf(state.current, requested) && !(await isHere(folder, requested)),
 
     restate: async (requested) => {
       const { current } = state

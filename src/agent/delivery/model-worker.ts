@@ -91,6 +91,9 @@ export const startModelWorker = ({ steps, restateSeconds, signal, onDone }: Work
         step = new AbortController()
         outcome = await work(target, failures, AbortSignal.any([signal, step.signal]))
         failures = outcome.isSettled ? 0 : failures + 1
+      } else if (target && (await steps.isLost(target).catch(() => false))) {
+        steps.log(`the file of version ${target.version} is gone.`)
+        outcome = { waitMs: 0, isSettled: false }
       } else if (target) {
         await steps.restate(target).catch((error: unknown) => steps.log(String(error)))
       }

@@ -79,6 +79,20 @@ test('what the service will never take is told and dropped; a refused key is wai
   expect(refused.said).toEqual([])
 })
 
+test('a report whose metrics the service does not take is sent without them', async () => {
+  const path = join(await emptyFolder(), 'reports.json')
+  const wrong = { error: 'bad_request', message: 'The JSON body must not contain the key __proto__.', status_code: 400 }
+  const { outbox, sent, said } = await start(path, ({ metrics }) => {
+    if (metrics !== undefined) throw new ApiError(400, wrong)
+  })
+  await outbox.add('p', { state: 'active', version: '1', metrics: { loss: 0.5 } })
+  await expect.poll(() => sent).toEqual(['p active 1 null'])
+  await expect.poll(() => readFile(path, 'utf8')).toBe('[]')
+  expect(said).toEqual([
+    'The service rejected the metrics of version 1: The JSON body must not contain the key __proto__. Reporting without them.',
+  ])
+})
+
 test('a file that is damaged is as good as none', async () => {
   const path = join(await emptyFolder(), 'reports.json')
   await writeFile(path, '{"half')

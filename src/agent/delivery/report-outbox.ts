@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { ApiError } from '../../client/client.ts'
 import { writeDurably } from '../../platform/transfer/durable-file.ts'
 import type { DeliveryReport } from '../../sdk/assignment.ts'
@@ -62,6 +63,8 @@ export const openOutbox = async ({ path, send, log }: OutboxOptions): Promise<Re
   const persist = (): Promise<void> => {
     lastWrite = lastWrite
       .catch(() => undefined)
+      // Somebody may have deleted the folder.
+      .then(() => mkdir(dirname(path), { recursive: true, mode: 0o700 }))
       .then(() =>
         writeDurably(path, JSON.stringify(newestOfEach(waiting).filter(({ report }) => !isIntermediate(report)))),
       )
@@ -77,6 +80,11 @@ export const openOutbox = async ({ path, send, log }: OutboxOptions): Promise<Re
       signal.throwIfAborted()
       // A key that is refused may be replaced; what waits is then said with the new one.
       if (isPassing(error) || (error instanceof ApiError && error.status === 401)) return false
+      if (report.metrics !== undefined && error instanceof ApiError && error.status === 400) {
+        const { metrics: _, ...rest } = report
+        log(`The service rejected the metrics of version ${report.version}: ${error.message} Reporting without them.`)
+        return deliver({ planId, report: rest }, signal)
+      }
       log(`The service rejected the report that version ${report.version} is ${report.state}: ${String(error)}`)
       return true
     }

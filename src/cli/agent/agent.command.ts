@@ -36,6 +36,11 @@ const parseClasses = (text: string): readonly string[] => {
   throw new InvalidArgumentError('It must name at least two different classes, such as cat,dog.')
 }
 
+const parseCommand = (text: string): string => {
+  if (text.trim() !== '') return text
+  throw new InvalidArgumentError('It must be a command, such as ./reload.sh.')
+}
+
 const parseSeconds =
   (most: number) =>
   (text: string): number => {
@@ -110,10 +115,16 @@ export const define = (command: Command, session: Session): void => {
     .option('--data <file.csv>', 'train the built-in model on this file')
     .addOption(new Option('--label <column>', 'name or position of the label (default: label, y, target, or the last)'))
     .addOption(new Option('--classes <names>', 'class names in the order of their indices').argParser(parseClasses))
-    .addOption(new Option('--trainer <command>', 'train with your own program').conflicts(['data', 'label', 'classes']))
-    .option(
-      '--on-model <command>',
-      'command to run when the version of a model changes (MODEL_PATH, MODEL_VERSION, ...)',
+    .addOption(
+      new Option('--trainer <command>', 'train with your own program')
+        .argParser(parseCommand)
+        .conflicts(['data', 'label', 'classes']),
+    )
+    .addOption(
+      new Option(
+        '--on-model <command>',
+        'command to run when the version of a model changes (MODEL_PATH, MODEL_VERSION, ...)',
+      ).argParser(parseCommand),
     )
     .option('--models-dir <folder>', 'folder for delivered versions (default: next to the device key)')
     .addOption(

@@ -168,6 +168,8 @@ it('tells what it needs before it registers anything', async () => {
     await svc('--data', 'missing.csv'),
     await svc('--trainer', 'true', '--interval', '0'),
     await svc('--trainer', 'true', '--measure-interval', '0'),
+    await svc('--on-model', ' '),
+    await svc('--trainer', ''),
     await svc('--data', 'a.csv', '--classes', 'cat'),
     await svc('--trainer', 'true', '--device-key', 'k'),
   ]).toEqual([
@@ -194,6 +196,16 @@ it('tells what it needs before it registers anything', async () => {
       exitCode: 2,
       stdout: '',
       stderr: `svc: option '--measure-interval <seconds>' argument '0' is invalid. It must be a number of seconds from 1 to 86400.\n${advice}`,
+    },
+    {
+      exitCode: 2,
+      stdout: '',
+      stderr: `svc: option '--on-model <command>' argument ' ' is invalid. It must be a command, such as ./reload.sh.\n${advice}`,
+    },
+    {
+      exitCode: 2,
+      stdout: '',
+      stderr: `svc: option '--trainer <command>' argument '' is invalid. It must be a command, such as ./reload.sh.\n${advice}`,
     },
     {
       exitCode: 2,

@@ -1,0 +1,97 @@
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Assignment } from './assignment.ts'
+import type { DeviceOptions } from './device.ts'
+import { createDevice } from './device-client.ts'
+import { memorySink } from './download.ts'
+
+/** A device of a service on a real socket that gives these answers in turn; of the last, `asked` and `closed` resolve. */
+const deviceOf = async (options: Partial<DeviceOptions>, ...answers: RequestListener[]) => {
+  let isAsked = (): void => undefined
+  const asked = new Promise<void>((resolve) => {
+    isAsked = resolve
+  })
+  let isClosed = (): void => undefined
+  const closed = new Promise<void>((resolve) => {
+    isClosed = resolve
+  })
+  const server = createServer((request, response) => {
+    answers.shift()?.(request, response)
+    if (answers.length > 0) return
+    response.once('close', isClosed)
+    isAsked()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { device: createDevice({ baseUrl, deviceId: 'edge-1', apiKey: 'k', ...options }), asked, closed }
+}
+
+/** Frees what nothing refers to any more, several times: what a callback keeps is free only after it has run. */
+const collectGarbage = async (): Promise<void> => {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  for (let times = 0; times < 5; times++) {
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    collect()
+  }
+}
+
+const assignment: Assignment = {
+  planId: 'p-1',
+  kind: 'rollout',
+  modelId: 'm-1',
+  modelName: 'scorer',
+  version: '2.0.0',
+  versionNumber: 2,
+  format: 'safetensors',
+  file: { sizeBytes: 100, sha256: 'a'.repeat(64) },
+  activate: true,
+  variant: null,
+}
+
+const stalling =
+  (type: string, text: string): RequestListener =>
+  (_, response) => {
+    response.writeHead(200, { 'content-type': type, 'content-length': 100 })
+    response.write(text)
+  }
+
+const file = stalling('application/octet-stream', 'bytes')
+
+const elsewhere: RequestListener = (request, response) =>
+  response.writeHead(307, { location: `http://${request.headers.host}/elsewhere` }).end()
+
+test.each([
+  ['from the service', false, [file]],
+  ['from the service, which could have named another place', true, [file]],
+  ['from elsewhere', true, [elsewhere, file]],
+])('a download %s that stalls ends when it is told to', async (_, directDownloads, answers) => {
+  const { device, closed } = await deviceOf({ directDownloads }, ...answers)
+  const stop = new AbortController()
+  const sink = memorySink()
+  const download = device.downloadVersion(assignment, sink, { signal: stop.signal })
+  const outcome = download.catch((error: Error) => error.message)
+  await expect.poll(sink.received).toBe(5)
+  await collectGarbage()
+  stop.abort(new Error('not wanted any more'))
+  expect(await outcome).toBe('not wanted any more')
+  await closed
+})
+
+test('any other answer that stalls in its midst ends, too', async () => {
+  const { device, asked, closed } = await deviceOf({}, stalling('application/json', '{'))
+  const stop = new AbortController()
+  const outcome = device.assignments({ signal: stop.signal }).catch((error: Error) => error.message)
+  await asked
+  await collectGarbage()
+  stop.abort(new Error('not wanted any more'))
+  expect(await outcome).toBe('not wanted any more')
+  await closed
+})

@@ -1,6 +1,6 @@
 import { QueryClientProvider } from '@tanstack/react-query'
 import { Component, lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
-import { Route, Switch } from 'wouter'
+import { Route, Router, Switch, useLocation } from 'wouter'
 import { queries } from './api/client.ts'
 import { type Session, useSession } from './api/session.ts'
 import { Live } from './live/live.tsx'
@@ -12,6 +12,7 @@ import { errorOf } from './parts/use-action.ts'
 import { Shell } from './shell/shell.tsx'
 import type { Arrived } from './shell/sign-in-pages.tsx'
 import { nextPage, takeNextPage, takeWayIn } from './shell/way-in.ts'
+import { useRawLocation, useRawSearch } from './url/raw-address.ts'
 
 const LOADING = <div role="status" aria-label="Loading" />
 
@@ -20,12 +21,21 @@ const pages = () => import('./shell/sign-in-pages.tsx')
 const Arrival = lazy(() => pages().then((loaded) => ({ default: loaded.Arrival })))
 const SignInPage = lazy(() => pages().then((loaded) => ({ default: loaded.SignInPage })))
 
-/** Keeps a fault of one page to that page. A chunk that is gone (the service was updated) is there after a reload. */
-class Boundary extends Component<{ readonly children: ReactNode }, { readonly error: Error | null }> {
-  override state: { readonly error: Error | null } = { error: null }
+interface Fault {
+  readonly error: Error | null
+  readonly path: string
+}
 
-  static getDerivedStateFromError(error: unknown): { readonly error: Error } {
+/** Keeps a fault of one page to its path. A chunk that is gone (the service was updated) is there after a reload. */
+class Boundary extends Component<{ readonly path: string; readonly children: ReactNode }, Fault> {
+  override state: Fault = { error: null, path: this.props.path }
+
+  static getDerivedStateFromError(error: unknown): Pick<Fault, 'error'> {
     return { error: errorOf(error) }
+  }
+
+  static getDerivedStateFromProps({ path }: { readonly path: string }, fault: Fault): Fault | null {
+    return path === fault.path ? null : { error: null, path }
   }
 
   override render(): ReactNode {
@@ -34,22 +44,25 @@ class Boundary extends Component<{ readonly children: ReactNode }, { readonly er
   }
 }
 
-const Pages = () => (
-  <Switch>
-    {AREAS.map(({ path, Area }) => (
-      <Route key={path} path={path === '/' ? path : `${path}/*?`}>
-        <Boundary key={path}>
-          <Suspense fallback={LOADING}>
-            <Area />
-          </Suspense>
-        </Boundary>
+const Pages = () => {
+  const [location] = useLocation()
+  return (
+    <Switch>
+      {AREAS.map(({ path, Area }) => (
+        <Route key={path} path={path === '/' ? path : `${path}/*?`}>
+          <Boundary key={path} path={location}>
+            <Suspense fallback={LOADING}>
+              <Area />
+            </Suspense>
+          </Boundary>
+        </Route>
+      ))}
+      <Route>
+        <NotFound />
       </Route>
-    ))}
-    <Route>
-      <NotFound />
-    </Route>
-  </Switch>
-)
+    </Switch>
+  )
+}
 
 /** The page that sent somebody here to sign in, else the dashboard. */
 const SignedIn = ({ session }: { readonly session: Session }) => {
@@ -85,15 +98,26 @@ takeNextPage()
 export const App = () => {
   const [way, setWay] = useState(WAY_IN)
   const [arrived, setArrived] = useState<Arrived>({})
+  useEffect(() => {
+    // A link that is opened where the dashboard is already shown loads nothing anew.
+    const arrive = (): void => {
+      const next = takeWayIn()
+      if (next !== null) setWay(next)
+    }
+    window.addEventListener('hashchange', arrive)
+    return () => window.removeEventListener('hashchange', arrive)
+  }, [])
   const done = (next: Arrived): void => {
     setArrived(next)
     setWay(null)
   }
   return (
     <QueryClientProvider client={queries}>
-      <Suspense fallback={LOADING}>
-        {way === null ? <Gate arrived={arrived} /> : <Arrival way={way} onDone={done} />}
-      </Suspense>
+      <Router hook={useRawLocation} searchHook={useRawSearch}>
+        <Suspense fallback={LOADING}>
+          {way === null ? <Gate arrived={arrived} /> : <Arrival key={JSON.stringify(way)} way={way} onDone={done} />}
+        </Suspense>
+      </Router>
     </QueryClientProvider>
   )
 }

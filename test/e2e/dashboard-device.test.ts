@@ -72,4 +72,52 @@ describe.skipIf(!hasBrowser())('the page of a device', () => {
     await states.filter({ hasText: '1.0.0' }).getByText('replaced', { exact: true }).waitFor()
     expect(tab.wrong()).toEqual([])
   })
+
+  it('is reached whatever the device is called, and says what is gone', async () => {
+    const world = await startWorld({ webFolder })
+    const names = ['a%41', '50% off', 'a/b', 'a%2Fb', '%', 'ü?#&']
+    const { key } = await world.register('..')
+    for (const name of names) await world.register(name)
+    const tab = await openDashboard(world.baseUrl, '/devices')
+    const { page } = tab
+    for (const name of names) {
+      await page.getByRole('link', { name, exact: true }).click()
+      await page.getByRole('heading', { name, exact: true, level: 1 }).waitFor()
+      await page.getByRole('region', { name: 'Capabilities' }).waitFor()
+      await page.goBack()
+    }
+    await page.getByRole('link', { name: '..', exact: true }).click()
+    await expect.poll(() => new URL(page.url()).search).toBe('?q=..')
+    await tab.visit('/devices/50%')
+    await page.getByText("'50%'").waitFor()
+    await tab.visit('/devices?status=bogus&sort=constructor')
+    await page.getByRole('link', { name: 'a%41', exact: true }).waitFor()
+    await tab.visit('/training?page=1e308&status=bogus')
+    await page.getByText('No training jobs yet').waitFor()
+    await tab.visit('/delivery/policies/no-such-model')
+    await page.getByRole('alert').getByText("'no-such-model' does not exist").waitFor()
+    expect(await page.getByRole('button', { name: 'Set a policy' }).count()).toBe(0)
+
+    const send = (method: string, path: string, body?: unknown) =>
+      world.request(method, `/api/v1${path}`, { key, body })
+    const made = (name: string) => send('POST', '/device-groups', { org_id: 'default', name })
+    const [one, two] = await Promise.all(['one', 'two'].map(async (name) => (await made(name)).body as { id: string }))
+    await tab.visit(`/delivery/groups/${one!.id}`)
+    await page.getByRole('heading', { name: 'one', level: 1 }).waitFor()
+    await page.route(`**/device-groups/${two!.id}`, () => undefined)
+    await tab.visit(`/delivery/groups/${two!.id}`)
+    await page.getByRole('heading', { name: 'Group', exact: true, level: 1 }).waitFor()
+    expect(await page.getByText('one', { exact: true }).count()).toBe(0)
+    await tab.visit(`/delivery/groups/${one!.id}`)
+    await page.getByRole('button', { name: 'Add devices' }).waitFor()
+    await send('DELETE', `/device-groups/${one!.id}`)
+    await page.getByRole('alert').getByText('does not exist').first().waitFor()
+    await page.getByRole('button', { name: 'Add devices' }).waitFor({ state: 'detached' })
+
+    for (let number = 1; number <= 100; number++)
+      await send('POST', '/device-groups', { org_id: 'default', name: `group ${number}` })
+    await tab.visit('/delivery/groups?page=7')
+    await page.getByText('Page 2 of 2').waitFor()
+    expect(new URL(page.url()).search).toBe('?page=2')
+  })
 })

@@ -20,7 +20,7 @@ describe.skipIf(!hasBrowser())('the organization in the dashboard', () => {
     const dialog = page.getByRole('dialog')
     await page.getByText('Nobody is on this team yet').waitFor()
     await page.getByRole('button', { name: 'Invite' }).click()
-    await dialog.getByLabel('Email').fill('ada@example.org')
+    await dialog.getByLabel('Email').fill(' ada@example.org')
     await dialog.getByLabel('Role').selectOption('viewer')
     await expectAccessible(page)
     await dialog.getByRole('button', { name: 'Invite' }).click()
@@ -32,18 +32,55 @@ describe.skipIf(!hasBrowser())('the organization in the dashboard', () => {
     await page.getByRole('cell', { name: 'member', exact: true }).waitFor()
     await expectAccessible(page)
     await expectNoSidewaysScroll(page)
-    await page.getByRole('button', { name: 'Remove ada@example.org' }).click()
-    await dialog.getByRole('button', { name: 'Remove' }).click()
+    const email = `${'ada'.repeat(20)}@example.org`
+    const { key: ofDevice } = await world.register('d0')
+    await world.request('POST', '/api/v1/team', { key: ofDevice, body: { email, role: 'viewer' } })
+    await page.reload()
+    await page.getByText(email).waitFor()
+    for (const width of [1440, 1000, 700]) {
+      await page.setViewportSize({ width, height: 900 })
+      const wide = await page.evaluate(() =>
+        [...document.querySelectorAll('table')].map(({ parentElement: box }) => box!.scrollWidth - box!.clientWidth),
+      )
+      expect([width, wide]).toEqual([width, [0]])
+    }
+    await page.setViewportSize({ width: 1440, height: 900 })
+    for (const one of [email, 'ada@example.org']) {
+      await page.getByRole('button', { name: `Remove ${one}`, exact: true }).click()
+      await dialog.getByRole('button', { name: 'Remove' }).click()
+      await dialog.waitFor({ state: 'detached' })
+    }
     await page.getByText('Nobody is on this team yet').waitFor()
 
     await visit('/organization/keys')
     await page.getByText('No keys of this kind yet').waitFor()
     await page.getByRole('button', { name: 'Create service key' }).click()
-    await dialog.getByLabel('Name').fill('ci')
+    await dialog.getByLabel('Name').fill('   ')
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await dialog.getByLabel('Name').fill(' ci ')
     await expectAccessible(page)
+    await page.mouse.click(5, 5)
+    // While it is sent, and while a secret is shown, Esc does not close the dialog.
+    await page.route('**/api/v1/keys', async (route) => {
+      await page.keyboard.press('Escape')
+      await page.keyboard.press('Escape')
+      await route.continue()
+    })
     await dialog.getByRole('button', { name: 'Create' }).click()
     const shown = page.getByText(/^sk_live_\w{32}$/)
+    await shown.waitFor()
+    await page.unroute('**/api/v1/keys')
+    for (const _ of [1, 2, 3]) await page.keyboard.press('Escape')
     const old = await shown.textContent()
+    // As on plain http, where the browser has no clipboard to give.
+    await page.evaluate(() => Object.defineProperty(navigator, 'clipboard', { value: undefined }))
+    await page.getByRole('button', { name: 'Copy key' }).click()
+    await page.getByRole('button', { name: 'Copied key' }).waitFor()
+    await page.evaluate(() => {
+      document.execCommand = () => false
+    })
+    await page.getByRole('button', { name: 'Copy key' }).click()
+    await page.getByRole('button', { name: 'Could not copy key' }).waitFor()
     await page.getByRole('button', { name: 'Done' }).click()
     await page.getByRole('button', { name: 'Rotate ci' }).click()
     await dialog.getByLabel('Overlap').fill('0')
@@ -63,5 +100,16 @@ describe.skipIf(!hasBrowser())('the organization in the dashboard', () => {
     await page.getByText('revoked').waitFor()
     expect(await works(key)).toBe(401)
     expect(wrong()).toEqual([])
+
+    await page.route('**/api/v1/keys', (route) =>
+      route.request().method() === 'POST' ? route.abort() : route.continue(),
+    )
+    await page.getByRole('button', { name: 'Create service key' }).click()
+    await dialog.getByLabel('Name').fill('lost')
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await dialog.getByRole('alert').getByText('it is unknown whether this was done').waitFor()
+    await dialog.getByLabel('Name').fill('')
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await dialog.getByRole('alert').waitFor({ state: 'detached' })
   })
 })

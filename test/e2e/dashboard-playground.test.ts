@@ -58,6 +58,11 @@ describe.skipIf(!hasBrowser())('the playground', () => {
     await page.getByLabel('Compare with').selectOption('starter')
     await page.getByLabel('Temperature').fill('0')
     await page.getByLabel('Message').fill(QUESTION)
+    await page.getByLabel('Max tokens').fill('')
+    await page.getByRole('alert').getByText('Max tokens must be a whole number').waitFor()
+    expect(await page.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
+    await page.getByLabel('Max tokens').fill('256')
+    await page.getByLabel('Message').focus()
     await page.keyboard.press('Enter')
     const sides = ['Chat with starter', 'Second chat with starter'].map((name) =>
       page.getByRole('log', { name, exact: true }),

@@ -38,7 +38,7 @@ describe.skipIf(!hasBrowser())('the reference of the API', () => {
 
   it('sends bodies, says what is wrong with them, and follows names to schemas', async () => {
     const world = await startWorld({ webFolder })
-    const { page, wrong } = await openDashboard(world.baseUrl, '/docs/createModel')
+    const { page, wrong, visit } = await openDashboard(world.baseUrl, '/docs/createModel')
     const body = page.getByLabel('Body', { exact: true })
     await body.fill('{"name": ')
     expect(await page.getByRole('button', { name: 'Send POST' }).isDisabled()).toBe(true)
@@ -47,6 +47,10 @@ describe.skipIf(!hasBrowser())('the reference of the API', () => {
     await page.getByRole('region', { name: 'response body' }).getByText('"name": "from-the-page"').waitFor()
     await page.getByRole('link', { name: 'Model', exact: true }).first().click()
     await page.getByRole('heading', { level: 1, name: 'Model', exact: true }).waitFor()
+    await page.getByRole('table', { name: 'Fields of Model' }).waitFor()
+    await visit('/docs/schemas/constructor')
+    await page.getByRole('heading', { level: 1, name: 'No such schema' }).waitFor()
+    await page.goBack()
     await page.getByRole('table', { name: 'Fields of Model' }).waitFor()
     await expectAccessible(page)
     await expectNoSidewaysScroll(page)

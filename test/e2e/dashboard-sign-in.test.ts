@@ -51,6 +51,27 @@ describe.skipIf(!hasBrowser())('signing in', () => {
     await again.page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
   })
 
+  it('a link works where the dashboard is already shown, and a session that has ended asks to sign in at once', async () => {
+    const { world, key } = await start()
+    const { page, visit } = await openDashboard(world.baseUrl, '/devices')
+    await page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor()
+    for (const _ of ['signed out', 'signed in']) {
+      const { hash } = new URL(await linkOf(world, key))
+      await page.evaluate((way) => {
+        window.location.hash = way
+      }, hash)
+      await page.getByRole('heading', { name: 'Sign in this browser?' }).waitFor()
+      expect(page.url()).toBe(`${world.baseUrl}/devices`)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByText('mine · acme').waitFor()
+    }
+    const { body } = await world.request('GET', '/api/v1/keys/self', { key })
+    const { id } = body as { id: string }
+    await world.request('DELETE', `/api/v1/keys/${id}`, { key: world.service.firstAdminKey! })
+    await visit('/models')
+    await page.getByRole('heading', { name: 'Sign in to Tributary' }).waitFor({ timeout: 5000 })
+  })
+
   it('asks for nothing that the key may not see', async () => {
     const { world } = await start()
     for (const [scope, shown, refused] of [

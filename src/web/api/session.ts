@@ -2,16 +2,16 @@ import { type PublicKeyCredentialRequestOptionsJSON, startAuthentication } from 
 import { type UseQueryResult, useQuery } from '@tanstack/react-query'
 import { ApiError, type components, unwrap } from '../../client/client.ts'
 import type { Scope } from '../../domain/access.ts'
-import { api, queries, Unreachable } from './client.ts'
+import { api, queries, SESSION_PATH, Unreachable } from './client.ts'
 import type { AnswerOf } from './use-api.ts'
 
 export type Session = AnswerOf<'/api/v1/session'>
 
-const KEY = ['/api/v1/session', {}]
+const KEY = [SESSION_PATH, {}]
 const SIGN_OUT_MS = 15_000
 
 const unreachable = (error: unknown): never => {
-  throw new Unreachable(error)
+  throw new Unreachable('session', error)
 }
 
 /** What a session is opened with: a key, the code of a link, or a person's password; nothing where none is needed. */
@@ -42,7 +42,9 @@ export const preloadSession = (): Promise<void> => queries.prefetchQuery({ query
 export const useSession = (): UseQueryResult<Session> =>
   useQuery({ queryKey: KEY, queryFn: load, staleTime: Number.POSITIVE_INFINITY, retry: true, retryDelay: 1500 })
 
+/** What somebody else may have seen before is asked for anew. */
 const keep = (session: Session): void => {
+  queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_PATH })
   queries.setQueryData(KEY, session)
 }
 
@@ -91,9 +93,7 @@ export const finishProviderSignIn = async (query: string): Promise<SecondFactorS
 export const confirmSession = async (
   body: { readonly password: string } | { readonly credential: Record<string, unknown> },
 ): Promise<void> => {
-  const session = await unwrap(await api.POST('/api/v1/session/confirm', { body }).catch(unreachable))
-  await queries.invalidateQueries({ refetchType: 'none' })
-  keep(session)
+  keep(await unwrap(await api.POST('/api/v1/session/confirm', { body }).catch(unreachable)))
 }
 
 /** Has the page that asks who is there take the place of all others, until they have shown it. */
@@ -127,6 +127,3 @@ export const signOut = async (): Promise<void> => {
   queries.clear()
   window.location.assign('/')
 }
-
-/** Asks who is signed in: something was refused for want of a session. */
-export const checkSession = (): Promise<void> => queries.invalidateQueries({ queryKey: KEY })

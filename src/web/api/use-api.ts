@@ -1,5 +1,5 @@
 import {
-  keepPreviousData,
+  type Query,
   type UseInfiniteQueryResult,
   type UseQueryResult,
   useInfiniteQuery,
@@ -7,7 +7,7 @@ import {
   useQuery,
 } from '@tanstack/react-query'
 import { type paths, unwrap } from '../../client/client.ts'
-import { queries, Unreachable } from './client.ts'
+import { noticeStatus, queries, Unreachable } from './client.ts'
 
 type JsonOf<Operation> = Operation extends {
   responses: { 200: { content: { 'application/json': infer Body } } }
@@ -51,23 +51,33 @@ const addressOf = (path: string, { path: names = {}, query = {} }: { path?: Valu
   return search.size === 0 ? address : `${address}?${search}`
 }
 
+const READ_MS = 30_000
+
 /**
  * One read of the API. Not by the generated client, whose Request costs a slow phone as much as the fetch itself.
- * @throws ApiError in the service's words, Unreachable when there is no answer
+ * @throws ApiError in the service's words, Unreachable when there is no answer in time
  */
 export const read = async <Path extends ReadPath>(
   path: Path,
   params: ParamsOf<Path>,
   signal: AbortSignal,
 ): Promise<AnswerOf<Path>> => {
-  const response = await fetch(addressOf(path, params), { signal }).catch((error: unknown) => {
+  const late = AbortSignal.timeout(READ_MS)
+  const giveUp = (error: unknown): void => {
     if (signal.aborted) throw error
-    throw new Unreachable(error)
-  })
+    if (late.aborted) throw new Unreachable('slow', error)
+  }
+  const response = await fetch(addressOf(path, params), { signal: AbortSignal.any([signal, late]) }).catch(
+    (error: unknown) => {
+      giveUp(error)
+      throw new Unreachable('read', error)
+    },
+  )
   const body: unknown = await response.json().catch((error: unknown) => {
-    if (signal.aborted) throw error
+    giveUp(error)
     return null
   })
+  noticeStatus(response.status, path)
   return (await unwrap({ response, data: response.ok ? body : null, error: body })) as AnswerOf<Path>
 }
 
@@ -82,9 +92,21 @@ interface ReadOptions {
 export const prefetch = <Path extends ReadPath>(path: Path, params: ParamsOf<Path>): void =>
   void queries.prefetchQuery({ queryKey: [path, params], queryFn: ({ signal }) => read(path, params, signal) })
 
+type AskedBefore = Pick<Query, 'queryKey'> | undefined
+
+/** The thing that an address is about, where it is about one: organizations may use the same names. */
+const thingOf = ({ path, query }: { path?: Values; query?: Values }): string =>
+  JSON.stringify([path, path && query?.org_id])
+
+/** The former answer stays in view while another part of the same thing is asked for, and not as that of another thing. */
+const keepOfSame =
+  (params: object) =>
+  <Data>(before: Data | undefined, asked: AskedBefore): Data | undefined =>
+    thingOf((asked?.queryKey[1] ?? {}) as object) === thingOf(params) ? before : undefined
+
 /**
  * What the API answers for a path, kept up to date by the live stream. Other parameters abort the request before, and keep its
- * answer in view until theirs is there.
+ * answer in view until theirs is there, if they are about the same thing.
  */
 export const useApi = <Path extends ReadPath>(
   path: Path,
@@ -95,7 +117,7 @@ export const useApi = <Path extends ReadPath>(
     queryKey: [path, params],
     queryFn: ({ signal }) => read(path, params, signal),
     enabled,
-    placeholderData: keepPreviousData,
+    placeholderData: keepOfSame(params) as never,
     ...(everyMs !== undefined && { refetchInterval: everyMs }),
   }) as UseQueryResult<AnswerOf<Path>>
 
@@ -131,5 +153,5 @@ export const useApiPages = <Path extends KeysetPath>(
     },
     initialPageParam: '',
     getNextPageParam: (page) => (page as KeysetPages).next,
-    placeholderData: keepPreviousData,
+    placeholderData: keepOfSame(params) as never,
   }) as UseInfiniteQueryResult<{ pages: AnswerOf<Path>[] }>

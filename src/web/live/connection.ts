@@ -7,7 +7,27 @@ export interface Listener {
   onState(state: StreamState): void
 }
 
-const read = async (signal: AbortSignal, lastId: string | null, take: (input: Input) => void): Promise<void> => {
+/** Three times as long as the service is ever silent: it pings every 15 s. */
+const SILENCE_MS = 45_000
+
+/** Aborts with `signal`, and when it is not told of a sign of life for too long. */
+const watch = (signal: AbortSignal): { readonly signal: AbortSignal; alive(): void; end(): void } => {
+  const silence = new AbortController()
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const end = (): void => clearTimeout(timer)
+  const alive = (): void => {
+    end()
+    timer = setTimeout(() => silence.abort(), SILENCE_MS)
+  }
+  alive()
+  return { signal: AbortSignal.any([signal, silence.signal]), alive, end }
+}
+
+const read = async (
+  { signal, alive }: ReturnType<typeof watch>,
+  lastId: string | null,
+  take: (input: Input) => void,
+): Promise<void> => {
   const response = await fetch('/api/v1/events', {
     headers: { accept: 'text/event-stream', ...(lastId !== null && { 'last-event-id': lastId }) },
     signal,
@@ -21,6 +41,7 @@ const read = async (signal: AbortSignal, lastId: string | null, take: (input: In
   let parser = newParser(lastId ?? '')
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
   for (;;) {
+    alive()
     const { done, value } = await reader.read()
     if (done) return take({ kind: 'closed' })
     const parsed = parseChunk(parser, value)
@@ -46,9 +67,12 @@ export const keepConnected = (listener: Listener, signal: AbortSignal): void => 
 
   const connect = (): void => {
     if (signal.aborted) return
-    read(signal, state.lastId, take).catch(() => {
-      if (!signal.aborted) take({ kind: 'closed' })
-    })
+    const watched = watch(signal)
+    read(watched, state.lastId, take)
+      .catch(() => {
+        if (!signal.aborted) take({ kind: 'closed' })
+      })
+      .finally(watched.end)
   }
 
   signal.addEventListener('abort', () => clearTimeout(timer))

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
-import { checkSession } from '../api/session.ts'
+import { checkSession, SESSION_PATH } from '../api/client.ts'
 import { type Change, isAffected, parseChange } from './changes.ts'
 import { shareStream } from './shared.ts'
 import type { Mode } from './stream-state.ts'
@@ -24,7 +24,7 @@ export const Live = ({ children }: { readonly children: ReactNode }) => {
     let changes: Change[] = []
     let timer: ReturnType<typeof setTimeout> | undefined
     const refetchAll = (): void =>
-      void client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== '/api/v1/session' })
+      void client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_PATH })
     const flush = (): void => {
       timer = undefined
       const seen = changes
@@ -56,7 +56,7 @@ export const Live = ({ children }: { readonly children: ReactNode }) => {
     if (mode !== 'polling' || pollMs === null) return
     const timer = setInterval(() => {
       if (document.visibilityState === 'visible') {
-        void client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== '/api/v1/session' })
+        void client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_PATH })
       }
     }, pollMs)
     return () => clearInterval(timer)

@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useState } from 'react'
-import { exact, NONE, relative, shortId, words } from '../text/format.ts'
+import { day, exact, NONE, relative, shortId, stateName } from '../text/format.ts'
 import styles from './cells.module.css'
 
 export type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'idle'
@@ -40,7 +40,7 @@ export const Badge = ({ state, tone = toneOf(state) }: { readonly state: string;
     <svg width="8" height="8" viewBox="0 0 8 8" aria-hidden="true">
       <path d={SHAPES[tone]} fill="none" stroke="currentColor" strokeWidth="1.6" strokeLinecap="round" />
     </svg>
-    {words(state)}
+    {stateName(state)}
   </span>
 )
 
@@ -66,32 +66,51 @@ export const Ago = ({ time }: { readonly time: string | null }) => {
   )
 }
 
-/** `navigator.clipboard` is only there where the browser trusts the connection. */
-const copyText = async (text: string): Promise<void> => {
+/**
+ * `navigator.clipboard` is only there where the browser trusts the connection. Else by a field beside `place`: while a dialog is
+ * open, nothing outside of it can be selected.
+ */
+const copyText = async (text: string, place: Element): Promise<void> => {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text)
   const field = document.createElement('textarea')
   field.value = text
-  document.body.append(field)
+  field.className = 'visually-hidden'
+  place.after(field)
   field.select()
-  document.execCommand('copy')
+  const isCopied = document.execCommand('copy')
   field.remove()
+  if (!isCopied) throw new Error('The browser does not allow it.')
 }
 
+const COPIED = { none: 'Copy', done: 'Copied', failed: 'Could not copy' } as const
+const MARKS = {
+  none: 'M4.5 4.5v-2h7v7h-2M2.5 4.5h7v7h-7z',
+  done: 'M2.5 7.5 5.5 10.5 11.5 3.5',
+  failed: 'M3 3l8 8M11 3l-8 8',
+} as const
+
 export const CopyButton = ({ text, what }: { readonly text: string; readonly what: string }) => {
-  const [copied, setCopied] = useState(false)
+  const [copied, setCopied] = useState<keyof typeof COPIED>('none')
   useEffect(() => {
-    if (!copied) return
-    const timer = setTimeout(() => setCopied(false), 1500)
+    if (copied === 'none') return
+    const timer = setTimeout(() => setCopied('none'), 2500)
     return () => clearTimeout(timer)
   }, [copied])
-  const label = copied ? `Copied ${what}` : `Copy ${what}`
+  const label = `${COPIED[copied]} ${what}`
+  const copy = (button: HTMLButtonElement): void =>
+    void copyText(text, button)
+      .then(
+        () => setCopied('done'),
+        () => setCopied('failed'),
+      )
+      .then(() => button.focus())
   return (
     <button
       type="button"
       className={styles.copy}
       title={label}
       aria-label={label}
-      onClick={() => void copyText(text).then(() => setCopied(true))}
+      onClick={({ currentTarget }) => copy(currentTarget)}
     >
       <svg
         width="14"
@@ -102,9 +121,19 @@ export const CopyButton = ({ text, what }: { readonly text: string; readonly wha
         strokeWidth="1.4"
         aria-hidden="true"
       >
-        {copied ? <path d="M2.5 7.5 5.5 10.5 11.5 3.5" /> : <path d="M4.5 4.5v-2h7v7h-2M2.5 4.5h7v7h-7z" />}
+        <path d={MARKS[copied]} />
       </svg>
     </button>
+  )
+}
+
+/** A day in the reader's time zone, with the exact time on hover. */
+export const Day = ({ time }: { readonly time: string }) => {
+  const date = new Date(time)
+  return (
+    <time dateTime={time} title={exact(date)}>
+      {day(date)}
+    </time>
   )
 }
 

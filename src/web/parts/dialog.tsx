@@ -1,6 +1,18 @@
-import { type ComponentProps, type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react'
+import {
+  type ComponentProps,
+  createContext,
+  type FormEvent,
+  type ReactNode,
+  type RefObject,
+  useContext,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
 import { createPortal } from 'react-dom'
 import styles from './dialog.module.css'
+import { FieldFault, faultOf } from './field-fault.ts'
 import { Fields, TextField } from './form.tsx'
 import { Button, Problem } from './layout.tsx'
 import { useAction } from './use-action.ts'
@@ -8,12 +20,18 @@ import { useAction } from './use-action.ts'
 interface DialogProps {
   readonly title: string
   readonly onClose: () => void
+  /** What else closes it than its own buttons: a click beside it too, or Esc alone, or nothing. */
+  readonly closedby?: 'any' | 'closerequest' | 'none'
   readonly children: ReactNode
 }
 
-/** A dialog over the page, as long as it is rendered; Esc and a click beside it ask to close it. */
-export const Dialog = ({ title, onClose, children }: DialogProps) => {
+/** While something is sent, the dialog stays: what comes of it is told in it. */
+const Held = createContext<RefObject<boolean>>({ current: false })
+
+/** A dialog over the page, as long as it is rendered. */
+export const Dialog = ({ title, onClose, closedby = 'any', children }: DialogProps) => {
   const box = useRef<HTMLDialogElement>(null)
+  const held = useRef(false)
   const heading = useId()
   // Closed while it is still in the page: the browser then puts the focus back.
   useLayoutEffect(() => {
@@ -21,6 +39,9 @@ export const Dialog = ({ title, onClose, children }: DialogProps) => {
     element?.showModal()
     return () => element?.close()
   }, [])
+  const ask = (): void => {
+    if (closedby !== 'none' && !held.current) onClose()
+  }
   return createPortal(
     <dialog
       ref={box}
@@ -28,12 +49,18 @@ export const Dialog = ({ title, onClose, children }: DialogProps) => {
       aria-labelledby={heading}
       onCancel={(event) => {
         event.preventDefault()
-        onClose()
+        ask()
       }}
-      {...{ closedby: 'any' }}
+      // Browsers heed a second Esc in any case.
+      onClose={({ currentTarget }) => {
+        if (currentTarget.open || !currentTarget.isConnected) return
+        currentTarget.showModal()
+        ask()
+      }}
+      {...{ closedby }}
     >
       <h2 id={heading}>{title}</h2>
-      {children}
+      <Held value={held}>{children}</Held>
     </dialog>,
     document.body,
   )
@@ -65,19 +92,30 @@ interface Sending {
 
 /** A form in a dialog, with the two ways out of it. */
 export const SendForm = ({ verb, tone = 'primary', disabled = false, act, onClose, children }: Sending) => {
-  const { busy, error, run } = useAction()
+  const { busy, error, run, forget } = useAction()
+  const held = useContext(Held)
+  const form = useRef<HTMLFormElement>(null)
+  const fault = error && faultOf(error.message, form.current)
+  const submit = (event: FormEvent): void => {
+    event.preventDefault()
+    run(async () => {
+      held.current = true
+      try {
+        await act()
+      } finally {
+        held.current = false
+      }
+      onClose()
+    })
+  }
   return (
-    <form
-      className={styles.form}
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (!busy) run(() => act().then(onClose))
-      }}
-    >
-      {children}
-      {error && <Problem error={error} />}
+    <form ref={form} className={styles.form} onSubmit={submit} onInvalidCapture={forget}>
+      <FieldFault value={fault}>{children}</FieldFault>
+      {error && fault === null && <Problem error={error} />}
       <div className={styles.actions}>
-        <Button onClick={onClose}>Cancel</Button>
+        <Button disabled={busy} onClick={onClose}>
+          Cancel
+        </Button>
         <Button type="submit" tone={tone} disabled={busy || disabled}>
           {verb}
         </Button>
@@ -86,14 +124,17 @@ export const SendForm = ({ verb, tone = 'primary', disabled = false, act, onClos
   )
 }
 
-/** A dialog with fields to fill in and send. */
+/** A dialog with fields to fill in and send. A click beside it loses nothing. */
 export const FormDialog = ({ title, children, ...sending }: Sending & { readonly title: string }) => (
-  <Dialog title={title} onClose={sending.onClose}>
+  <Dialog title={title} closedby="closerequest" onClose={sending.onClose}>
     <SendForm {...sending}>
       <Fields>{children}</Fields>
     </SendForm>
   </Dialog>
 )
+
+/** As people see it: of spaces, how many there are cannot be told. */
+const seen = (name: string): string => name.trim().replace(/\s+/g, ' ')
 
 /** Asks before something that cannot be undone. `children` say what will happen, and to how many devices; with `name` it has to be typed. */
 export const Confirm = ({
@@ -105,8 +146,8 @@ export const Confirm = ({
 }: Omit<Sending, 'disabled'> & { readonly title: string; readonly name?: string }) => {
   const [typed, setTyped] = useState('')
   return (
-    <Dialog title={title} onClose={sending.onClose}>
-      <SendForm {...sending} tone={tone} disabled={name !== undefined && typed !== name}>
+    <Dialog title={title} closedby="closerequest" onClose={sending.onClose}>
+      <SendForm {...sending} tone={tone} disabled={name !== undefined && seen(typed) !== seen(name)}>
         <div>{children}</div>
         {name !== undefined && <TextField label={`Type ${name} to confirm`} value={typed} onChange={setTyped} />}
       </SendForm>

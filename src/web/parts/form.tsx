@@ -1,4 +1,6 @@
-import { type ComponentProps, type ReactNode, useId } from 'react'
+import { type ComponentProps, type ReactNode, useId, useState } from 'react'
+import { stateName } from '../text/format.ts'
+import { useFieldFault } from './field-fault.ts'
 import styles from './form.module.css'
 
 /** Fields of a form below each other, or beside each other in a `FieldRow`. */
@@ -14,19 +16,49 @@ type InputProps<Value> = Omit<ComponentProps<'input'>, 'value' | 'onChange'> & {
   readonly onChange?: (value: Value) => void
 }
 
-export const TextField = ({ label, hint, onChange, ...rest }: InputProps<string> & { readonly hint?: string }) => {
+/** What is wrong with a field, in the service's words. */
+const Wrong = ({ id, text }: { readonly id: string; readonly text: string | null }) =>
+  text !== null && (
+    <small id={id} role="alert" className={styles.wrong}>
+      {text}
+    </small>
+  )
+
+/** Spaces around what is typed stay in the field, but are no part of its value; in a password they are. */
+export const TextField = ({
+  label,
+  hint,
+  value,
+  onChange,
+  ...rest
+}: InputProps<string> & { readonly hint?: string }) => {
   const id = useId()
+  const [typed, setTyped] = useState('')
+  const wrong = useFieldFault(rest.name, label)
+  const read = (text: string): string => (rest.type === 'password' ? text : text.trim())
+  const about = [hint !== undefined && `${id}-hint`, wrong !== null && `${id}-wrong`].filter(Boolean).join(' ')
   return (
     <div className={styles.field}>
       <label htmlFor={id}>{label}</label>
       <input
         id={id}
         autoComplete="off"
-        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        aria-describedby={about || undefined}
+        aria-invalid={wrong === null ? undefined : true}
         {...rest}
-        onChange={onChange && ((event) => onChange(event.target.value))}
+        value={value === undefined || read(typed) !== value ? value : typed}
+        onChange={
+          onChange &&
+          (({ target }) => {
+            const isBlank = rest.required && target.value !== '' && read(target.value) === ''
+            target.setCustomValidity(isBlank ? 'Enter something else than spaces.' : '')
+            setTyped(target.value)
+            onChange(read(target.value))
+          })
+        }
       />
       {hint && <small id={`${id}-hint`}>{hint}</small>}
+      <Wrong id={`${id}-wrong`} text={wrong} />
     </div>
   )
 }
@@ -38,21 +70,29 @@ export const NumberField = ({
   value,
   onChange,
   ...rest
-}: Required<Pick<InputProps<number>, 'value' | 'onChange'>> & InputProps<number> & { readonly unit?: string }) => (
-  <label className={styles.field}>
-    <span>
-      {label}
-      {unit && `, ${unit}`}
-    </span>
-    <input
-      {...rest}
-      type="number"
-      required
-      value={Number.isNaN(value) ? '' : value}
-      onChange={(event) => onChange(event.target.valueAsNumber)}
-    />
-  </label>
-)
+}: Required<Pick<InputProps<number>, 'value' | 'onChange'>> & InputProps<number> & { readonly unit?: string }) => {
+  const id = useId()
+  const wrong = useFieldFault(rest.name, label)
+  return (
+    <div className={styles.field}>
+      <label htmlFor={id}>
+        {label}
+        {unit && `, ${unit}`}
+      </label>
+      <input
+        id={id}
+        {...rest}
+        type="number"
+        required
+        aria-describedby={wrong === null ? undefined : `${id}-wrong`}
+        aria-invalid={wrong === null ? undefined : true}
+        value={Number.isNaN(value) ? '' : value}
+        onChange={(event) => onChange(event.target.valueAsNumber)}
+      />
+      <Wrong id={`${id}-wrong`} text={wrong} />
+    </div>
+  )
+}
 
 /** The shell's `/` goes to the field that says `data-search`. */
 export const SearchField = ({ label, onChange, ...rest }: InputProps<string>) => (
@@ -101,7 +141,7 @@ export const SelectField = <Value extends string>(props: SelectProps<Value>) => 
 /** Options for `names`, after one for all of them: `choices('Any status', ['active'])`. */
 export const choices = (any: string, names: readonly string[]): readonly (readonly [string, string])[] => [
   ['', any],
-  ...names.map((name) => [name, name.replaceAll('_', ' ')] as const),
+  ...names.map((name) => [name, stateName(name)] as const),
 ]
 
 /** What may be typed into the text field whose `list` is `id`. */

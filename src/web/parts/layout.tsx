@@ -1,7 +1,23 @@
-import { type ComponentProps, type ReactNode, useEffect } from 'react'
+import { type ComponentProps, type ReactNode, useEffect, useRef } from 'react'
 import { Link } from 'wouter'
+import type { Scope } from '../../domain/access.ts'
+import { useMay } from '../api/session.ts'
 import { Command } from './cells.tsx'
 import styles from './layout.module.css'
+
+/** The path that was loaded, until another is gone to: what is loaded is read from its beginning. */
+let loadedAt: string | null = window.location.pathname
+
+/** Where the link that was followed is no more, the focus goes on to the heading of what it led to. */
+const useArrival = () => {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    if (loadedAt === window.location.pathname) return
+    loadedAt = null
+    if (document.activeElement === null || document.activeElement === document.body) heading.current?.focus()
+  }, [])
+  return heading
+}
 
 /** The head of a page: its title, also of the window; a way up; state and actions beside it. */
 export const PageHeader = ({
@@ -13,6 +29,7 @@ export const PageHeader = ({
   readonly up?: { readonly href: string; readonly label: string }
   readonly children?: ReactNode
 }) => {
+  const heading = useArrival()
   useEffect(() => {
     document.title = `${title} · Tributary`
   }, [title])
@@ -23,7 +40,9 @@ export const PageHeader = ({
           <Link href={up.href}>← {up.label}</Link>
         </p>
       )}
-      <h1>{title}</h1>
+      <h1 ref={heading} tabIndex={-1}>
+        {title}
+      </h1>
       {children}
     </header>
   )
@@ -147,17 +166,24 @@ export const Loaded = <Data,>({
   return <div className={styles.loading} role="status" aria-label="Loading" />
 }
 
-export const Button = ({
-  tone,
-  className,
-  ...rest
-}: ComponentProps<'button'> & { readonly tone?: 'primary' | 'danger' | undefined }) => (
+type PlainButtonProps = ComponentProps<'button'> & { readonly tone?: 'primary' | 'danger' | undefined }
+
+const PlainButton = ({ tone, className, ...rest }: PlainButtonProps) => (
   <button
     type="button"
     {...rest}
     className={[styles.button, tone && styles[tone], className].filter(Boolean).join(' ')}
   />
 )
+
+const GuardedButton = ({ needs, ...rest }: PlainButtonProps & { readonly needs: Scope }) => {
+  const may = useMay()
+  return <PlainButton {...rest} {...(!may(needs) && { disabled: true, title: `This requires the scope ${needs}.` })} />
+}
+
+/** `needs`: what who is signed in must be allowed for it to work. */
+export const Button = ({ needs, ...rest }: PlainButtonProps & { readonly needs?: Scope }) =>
+  needs === undefined ? <PlainButton {...rest} /> : <GuardedButton needs={needs} {...rest} />
 
 /** The row above a list. */
 export const Filters = ({ children }: { readonly children: ReactNode }) => (

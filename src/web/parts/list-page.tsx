@@ -1,21 +1,31 @@
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect } from 'react'
 import { plural } from '../text/format.ts'
 import { Aside, Button, Filters, type Loadable, Loaded, PageHeader, Panel, Quiet } from './layout.tsx'
 import { Table, type TableProps } from './table.tsx'
 
 const PAGE = 100
+/** An address may ask for more than there can be. */
+const LAST = 1_000_000
 
 /** Which part of a list a page is, as the service takes it. */
-export const pageQuery = (page: number) => ({ limit: PAGE, offset: (Math.max(1, Math.trunc(page)) - 1) * PAGE })
+export const pageQuery = (page: number) => ({
+  limit: PAGE,
+  offset: (Math.min(LAST, Math.max(1, Math.trunc(page))) - 1) * PAGE,
+})
 
 interface PagerProps {
   readonly page: number
   readonly onPage: (page: number) => void
 }
 
-/** Steps through a list that has more than a page. */
+/** Steps through a list that has more than a page. From beyond its end it goes to its last one. */
 export const Pager = ({ page, total, onPage }: PagerProps & { readonly total: number }) => {
   const pages = Math.ceil(total / PAGE)
+  const isBeyond = pages > 0 && page > pages
+  // biome-ignore lint/correctness/useExhaustiveDependencies: onPage is made anew each time
+  useEffect(() => {
+    if (isBeyond) onPage(pages)
+  }, [isBeyond, pages])
   if (pages <= 1) return null
   return (
     <Aside>

@@ -3,7 +3,7 @@ import { CopyButton } from './cells.tsx'
 import { Dialog } from './dialog.tsx'
 import { Button } from './layout.tsx'
 
-/** A secret that nothing shows again. */
+/** A secret that nothing shows again: it stays until somebody says that they have it. */
 export const ShownOnce = ({
   title,
   what,
@@ -17,13 +17,15 @@ export const ShownOnce = ({
   readonly children: ReactNode
   readonly onClose: () => void
 }) => (
-  <Dialog title={title} onClose={onClose}>
+  <Dialog title={title} closedby="none" onClose={onClose}>
     <p>{children}</p>
     <p>
       <code>{text}</code> <CopyButton text={text} what={what} />
     </p>
-    <Button tone="primary" onClick={onClose}>
-      Done
-    </Button>
+    <div>
+      <Button tone="primary" onClick={onClose}>
+        Done
+      </Button>
+    </div>
   </Dialog>
 )

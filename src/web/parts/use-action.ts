@@ -1,17 +1,24 @@
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 
 export const errorOf = (failure: unknown): Error => (failure instanceof Error ? failure : new Error(String(failure)))
 
-/** Something that may fail, run by a click: whether it runs now, and why the last run failed. */
+/** Something that may fail, run by a click: whether it runs now, and why the last run failed. It runs once at a time. */
 export const useAction = () => {
+  const running = useRef(false)
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<Error | null>(null)
   const run = (act: () => Promise<unknown>): void => {
+    if (running.current) return
+    running.current = true
     setBusy(true)
     setError(null)
     act()
       .catch((failure: unknown) => setError(errorOf(failure)))
-      .finally(() => setBusy(false))
+      .finally(() => {
+        running.current = false
+        setBusy(false)
+      })
   }
-  return { busy, error, run }
+  const forget = (): void => setError(null)
+  return { busy, error, run, forget }
 }

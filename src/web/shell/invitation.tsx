@@ -7,7 +7,7 @@ import { SignInForm } from './sign-in-form.tsx'
 /** Where an invited person makes their account. */
 export const Invitation = ({ token, onDone }: { readonly token: string; readonly onDone: (email: string) => void }) => {
   const invitation = useQuery({
-    queryKey: ['invitation'],
+    queryKey: ['invitation', token],
     queryFn: async () => unwrap(await api.POST('/api/v1/invitations/read', { body: { token } })),
     retry: false,
     staleTime: Number.POSITIVE_INFINITY,

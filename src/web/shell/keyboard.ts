@@ -36,11 +36,15 @@ const focusSearch = (): boolean => {
   return field !== null
 }
 
+/** A dialog has the keys to itself. */
+const isBehindDialog = (): boolean => document.querySelector('dialog[open]') !== null
+
 /** Listens to the keys of the whole page. */
 export const useKeyboard = (onGo: (key: string) => boolean, onHelp: () => void): void => {
   useEffect(() => {
     let waitingUntil = 0
     const listen = (event: KeyboardEvent): void => {
+      if (isBehindDialog()) return
       const { key, ctrlKey, metaKey, altKey, target } = event
       if (key === 'Escape' && isField(target)) (target as HTMLElement).blur()
       const waiting = Date.now() < waitingUntil

@@ -21,7 +21,7 @@ export const PasskeySetup = ({ onDone }: { readonly onDone: () => void }) => {
   if (codes !== null) return <RecoveryCodeList codes={codes} onDone={onDone} />
   const submit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault()
-    const name = String(new FormData(event.currentTarget).get('name'))
+    const name = String(new FormData(event.currentTarget).get('name')).trim()
     run(async () => {
       const made = await add(name)
       if (made.length === 0) onDone()

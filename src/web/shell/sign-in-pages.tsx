@@ -1,4 +1,5 @@
-import { checkSession, type SecondFactorStep, type Session, signIn, signOut } from '../api/session.ts'
+import { checkSession } from '../api/client.ts'
+import { type SecondFactorStep, type Session, signIn, signOut } from '../api/session.ts'
 import { Button } from '../parts/layout.tsx'
 import { ConfirmSession } from './confirm-session.tsx'
 import { Invitation } from './invitation.tsx'
@@ -6,7 +7,7 @@ import { PasskeySetup } from './passkey-setup.tsx'
 import { ProviderAnswer } from './provider-sign-in.tsx'
 import styles from './shell.module.css'
 import { SignIn } from './sign-in.tsx'
-import { SignInForm } from './sign-in-form.tsx'
+import { SignInForm, TryButton } from './sign-in-form.tsx'
 import { TotpSetup } from './totp-setup.tsx'
 import type { WayIn } from './way-in.ts'
 
@@ -42,7 +43,7 @@ const Enroll = () => (
       <p>Your organization requires one before you continue.</p>
       <TotpSetup onDone={() => void checkSession()} />
       <PasskeySetup onDone={() => void checkSession()} />
-      <Button onClick={() => void signOut()}>Sign out</Button>
+      <TryButton act={signOut}>Sign out</TryButton>
     </section>
   </main>
 )

@@ -39,7 +39,7 @@ export const RecoveryCodeList = ({
 export const TotpSetup = ({ onDone }: { readonly onDone: () => void }) => {
   const [secret, setSecret] = useState<Secret | null>(null)
   const [codes, setCodes] = useState<readonly string[] | null>(null)
-  const { error, run } = useAction()
+  const { busy, error, run } = useAction()
   const begin = async (): Promise<void> => setSecret(await unwrap(await api.POST('/api/v1/account/totp')))
   const confirm = async (code: string): Promise<void> => {
     const { recovery_codes } = await unwrap(await api.POST('/api/v1/account/totp/confirm', { body: { code } }))
@@ -74,7 +74,7 @@ export const TotpSetup = ({ onDone }: { readonly onDone: () => void }) => {
         </>
       )}
       {error && <Problem error={error} />}
-      <Button type="submit" tone="primary">
+      <Button type="submit" tone="primary" disabled={busy}>
         {secret === null ? 'Set up an authenticator app' : 'Confirm'}
       </Button>
     </form>

@@ -3,8 +3,10 @@ import {
   bytes,
   clock,
   count,
+  day,
   duration,
   elapsed,
+  exact,
   measure,
   percent,
   plural,
@@ -72,9 +74,13 @@ describe('times', () => {
 
   it('on an axis are as fine as they lie apart, and midnight is a day', () => {
     const from = new Date(2026, 2, 3, 23, 59).getTime() / 1000
-    expect(clock([from, from + 60, from + 120])).toEqual(['23:59', '4 Mar', '00:01'])
-    expect(clock([from + 30, from + 35])).toEqual(['23:59:30', '23:59:35'])
-    expect(clock([from, from + 86_400])).toEqual(['3 Mar', '4 Mar'])
+    expect(clock([from, from + 60, from + 120], 'en-US')).toEqual(['23:59', 'Mar 4', '00:01'])
+    expect(clock([from + 30, from + 35], 'en-US')).toEqual(['23:59:30', '23:59:35'])
+    expect(clock([from, from + 86_400], 'en-US')).toEqual(['Mar 3', 'Mar 4'])
+    expect([day(new Date(2026, 2, 3, 23, 59), 'en-US'), exact(new Date(2026, 2, 3, 9, 5), 'de')]).toEqual([
+      'Mar 3, 2026',
+      '03.03.2026, 09:05:00',
+    ])
   })
 
   it('run to now while something goes on', () => {

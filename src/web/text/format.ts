@@ -75,23 +75,27 @@ export const relative = (time: Date, now: Date): string => {
   return ms > 0 ? `${span(ms)} ago` : `in ${span(-ms)}`
 }
 
-/** In the reader's own time zone, to the second. */
-export const exact = (time: Date): string => time.toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })
+/** In the reader's own time zone and way of writing, to the second. */
+export const exact = (time: Date, locale?: string): string =>
+  time.toLocaleString(locale, { dateStyle: 'medium', timeStyle: 'medium' })
+
+/** The same, to the day. */
+export const day = (time: Date, locale?: string): string => time.toLocaleDateString(locale, { dateStyle: 'medium' })
 
 const DAY_S = DAY / SECOND
 
 /**
- * Labels of an axis of times, in seconds since 1970, as fine as they lie apart: `14:05:30`, `14:05`, or `3 Mar`, which is also
+ * Labels of an axis of times, in seconds since 1970, as fine as they lie apart: `14:05:30`, `14:05`, or `Mar 3`, which is also
  * what midnight is called among times of day.
  */
-export const clock = (times: readonly number[]): string[] => {
+export const clock = (times: readonly number[], locale?: string): string[] => {
   const apart = (times[1] ?? Number.POSITIVE_INFINITY) - (times[0] ?? 0)
   return times.map((time) => {
     const date = new Date(time * SECOND)
     const isDay = apart >= DAY_S || (date.getHours() === 0 && date.getMinutes() === 0 && date.getSeconds() === 0)
     return date.toLocaleString(
-      'en-GB',
-      isDay ? { day: 'numeric', month: 'short' } : { timeStyle: apart >= 60 ? 'short' : 'medium' },
+      locale,
+      isDay ? { day: 'numeric', month: 'short' } : { timeStyle: apart >= 60 ? 'short' : 'medium', hourCycle: 'h23' },
     )
   })
 }
@@ -102,6 +106,9 @@ export const shortId = (id: string): string =>
 
 /** `rounds_done` -> `rounds done` */
 export const words = (code: string): string => code.replaceAll('_', ' ')
+
+/** A state of the API in words, as they are spelled here: `cancelled` -> `canceled` */
+export const stateName = (state: string): string => (state === 'cancelled' ? 'canceled' : words(state))
 
 /** `api key` -> `Api key` */
 export const capital = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1)

@@ -22,6 +22,17 @@ describe('the state of a page in its address', () => {
 
   it('ignores what it does not know or cannot use', () => {
     expect(decodeState('page=NaN&live=maybe&other=1', defaults)).toEqual(defaults)
+    const words = {
+      q: [
+        ['', 'Any'],
+        ['red', 'Red'],
+      ],
+    } as const
+    expect(['q=red', 'q=blue', 'q=constructor'].map((query) => decodeState(query, defaults, words).q)).toEqual([
+      'red',
+      '',
+      '',
+    ])
     expect(decodeState('page=&live=false&page=7', { ...defaults, live: true })).toEqual({ ...defaults, live: false })
   })
 })

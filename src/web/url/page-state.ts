@@ -10,7 +10,14 @@ const encodeValue = (value: PageState[string]): readonly string[] =>
 const same = (a: PageState[string], b: PageState[string]): boolean =>
   JSON.stringify(encodeValue(a)) === JSON.stringify(encodeValue(b))
 
-const decodeValue = (found: readonly string[], standard: PageState[string]): PageState[string] => {
+/** What a text field may be, as a page offers it to choose from; a field that is not named may be anything. */
+export type PageWords<State> = { readonly [Name in keyof State]?: readonly (readonly [word: string, label: string])[] }
+
+const decodeValue = (
+  found: readonly string[],
+  standard: PageState[string],
+  words: PageWords<{ a: 0 }>['a'],
+): PageState[string] => {
   const first = found[0] ?? ''
   switch (typeof standard) {
     case 'number':
@@ -20,7 +27,7 @@ const decodeValue = (found: readonly string[], standard: PageState[string]): Pag
     case 'object':
       return found.filter((item) => item !== '')
     default:
-      return first
+      return words === undefined || words.some(([word]) => word === first) ? first : standard
   }
 }
 
@@ -38,11 +45,15 @@ export const encodeState = <State extends PageState>(state: State, defaults: Sta
 }
 
 /** Unknown names are ignored, and so are values that do not fit: an old address still opens the page. */
-export const decodeState = <State extends PageState>(query: string, defaults: State): State => {
+export const decodeState = <State extends PageState>(
+  query: string,
+  defaults: State,
+  words: PageWords<State> = {},
+): State => {
   const found = new URLSearchParams(query)
   const entries = Object.entries(defaults).map(([name, standard]) => [
     name,
-    found.has(name) ? decodeValue(found.getAll(name), standard) : standard,
+    found.has(name) ? decodeValue(found.getAll(name), standard, words[name]) : standard,
   ])
   return Object.fromEntries(entries) as State
 }

@@ -1,14 +1,15 @@
 import { useCallback, useMemo } from 'react'
 import { useLocation, useSearch } from 'wouter'
-import { decodeState, encodeState, type PageState } from './page-state.ts'
+import { decodeState, encodeState, type PageState, type PageWords } from './page-state.ts'
 
-/** The state of a page, kept in its address. `defaults` must be a constant. A change replaces the address: Back leaves the page. */
+/** The state of a page, kept in its address. `defaults` and `words` must be constants. A change replaces the address: Back leaves the page. */
 export const usePageState = <State extends PageState>(
   defaults: State,
+  words?: PageWords<State>,
 ): readonly [State, (change: Partial<State>) => void] => {
   const search = useSearch()
   const [path, navigate] = useLocation()
-  const state = useMemo(() => decodeState(search, defaults), [search, defaults])
+  const state = useMemo(() => decodeState(search, defaults, words), [search, defaults, words])
   const change = useCallback(
     (changed: Partial<State>) => {
       const query = encodeState({ ...state, ...changed }, defaults)

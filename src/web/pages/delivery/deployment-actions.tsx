@@ -21,6 +21,7 @@ const Promote = ({ deployment, onClose }: { readonly deployment: Deployment; rea
     >
       <NumberField
         label="Share of targets"
+        name="rollout_percentage"
         unit="%"
         min={rollout_percentage + 1}
         max={100}
@@ -39,9 +40,12 @@ export const DeploymentActions = ({ deployment }: { readonly deployment: Deploym
   return (
     <>
       {rollout_percentage < 100 && (
-        <DialogButton dialog={(close) => <Promote deployment={deployment} onClose={close} />}>Promote</DialogButton>
+        <DialogButton needs="models:write" dialog={(close) => <Promote deployment={deployment} onClose={close} />}>
+          Promote
+        </DialogButton>
       )}
       <DialogButton
+        needs="models:write"
         tone="danger"
         dialog={(close) => (
           <Confirm

@@ -22,6 +22,7 @@ const at = ({ id }: Group) => ({ params: { path: { group_id: id } } })
 
 const Remove = ({ group, member }: { readonly group: Group; readonly member: Member }) => (
   <DialogButton
+    needs="devices:write"
     aria-label={`Remove ${member.device_identifier}`}
     dialog={(close) => (
       <Confirm
@@ -89,10 +90,15 @@ const Actions = ({ group }: { readonly group: Group }) => {
   const [, navigate] = useLocation()
   return (
     <>
-      <DialogButton tone="primary" dialog={(close) => <AddDevices group={group} onClose={close} />}>
+      <DialogButton
+        needs="devices:write"
+        tone="primary"
+        dialog={(close) => <AddDevices group={group} onClose={close} />}
+      >
         Add devices
       </DialogButton>
       <DialogButton
+        needs="devices:write"
         tone="danger"
         dialog={(close) => (
           <Confirm

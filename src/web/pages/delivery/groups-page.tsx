@@ -35,8 +35,14 @@ const CreateGroup = ({ org, onClose }: { readonly org: string; readonly onClose:
       onClose={onClose}
       act={() => write(api.POST('/api/v1/device-groups', { body: { org_id: org, name, description } }))}
     >
-      <TextField label="Name" required maxLength={255} value={name} onChange={setName} />
-      <TextField label="Description" maxLength={1000} value={description} onChange={setDescription} />
+      <TextField label="Name" name="name" required maxLength={255} value={name} onChange={setName} />
+      <TextField
+        label="Description"
+        name="description"
+        maxLength={1000}
+        value={description}
+        onChange={setDescription}
+      />
     </FormDialog>
   )
 }
@@ -57,7 +63,11 @@ export const GroupsPage = () => {
         { enabled: org !== '' },
       )}
       actions={
-        <DialogButton tone="primary" dialog={(close) => <CreateGroup org={org} onClose={close} />}>
+        <DialogButton
+          needs="devices:write"
+          tone="primary"
+          dialog={(close) => <CreateGroup org={org} onClose={close} />}
+        >
           Create group
         </DialogButton>
       }

@@ -104,7 +104,7 @@ export const PairingPage = () => {
   const [model, setModel] = useState('')
   const [platform, setPlatform] = useState('')
   const [made, setMade] = useState<Made | null>(null)
-  const { error, run } = useAction()
+  const { busy, error, run } = useAction()
   const create = async (): Promise<void> => {
     const body = {
       ...(model !== '' && { model_name: model }),
@@ -135,7 +135,7 @@ export const PairingPage = () => {
                 <SelectField
                   label="Model to send"
                   value={model}
-                  options={choices('No model', names)}
+                  options={[['', 'No model'], ...names.map((name) => [name, name] as const)]}
                   onChange={setModel}
                 />
                 <SelectField
@@ -147,7 +147,7 @@ export const PairingPage = () => {
               </FieldRow>
               {error && <Problem error={error} />}
               <p>
-                <Button type="submit" tone="primary">
+                <Button type="submit" tone="primary" needs="devices:write" disabled={busy}>
                   Create a code
                 </Button>
               </p>

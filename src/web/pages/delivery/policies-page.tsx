@@ -7,6 +7,7 @@ import { Empty } from '../../parts/layout.tsx'
 import { ListPage } from '../../parts/list-page.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { duration, percent, points } from '../../text/format.ts'
+import { policyHref } from '../../url/hrefs.ts'
 
 type Listed = AnswerOf<'/api/v1/policies'>['policies'][number]
 
@@ -14,12 +15,10 @@ export const PolicyBadge = ({ enabled }: { readonly enabled: boolean }) => (
   <Badge state={enabled ? 'enabled' : 'disabled'} tone={enabled ? 'good' : 'idle'} />
 )
 
-const hrefOf = (model: string): string => `/delivery/policies/${encodeURIComponent(model)}`
-
 const COLUMNS: readonly Column<Listed>[] = [
   {
     name: 'Model',
-    cell: ({ model_id, model_name: name }) => <Link href={hrefOf(name ?? model_id)}>{name ?? model_id}</Link>,
+    cell: ({ model_id, model_name: name }) => <Link href={policyHref(model_id, name)}>{name ?? model_id}</Link>,
   },
   { name: 'Status', cell: PolicyBadge },
   { name: 'Canary', number: true, cell: ({ canary_percentage }) => `${canary_percentage}%` },
@@ -37,8 +36,8 @@ const SetForModel = () => {
     <Choice
       label="Set a policy for a model"
       value=""
-      options={[['', 'Set a policy for…'], ...models.map(({ id, name }) => [name ?? id, name ?? id] as const)]}
-      onChange={(name) => name !== '' && navigate(hrefOf(name))}
+      options={[['', 'Set a policy for…'], ...models.map(({ id, name }) => [id, name ?? id] as const)]}
+      onChange={(id) => id !== '' && navigate(policyHref(id, models.find((model) => model.id === id)?.name))}
     />
   )
 }

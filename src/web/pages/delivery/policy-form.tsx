@@ -38,10 +38,12 @@ export const PolicyForm = ({
   const fleet = useApi('/api/v1/fleet/summary', {})
   const change = (changed: Partial<typeof requested>): void => setRequested({ ...requested, ...changed })
   const number = (name: Exclude<keyof typeof STANDARD, 'enabled'>) => ({
+    name,
     value: requested[name],
     onChange: (value: number) => change({ [name]: value }),
   })
   const share = (name: 'max_accuracy_drop' | 'max_loss_increase') => ({
+    name,
     unit: '%',
     min: 0,
     max: 100,

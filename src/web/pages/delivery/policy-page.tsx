@@ -34,6 +34,8 @@ const Settings = ({ policy }: { readonly policy: Policy }) => (
   </Panel>
 )
 
+const UP = { href: '/delivery/policies', label: 'Policies' }
+
 const isMissing = (error: Error | null): boolean => error instanceof ApiError && error.status === 404
 
 /** The policy of one model, and its decision records. */
@@ -41,12 +43,22 @@ export const PolicyPage = ({ modelId }: { readonly modelId: string }) => {
   const params = { path: { model_id: modelId } }
   const query = useApi('/api/v1/models/{model_id}/policy', params)
   const policy = isMissing(query.error) ? undefined : query.data
+  const model = useApi('/api/v1/models/{model_id}', params, { enabled: isMissing(query.error) })
+  if (isMissing(model.error)) {
+    return (
+      <>
+        <PageHeader title={`Policy for ${modelId}`} up={UP} />
+        <Loaded query={model}>{() => null}</Loaded>
+      </>
+    )
+  }
   return (
     <>
-      <PageHeader title={`Policy for ${modelId}`} up={{ href: '/delivery/policies', label: 'Policies' }}>
+      <PageHeader title={`Policy for ${modelId}`} up={UP}>
         {policy && <PolicyBadge enabled={policy.enabled} />}
         <Aside>
           <DialogButton
+            needs="models:write"
             tone="primary"
             dialog={(close) => <PolicyForm modelId={modelId} policy={policy} onClose={close} />}
           >
@@ -54,6 +66,7 @@ export const PolicyPage = ({ modelId }: { readonly modelId: string }) => {
           </DialogButton>
           {policy && (
             <DialogButton
+              needs="models:write"
               tone="danger"
               dialog={(close) => (
                 <Confirm

@@ -75,6 +75,7 @@ export const RolloutActions = ({ rollout, devices }: { readonly rollout: Rollout
     .filter((action) => action !== 'advance' || !isDone)
     .map((action) => (
       <DialogButton
+        needs="models:write"
         key={action}
         tone={action === 'rollback' ? 'danger' : action === 'start' || action === 'resume' ? 'primary' : undefined}
         dialog={(close) => (

@@ -38,7 +38,7 @@ const Settings = ({ rollout }: { readonly rollout: Rollout }) => {
         entries={[
           [
             'Model',
-            <Link key="model" href={modelHref(model)}>
+            <Link key="model" href={modelHref(rollout.model_id, rollout.model_name)}>
               {model}
             </Link>,
           ],

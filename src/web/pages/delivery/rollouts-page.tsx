@@ -13,6 +13,7 @@ import type { ListedRollout } from './types.ts'
 const DEFAULTS = { status: '', page: 1 }
 
 const STATUSES = choices('Any status', ['active', 'paused', 'pending', 'completed', 'rolled_back'])
+const WORDS = { status: STATUSES }
 
 const COLUMNS: readonly Column<ListedRollout>[] = [
   {
@@ -47,7 +48,7 @@ const COLUMNS: readonly Column<ListedRollout>[] = [
 ]
 
 export const RolloutsPage = () => {
-  const [{ status, page }, change] = usePageState(DEFAULTS)
+  const [{ status, page }, change] = usePageState(DEFAULTS, WORDS)
   const query = { ...pageQuery(page), status: status as ListedRollout['status'] }
   return (
     <ListPage

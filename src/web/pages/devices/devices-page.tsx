@@ -49,6 +49,12 @@ const COLUMNS: readonly Column<Device>[] = [
   { name: 'Registered', sort: 'created', number: true, cell: ({ created_at }) => <Ago time={created_at} /> },
 ]
 
+const WORDS = {
+  status: STATUSES,
+  platform: PLATFORM_CHOICES,
+  sort: COLUMNS.flatMap(({ sort, name }) => (sort === undefined ? [] : [[sort, name] as const])),
+}
+
 const total = (found: number | null | undefined, q: string): string => {
   if (found === null || found === undefined) return ''
   return found === (q === '' ? MAX_COUNTED : MAX_FOUND) ? `${count(found)} devices or more` : plural(found, 'device')
@@ -64,7 +70,7 @@ const NoDevices = ({ filtered }: { readonly filtered: boolean }) =>
   )
 
 export const DevicesPage = () => {
-  const [state, change] = usePageState(DEFAULTS)
+  const [state, change] = usePageState(DEFAULTS, WORDS)
   const { status, platform, sort, desc } = state
   const q = useDeferredValue(state.q)
   const query = {

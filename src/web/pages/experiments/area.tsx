@@ -6,7 +6,7 @@ import { ExperimentsPage } from './experiments-page.tsx'
 export const Area = () => (
   <Switch>
     <Route path="/experiments" component={ExperimentsPage} />
-    <Route path="/experiments/:id">{({ id }) => <ExperimentPage experimentId={id} />}</Route>
+    <Route path="/experiments/:id">{({ id }) => <ExperimentPage key={id} experimentId={id} />}</Route>
     <Route component={NotFound} />
   </Switch>
 )

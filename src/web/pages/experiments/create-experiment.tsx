@@ -35,6 +35,7 @@ const VariantFields = ({
   <FieldRow>
     <TextField
       label={`Variant ${number}`}
+      name={`variants[${number - 1}].name`}
       required
       maxLength={128}
       value={variant.name}
@@ -48,6 +49,7 @@ const VariantFields = ({
     />
     <TextField
       label={`Version ${number}`}
+      name={`variants[${number - 1}].version`}
       maxLength={200}
       placeholder="highest"
       value={variant.version}
@@ -55,6 +57,7 @@ const VariantFields = ({
     />
     <NumberField
       label={`Share ${number}`}
+      name={`variants[${number - 1}].allocation`}
       unit="%"
       min={0}
       max={100}
@@ -111,11 +114,12 @@ export const CreateExperiment = ({ onClose }: { readonly onClose: () => void }) 
       onClose={onClose}
       disabled={models.length === 0}
     >
-      <TextField label="Name" required maxLength={128} value={name} onChange={setName} />
+      <TextField label="Name" name="name" required maxLength={128} value={name} onChange={setName} />
       <FieldRow>
-        <TextField label="Metric" required maxLength={100} value={metric} onChange={setMetric} />
+        <TextField label="Metric" name="primary_metric" required maxLength={100} value={metric} onChange={setMetric} />
         <NumberField
           label="Confidence"
+          name="confidence_level"
           unit="%"
           min={50}
           max={99.9}

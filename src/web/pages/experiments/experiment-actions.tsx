@@ -71,6 +71,7 @@ const Ask = (props: { readonly action: Action; readonly experiment: Experiment; 
       {action !== 'start' && (
         <TextField
           label="Reason"
+          name="reason"
           hint="Stored with the experiment"
           maxLength={1000}
           value={reason}
@@ -85,6 +86,7 @@ const Ask = (props: { readonly action: Action; readonly experiment: Experiment; 
 export const ExperimentActions = ({ experiment }: { readonly experiment: Experiment }) =>
   ALLOWED[experiment.status].map((action) => (
     <DialogButton
+      needs="models:write"
       key={action}
       tone={action === 'cancel' ? 'danger' : action === 'start' || action === 'resume' ? 'primary' : undefined}
       dialog={(close) => <Ask action={action} experiment={experiment} onClose={close} />}

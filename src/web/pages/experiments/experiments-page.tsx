@@ -14,6 +14,7 @@ import type { ListedExperiment } from './types.ts'
 const DEFAULTS = { status: '', page: 1 }
 
 const STATUSES = choices('Any status', ['running', 'draft', 'paused', 'completed', 'cancelled'])
+const WORDS = { status: STATUSES }
 
 const COLUMNS: readonly Column<ListedExperiment>[] = [
   { name: 'Experiment', cell: ({ id, name }) => <Link href={`/experiments/${id}`}>{name}</Link> },
@@ -30,7 +31,7 @@ const COLUMNS: readonly Column<ListedExperiment>[] = [
 
 /** Versions that are compared on devices drawn at random. */
 export const ExperimentsPage = () => {
-  const [{ status, page }, change] = usePageState(DEFAULTS)
+  const [{ status, page }, change] = usePageState(DEFAULTS, WORDS)
   const query = { ...pageQuery(page), status: status as ListedExperiment['status'] }
   return (
     <ListPage
@@ -38,7 +39,7 @@ export const ExperimentsPage = () => {
       noun="experiment"
       query={useApi('/api/v1/experiments', { query })}
       actions={
-        <DialogButton tone="primary" dialog={(close) => <CreateExperiment onClose={close} />}>
+        <DialogButton needs="models:write" tone="primary" dialog={(close) => <CreateExperiment onClose={close} />}>
           Create experiment
         </DialogButton>
       }

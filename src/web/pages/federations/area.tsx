@@ -7,8 +7,8 @@ import { FederationsPage } from './federations-page.tsx'
 export const Area = () => (
   <Switch>
     <Route path="/federations" component={FederationsPage} />
-    <Route path="/federations/:id">{({ id }) => <FederationPage federationId={id} />}</Route>
-    <Route path="/federations/:id/analytics">{({ id }) => <AnalyticsPage federationId={id} />}</Route>
+    <Route path="/federations/:id">{({ id }) => <FederationPage key={id} federationId={id} />}</Route>
+    <Route path="/federations/:id/analytics">{({ id }) => <AnalyticsPage key={id} federationId={id} />}</Route>
     <Route component={NotFound} />
   </Switch>
 )

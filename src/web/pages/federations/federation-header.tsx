@@ -30,7 +30,14 @@ const Invite = ({ federation, onClose }: { readonly federation: Federation; read
         )
       }
     >
-      <TextField label="Organizations" hint="Ids, separated by commas" required value={text} onChange={setText} />
+      <TextField
+        label="Organizations"
+        name="org_ids"
+        hint="Ids, separated by commas"
+        required
+        value={text}
+        onChange={setText}
+      />
       <Outcome>
         {names.length === 0
           ? 'The organizations that you invite can see this federation and join it.'
@@ -64,7 +71,9 @@ const Join = ({
         )
       }
     >
-      {own === null && <TextField label="Organization" required maxLength={128} value={org} onChange={setOrg} />}
+      {own === null && (
+        <TextField label="Organization" name="org_id" required maxLength={128} value={org} onChange={setOrg} />
+      )}
       <Outcome>
         {`Devices of ${org === '' ? 'the organization' : org} can be selected for the federation’s rounds, the members see statistics over groups of at least five devices, and ${org === '' ? 'the organization' : org} can read the shared models.`}
       </Outcome>
@@ -82,10 +91,16 @@ export const FederationHeader = ({ federation }: { readonly federation: Federati
         {membership && <Badge state={isInvited ? 'invited' : membership.role} tone={isInvited ? 'warn' : 'good'} />}
         <Aside>
           {isOwner && (
-            <DialogButton dialog={(close) => <Invite federation={federation} onClose={close} />}>Invite</DialogButton>
+            <DialogButton needs="training:write" dialog={(close) => <Invite federation={federation} onClose={close} />}>
+              Invite
+            </DialogButton>
           )}
           {(isInvited || own === null) && (
-            <DialogButton tone="primary" dialog={(close) => <Join federation={federation} own={own} onClose={close} />}>
+            <DialogButton
+              needs="training:write"
+              tone="primary"
+              dialog={(close) => <Join federation={federation} own={own} onClose={close} />}
+            >
               Join
             </DialogButton>
           )}

@@ -51,10 +51,11 @@ const CreateFederation = ({ own, onClose }: { readonly own: string | null; reado
         navigate(`/federations/${id}`)
       }}
     >
-      <TextField label="Name" required maxLength={128} value={name} onChange={setName} />
+      <TextField label="Name" name="name" required maxLength={128} value={name} onChange={setName} />
       {own === null && (
         <TextField
           label="Owner"
+          name="org_id"
           hint="The organization that invites others and sets the privacy budget"
           required
           maxLength={128}
@@ -62,7 +63,7 @@ const CreateFederation = ({ own, onClose }: { readonly own: string | null; reado
           onChange={setOrg}
         />
       )}
-      <TextField label="Description" maxLength={512} value={description} onChange={setDescription} />
+      <TextField label="Description" name="description" maxLength={512} value={description} onChange={setDescription} />
     </FormDialog>
   )
 }
@@ -78,7 +79,11 @@ export const FederationsPage = () => {
       noun="federation"
       query={useApi('/api/v1/federations', { query: pageQuery(page) }, OTHERS)}
       actions={
-        <DialogButton tone="primary" dialog={(close) => <CreateFederation own={own} onClose={close} />}>
+        <DialogButton
+          needs="training:write"
+          tone="primary"
+          dialog={(close) => <CreateFederation own={own} onClose={close} />}
+        >
           Create federation
         </DialogButton>
       }

@@ -42,6 +42,7 @@ const End = ({ federation, member }: { readonly federation: Federation; readonly
   }
   return (
     <DialogButton
+      needs="training:write"
       aria-label={`${verb} ${org_id}`}
       dialog={(close) => (
         <Confirm

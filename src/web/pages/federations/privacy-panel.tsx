@@ -37,8 +37,23 @@ const SetBudget = ({
       act={() => write(api.PUT('/api/v1/federations/{federation_id}/privacy/budget', { params, body }))}
     >
       <FieldRow>
-        <NumberField label="Epsilon" min={0} step="any" value={epsilon} onChange={setEpsilon} />
-        <NumberField label="Delta" min={0} max={1} step="any" value={delta} onChange={setDelta} />
+        <NumberField
+          label="Epsilon"
+          name="total_epsilon_budget"
+          min={0}
+          step="any"
+          value={epsilon}
+          onChange={setEpsilon}
+        />
+        <NumberField
+          label="Delta"
+          name="total_delta_budget"
+          min={0}
+          max={1}
+          step="any"
+          value={delta}
+          onChange={setDelta}
+        />
       </FieldRow>
       <Outcome>
         {epsilon < budget.epsilon_committed
@@ -152,7 +167,10 @@ export const PrivacyPanel = ({ federation }: { readonly federation: Federation }
       aside={
         isOwner &&
         current && (
-          <DialogButton dialog={(close) => <SetBudget federation={federation} budget={current} onClose={close} />}>
+          <DialogButton
+            needs="training:write"
+            dialog={(close) => <SetBudget federation={federation} budget={current} onClose={close} />}
+          >
             Set budget
           </DialogButton>
         )

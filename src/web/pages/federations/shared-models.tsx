@@ -19,6 +19,7 @@ const nameOf = ({ name, model_id }: SharedModel): string => name ?? `round resul
 
 const Unshare = ({ federation, model }: { readonly federation: Federation; readonly model: SharedModel }) => (
   <DialogButton
+    needs="training:write"
     aria-label={`Unshare ${nameOf(model)}`}
     dialog={(close) => (
       <Confirm
@@ -82,7 +83,7 @@ export const SharedModels = ({ federation }: { readonly federation: Federation }
       title="Shared models"
       aside={
         isOwner && (
-          <DialogButton dialog={(close) => <Share federation={federation} onClose={close} />}>
+          <DialogButton needs="training:write" dialog={(close) => <Share federation={federation} onClose={close} />}>
             Share a model
           </DialogButton>
         )

@@ -6,7 +6,7 @@ import { IntegrationsPage } from './integrations-page.tsx'
 export const Area = () => (
   <Switch>
     <Route path="/integrations" component={IntegrationsPage} />
-    <Route path="/integrations/:id">{({ id }) => <IntegrationPage integrationId={id} />}</Route>
+    <Route path="/integrations/:id">{({ id }) => <IntegrationPage key={id} integrationId={id} />}</Route>
     <Route component={NotFound} />
   </Switch>
 )

@@ -42,9 +42,10 @@ export const CreateIntegration = ({
   return (
     <FormDialog title="Create an integration" verb="Create" act={create} onClose={onClose}>
       <SelectField label="Receiver" value={type} options={OPTIONS} onChange={setType} />
-      <TextField label="Name" maxLength={128} placeholder={type} value={name} onChange={setName} />
+      <TextField label="Name" name="name" maxLength={128} placeholder={type} value={name} onChange={setName} />
       <TextField
         label="Endpoint"
+        name="endpoint"
         required={usual === null}
         maxLength={2048}
         placeholder={usual ?? `${protocols[0]}//`}
@@ -54,6 +55,7 @@ export const CreateIntegration = ({
       {fieldsOf(type).map(([field, rule]) => (
         <TextField
           key={field}
+          name={`config.${field}`}
           label={capital(words(field))}
           type={rule === 'optional' ? 'text' : 'password'}
           required={rule === 'required secret'}

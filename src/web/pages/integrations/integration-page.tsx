@@ -51,18 +51,19 @@ const Actions = ({ integration }: { readonly integration: Integration }) => {
   return (
     <>
       <Aside>
-        <Button disabled={busy} onClick={say(test)}>
+        <Button needs="admin" disabled={busy} onClick={say(test)}>
           Send a sample
         </Button>
-        <Button disabled={busy} onClick={say(switchTo(isPaused ? 'resume' : 'pause'))}>
+        <Button needs="admin" disabled={busy} onClick={say(switchTo(isPaused ? 'resume' : 'pause'))}>
           {isPaused ? 'Resume' : 'Pause'}
         </Button>
         {integration.dead_letters > 0 && (
-          <Button disabled={busy} onClick={say(replay)}>
+          <Button needs="admin" disabled={busy} onClick={say(replay)}>
             Replay dead letters
           </Button>
         )}
         <DialogButton
+          needs="admin"
           tone="danger"
           dialog={(close) => (
             <Confirm

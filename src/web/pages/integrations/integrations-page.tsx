@@ -40,6 +40,7 @@ export const IntegrationsPage = () => {
         query={useApi('/api/v1/integrations', {}, { everyMs: LOOK_EVERY_MS })}
         actions={
           <DialogButton
+            needs="admin"
             tone="primary"
             dialog={(close) => (
               <CreateIntegration

@@ -32,7 +32,7 @@ export const DeployDialog = ({
   const [kind, setKind] = useState<(typeof KINDS)[number][0]>('rollout')
   const Form = kind === 'rollout' ? RolloutForm : DeploymentForm
   return (
-    <Dialog title={`Deploy ${nameOf(model)}`} onClose={onClose}>
+    <Dialog title={`Deploy ${nameOf(model)}`} closedby="closerequest" onClose={onClose}>
       <Fields>
         <SelectField label="Version" value={version} options={optionsOf(model)} onChange={setVersion} />
         <SelectField label="How" value={kind} options={KINDS} onChange={setKind} />

@@ -61,6 +61,7 @@ export const DeploymentForm = ({
           <SelectField label="Devices" value={group} options={groups} onChange={setGroup} />
           <NumberField
             label="Share of devices"
+            name="rollout_percentage"
             unit="%"
             min={1}
             max={100}

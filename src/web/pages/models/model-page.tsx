@@ -3,6 +3,7 @@ import { Link } from 'wouter'
 import { useApi } from '../../api/use-api.ts'
 import { Ago, Id } from '../../parts/cells.tsx'
 import { Aside, Button, Empty, Facts, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
+import { policyHref } from '../../url/hrefs.ts'
 import { AliasHistory } from './alias-history.tsx'
 import { CompareVersions } from './compare-versions.tsx'
 import { DeployDialog } from './deploy-dialog.tsx'
@@ -28,7 +29,7 @@ const About = ({ model }: { readonly model: ModelDetail }) => {
           ],
           [
             'Policy',
-            <Link key="policy" href={`/delivery/policies/${encodeURIComponent(model.name ?? model.id)}`}>
+            <Link key="policy" href={policyHref(model.id, model.name)}>
               {policy === undefined ? 'none (set one)' : policy.enabled ? 'delivers automatically' : 'disabled'}
             </Link>,
           ],
@@ -49,7 +50,7 @@ export const ModelPage = ({ modelId }: { readonly modelId: string }) => {
       <PageHeader title={model ? nameOf(model) : modelId} up={{ href: '/models', label: 'Models' }}>
         <Aside>
           {model && model.versions.length > 0 && (
-            <Button tone="primary" onClick={() => setDeploying('latest')}>
+            <Button needs="models:write" tone="primary" onClick={() => setDeploying('latest')}>
               Deploy
             </Button>
           )}

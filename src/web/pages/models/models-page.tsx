@@ -14,9 +14,10 @@ import { type Model, nameOf } from './types.ts'
 const DEFAULTS = { framework: '', page: 1 }
 
 const CHOICES = choices('Any framework', FRAMEWORKS)
+const WORDS = { framework: CHOICES }
 
 const COLUMNS: readonly Column<Model>[] = [
-  { name: 'Model', cell: (model) => <Link href={modelHref(model.name ?? model.id)}>{nameOf(model)}</Link> },
+  { name: 'Model', cell: (model) => <Link href={modelHref(model.id, model.name)}>{nameOf(model)}</Link> },
   { name: 'Framework', cell: ({ framework }) => framework },
   {
     name: 'Size',
@@ -29,7 +30,7 @@ const COLUMNS: readonly Column<Model>[] = [
 
 /** The catalog: the models that people named. What single rounds have made is reached from their rounds. */
 export const ModelsPage = () => {
-  const [{ framework, page }, change] = usePageState(DEFAULTS)
+  const [{ framework, page }, change] = usePageState(DEFAULTS, WORDS)
   const query = { ...pageQuery(page), round_models: false, framework: framework as Model['framework'] }
   return (
     <ListPage

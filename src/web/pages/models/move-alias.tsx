@@ -42,6 +42,7 @@ export const MoveAlias = ({
     >
       <TextField
         label="Alias"
+        name="alias"
         hint="Such as production. An alias can be used wherever a version can."
         required
         pattern="(?![vV]?\d)[A-Za-z][A-Za-z0-9_\-]{0,62}"

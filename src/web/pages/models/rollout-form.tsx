@@ -99,10 +99,34 @@ export const RolloutForm = ({
       <Fields>
         <SelectField label="Devices" value={group} options={groups} onChange={setGroup} />
         <FieldRow>
-          <NumberField label="First" unit="%" min={0} max={100} value={first} onChange={setFirst} />
-          <NumberField label="Step" unit="%" min={1} max={100} value={step} onChange={setStep} />
-          <NumberField label="Every" unit="min" min={0.01} step="any" value={minutes} onChange={setMinutes} />
-          <NumberField label="Up to" unit="%" min={0} max={100} value={target} onChange={setTarget} />
+          <NumberField
+            label="First"
+            name="rollout_percentage"
+            unit="%"
+            min={0}
+            max={100}
+            value={first}
+            onChange={setFirst}
+          />
+          <NumberField label="Step" name="increment_step" unit="%" min={1} max={100} value={step} onChange={setStep} />
+          <NumberField
+            label="Every"
+            name="step_interval_minutes"
+            unit="min"
+            min={0.01}
+            step="any"
+            value={minutes}
+            onChange={setMinutes}
+          />
+          <NumberField
+            label="Up to"
+            name="target_percentage"
+            unit="%"
+            min={0}
+            max={100}
+            value={target}
+            onChange={setTarget}
+          />
         </FieldRow>
         <CheckField
           label="Roll back automatically when too many devices fail, instead of pausing"

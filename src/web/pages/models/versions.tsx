@@ -68,10 +68,14 @@ const columns = (
         <a href={downloadOf(model, version)} download aria-label={`Download ${version.version_label}`}>
           Download
         </a>
-        <Button aria-label={`Alias of ${version.version_label}`} onClick={() => onAlias(version)}>
+        <Button needs="models:write" aria-label={`Alias of ${version.version_label}`} onClick={() => onAlias(version)}>
           Alias
         </Button>
-        <Button aria-label={`Deploy ${version.version_label}`} onClick={() => onDeploy(version.version_label)}>
+        <Button
+          needs="models:write"
+          aria-label={`Deploy ${version.version_label}`}
+          onClick={() => onDeploy(version.version_label)}
+        >
           Deploy
         </Button>
       </Actions>

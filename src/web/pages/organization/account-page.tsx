@@ -4,12 +4,13 @@ import { api, writeWithoutAnswer } from '../../api/client.ts'
 import { askToConfirm, useSession } from '../../api/session.ts'
 import { type AnswerOf, useApi } from '../../api/use-api.ts'
 import { Ago } from '../../parts/cells.tsx'
-import { DialogButton, FormDialog } from '../../parts/dialog.tsx'
+import { Confirm, DialogButton, FormDialog } from '../../parts/dialog.tsx'
 import { CheckField, TextField } from '../../parts/form.tsx'
 import { Button, Empty, Facts, Loaded, Panel, Problem, Quiet } from '../../parts/layout.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { useAction } from '../../parts/use-action.ts'
 import { RecoveryCodeList, TotpSetup } from '../../shell/totp-setup.tsx'
+import { plural } from '../../text/format.ts'
 import { OrganizationHeader } from './organization-header.tsx'
 import { Passkeys } from './passkeys.tsx'
 
@@ -30,6 +31,7 @@ const ChangePassword = ({ onClose }: { readonly onClose: () => void }) => {
     >
       <TextField
         label="Current password"
+        name="old_password"
         type="password"
         required
         autoComplete="current-password"
@@ -38,6 +40,7 @@ const ChangePassword = ({ onClose }: { readonly onClose: () => void }) => {
       />
       <TextField
         label="New password"
+        name="new_password"
         hint="At least 12 characters. Your other sessions end."
         type="password"
         required
@@ -57,7 +60,6 @@ const ChangePassword = ({ onClose }: { readonly onClose: () => void }) => {
 
 const Factors = ({ account, onDone }: { readonly account: Account; readonly onDone: () => void }) => {
   const [codes, setCodes] = useState<readonly string[] | null>(null)
-  const { error, run } = useAction()
   const renew = async (): Promise<void> => {
     const { recovery_codes } = await unwrap(await api.POST('/api/v1/account/recovery-codes'))
     setCodes(recovery_codes)
@@ -72,38 +74,68 @@ const Factors = ({ account, onDone }: { readonly account: Account; readonly onDo
   if (!account.totp) return <TotpSetup onDone={onDone} />
   return (
     <>
-      <p>An authenticator app is set up; {account.recovery_codes_left} recovery codes are left.</p>
-      {error && <Problem error={error} />}
-      <Button onClick={() => run(renew)}>Create new recovery codes</Button>{' '}
-      <Button tone="danger" onClick={() => run(() => writeWithoutAnswer(api.DELETE('/api/v1/account/totp')))}>
+      <p>
+        An authenticator app is set up; {plural(account.recovery_codes_left, 'recovery code')}{' '}
+        {account.recovery_codes_left === 1 ? 'is' : 'are'} left.
+      </p>
+      <DialogButton
+        dialog={(close) => (
+          <Confirm title="Create new recovery codes?" verb="Create" tone="primary" act={renew} onClose={close}>
+            Those that you have stop working at once.
+          </Confirm>
+        )}
+      >
+        Create new recovery codes
+      </DialogButton>{' '}
+      <DialogButton
+        tone="danger"
+        dialog={(close) => (
+          <Confirm
+            title="Remove the app?"
+            verb="Remove"
+            act={() => writeWithoutAnswer(api.DELETE('/api/v1/account/totp'))}
+            onClose={close}
+          >
+            You no longer need its codes to sign in. Remove the entry from the app, too.
+          </Confirm>
+        )}
+      >
         Remove the app
-      </Button>
+      </DialogButton>
     </>
   )
 }
 
-const columnsOf = (onEnd: (session: OwnSession) => void): readonly Column<OwnSession>[] => [
+const columnsOf = (busy: boolean, onEnd: (session: OwnSession) => void): readonly Column<OwnSession>[] => [
   { name: 'Browser', cell: ({ browser }) => browser },
   { name: 'Signed in', number: true, cell: ({ created_at }) => <Ago time={created_at} /> },
   { name: 'Last used', number: true, cell: ({ last_used_at }) => <Ago time={last_used_at} /> },
   {
     name: 'Actions',
     cell: (session) =>
-      session.current ? <Quiet>this one</Quiet> : <Button onClick={() => onEnd(session)}>End</Button>,
+      session.current ? (
+        <Quiet>this one</Quiet>
+      ) : (
+        <Button disabled={busy} onClick={() => onEnd(session)}>
+          End
+        </Button>
+      ),
   },
 ]
 
 const Sessions = () => {
   const query = useApi('/api/v1/account/sessions', {})
+  const { busy, error, run } = useAction()
   const end = ({ id }: OwnSession): void => {
     const params = { path: { session_id: id } }
-    void writeWithoutAnswer(api.DELETE('/api/v1/account/sessions/{session_id}', { params })).catch(query.refetch)
+    run(() => writeWithoutAnswer(api.DELETE('/api/v1/account/sessions/{session_id}', { params })))
   }
   return (
     <Loaded query={query}>
       {({ sessions }) => (
         <Panel title="My sessions" flush>
-          <Table label="My sessions" columns={columnsOf(end)} rows={sessions} rowKey="id" />
+          {error && <Problem error={error} />}
+          <Table label="My sessions" columns={columnsOf(busy, end)} rows={sessions} rowKey="id" />
         </Panel>
       )}
     </Loaded>

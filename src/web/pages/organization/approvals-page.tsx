@@ -36,6 +36,7 @@ const Reject = ({ approval, onClose }: { readonly approval: Approval; readonly o
       <p>{approval.title}: this will not be carried out.</p>
       <TextField
         label="Reason"
+        name="reason"
         hint="Shown to the requester."
         required
         maxLength={1000}
@@ -48,15 +49,16 @@ const Reject = ({ approval, onClose }: { readonly approval: Approval; readonly o
 
 /** What ends a request without a reason. */
 const ENDS = {
-  approve: { verb: 'Approve', tone: 'primary', says: 'this is carried out at once, as requested.' },
-  cancel: { verb: 'Withdraw', tone: 'danger', says: 'nobody can approve it anymore.' },
+  approve: { verb: 'Approve', tone: 'primary', needs: 'admin', says: 'this is carried out at once, as requested.' },
+  cancel: { verb: 'Withdraw', tone: 'danger', needs: 'models:write', says: 'nobody can approve it anymore.' },
 } as const
 
 const End = ({ approval, by }: { readonly approval: Approval; readonly by: keyof typeof ENDS }) => {
-  const { verb, tone, says } = ENDS[by]
+  const { verb, tone, needs, says } = ENDS[by]
   return (
     <DialogButton
       aria-label={`${verb}: ${approval.title}`}
+      needs={needs}
       dialog={(close) => (
         <Confirm
           title={`${verb} the request`}
@@ -93,6 +95,7 @@ const COLUMNS: readonly Column<Approval>[] = [
           <End approval={row} by="approve" />
           <DialogButton
             aria-label={`Reject: ${row.title}`}
+            needs="admin"
             dialog={(close) => <Reject approval={row} onClose={close} />}
           >
             Reject
@@ -125,7 +128,7 @@ export const ApprovalsPage = () => {
             onEnd={query.hasNextPage ? query.fetchNextPage : undefined}
             empty={
               <Empty
-                title="Nothing is waiting for approval"
+                title={status === 'all' ? 'Nothing has been requested yet' : 'Nothing is waiting for approval'}
                 command={`svc org set ${shellWord(org)} --require-approval true`}
               >
                 Organizations can require a second admin for moving aliases and for changes that reach most devices:

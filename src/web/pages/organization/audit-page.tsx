@@ -18,6 +18,7 @@ type FieldChange = Entry['changes'][number]
 
 const DEFAULTS = { actor: '', action: '', object: '', result: '' }
 const RESULTS = choices('Any result', AUDIT_RESULTS)
+const WORDS = { result: RESULTS }
 const TONES: Readonly<Record<AuditResult, Tone>> = { ok: 'good', refused: 'warn', failed: 'bad' }
 
 const actorOf = ({ actor_kind, actor_name, actor_id }: Entry): string =>
@@ -79,14 +80,13 @@ const Details = ({ entry, onClose }: { readonly entry: Entry; readonly onClose: 
 
 /** Who did what, newest first. */
 export const AuditPage = () => {
-  const [{ actor, action, object, result }, change] = usePageState(DEFAULTS)
+  const [{ actor, action, object, result }, change] = usePageState(DEFAULTS, WORDS)
   const everyones = useSession().data?.org_id === null
-  const isResult = (AUDIT_RESULTS as readonly string[]).includes(result)
   const filters = {
     ...(actor !== '' && { actor }),
     ...(action !== '' && { action }),
     ...(object !== '' && { object }),
-    ...(isResult && { result: result as AuditResult }),
+    ...(result !== '' && { result: result as AuditResult }),
   }
   const query = useApiPages('/api/v1/audit', { query: filters })
   const exported = (format: string): string =>
@@ -111,12 +111,7 @@ export const AuditPage = () => {
         {field('Who', 'actor', actor)}
         {field('Action', 'action', action)}
         {field('Object', 'object', object)}
-        <Choice
-          label="Result"
-          value={isResult ? result : ''}
-          options={RESULTS}
-          onChange={(next) => change({ result: next })}
-        />
+        <Choice label="Result" value={result} options={RESULTS} onChange={(next) => change({ result: next })} />
       </Filters>
       <Loaded query={query}>
         {({ pages }) => (

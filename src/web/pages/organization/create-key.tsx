@@ -28,9 +28,18 @@ export const CreateKey = ({
       act={create}
       onClose={onClose}
     >
-      <TextField label="Name" hint="What the key is for" required maxLength={128} value={name} onChange={setName} />
+      <TextField
+        label="Name"
+        name="name"
+        hint="What the key is for"
+        required
+        maxLength={128}
+        value={name}
+        onChange={setName}
+      />
       <TextField
         label="Lifetime in days"
+        name="expires_in_days"
         hint="Leave empty for a key that never expires"
         type="number"
         min={1}

@@ -20,7 +20,15 @@ export const InviteMember = ({
     onMade((await write(api.POST('/api/v1/team', { body: { email, role } }))).link)
   return (
     <FormDialog title="Invite a person" verb="Invite" act={invite} onClose={onClose}>
-      <TextField label="Email" inputMode="email" required maxLength={254} value={email} onChange={setEmail} />
+      <TextField
+        label="Email"
+        name="email"
+        inputMode="email"
+        required
+        maxLength={254}
+        value={email}
+        onChange={setEmail}
+      />
       <SelectField label="Role" value={role} options={ROLE_OPTIONS} onChange={setRole} />
     </FormDialog>
   )

@@ -40,7 +40,15 @@ export const RotateKey = ({
       <p>
         A new key takes its place. The old one, and everything that signed in with it, works until the overlap ends.
       </p>
-      <NumberField label="Overlap" unit="hours" min={0} max={720} value={hours} onChange={setHours} />
+      <NumberField
+        label="Overlap"
+        name="overlap_hours"
+        unit="hours"
+        min={0}
+        max={720}
+        value={hours}
+        onChange={setHours}
+      />
     </Confirm>
   )
 }

@@ -1,6 +1,7 @@
 import { useState } from 'react'
+import { useMay } from '../../api/session.ts'
 import { useApi } from '../../api/use-api.ts'
-import { Actions, Ago, Badge, useNow } from '../../parts/cells.tsx'
+import { Actions, Ago, Badge, Day, useNow } from '../../parts/cells.tsx'
 import { DialogButton } from '../../parts/dialog.tsx'
 import { Choice } from '../../parts/form.tsx'
 import { Aside, Empty, Filters, Loaded } from '../../parts/layout.tsx'
@@ -35,8 +36,8 @@ const columnsOf = (now: Date, onMade: (secret: string) => void): readonly Column
     name: 'Expires',
     number: true,
     cell: (key) => {
-      const end = key.expires_at?.slice(0, 10) ?? 'never'
-      return key.exceeds_lifetime && stateOf(key, now) === 'active' ? `${end} (longer than allowed)` : end
+      const end = key.expires_at === null ? 'never' : <Day time={key.expires_at} />
+      return key.exceeds_lifetime && stateOf(key, now) === 'active' ? <>{end} (longer than allowed)</> : end
     },
   },
   { name: 'Last used', number: true, cell: ({ last_used_at }) => <Ago time={last_used_at} /> },
@@ -70,12 +71,17 @@ export const KeysPage = () => {
   const [page, change] = usePageState(DEFAULTS)
   const kind: Kind = KINDS.find(([each]) => each === page.kind)?.[0] ?? 'service'
   const [secret, setSecret] = useState<string | null>(null)
+  const seesAll = useMay()('admin')
   const query = useApi('/api/v1/keys', { query: { kind } })
   return (
     <>
       <OrganizationHeader>
         <Aside>
-          <DialogButton tone="primary" dialog={(close) => <CreateKey onMade={setSecret} onClose={close} />}>
+          <DialogButton
+            tone="primary"
+            needs="admin"
+            dialog={(close) => <CreateKey onMade={setSecret} onClose={close} />}
+          >
             Create service key
           </DialogButton>
         </Aside>
@@ -86,12 +92,17 @@ export const KeysPage = () => {
       <Loaded query={query}>
         {({ keys }) => (
           <TablePanel
-            title="Keys"
+            title={seesAll ? 'Keys' : 'Your keys'}
+            label="Keys"
+            aside={!seesAll && 'only your own; those of others require the scope admin'}
             columns={columnsOf(now, setSecret)}
             rows={keys}
             rowKey="id"
             empty={
-              <Empty title="No keys of this kind yet" command="svc keys create ci --scope models:read">
+              <Empty
+                title={seesAll ? 'No keys of this kind yet' : 'You have no keys of this kind'}
+                command="svc keys create ci --scope models:read"
+              >
                 Programs use service keys; approving svc login creates a personal key:
               </Empty>
             }

@@ -22,7 +22,7 @@ const Rename = ({ passkey, onClose }: { readonly passkey: Passkey; readonly onCl
       act={() => write(api.PATCH('/api/v1/account/passkeys/{passkey_id}', { ...at(passkey), body: { name } }))}
       onClose={onClose}
     >
-      <TextField label="Name" required maxLength={100} value={name} onChange={setName} />
+      <TextField label="Name" name="name" required maxLength={100} value={name} onChange={setName} />
     </Confirm>
   )
 }

@@ -28,9 +28,18 @@ const ChangePolicy = ({ policy, onClose }: { readonly policy: Policy; readonly o
     >
       <p>It applies at once, to open sessions too.</p>
       <SelectField label="Must have a second factor" value={mfa} options={WHO} onChange={setMfa} />
-      <NumberField label="Sessions end after" unit="hours" value={hours} min={1} max={8760} onChange={setHours} />
+      <NumberField
+        label="Sessions end after"
+        name="session_hours"
+        unit="hours"
+        value={hours}
+        min={1}
+        max={8760}
+        onChange={setHours}
+      />
       <NumberField
         label="Sign in again after inactivity (0: never)"
+        name="reauthenticate_minutes"
         unit="minutes"
         value={minutes}
         min={0}
@@ -50,7 +59,7 @@ export const SignInPolicy = () => {
         <Panel
           title="Sign-in policy"
           aside={
-            <DialogButton dialog={(close) => <ChangePolicy policy={policy} onClose={close} />}>
+            <DialogButton needs="admin" dialog={(close) => <ChangePolicy policy={policy} onClose={close} />}>
               Change sign-in policy
             </DialogButton>
           }

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import type { Role } from '../../../domain/roles.ts'
 import { api, write, writeWithoutAnswer } from '../../api/client.ts'
 import { type AnswerOf, useApi } from '../../api/use-api.ts'
-import { Actions, Ago, Badge } from '../../parts/cells.tsx'
+import { Actions, Ago, Badge, Day } from '../../parts/cells.tsx'
 import { Confirm, DialogButton } from '../../parts/dialog.tsx'
 import { SelectField } from '../../parts/form.tsx'
 import { Aside, Empty, Loaded } from '../../parts/layout.tsx'
@@ -47,13 +47,13 @@ const Remove = ({ member, onClose }: { readonly member: Member; readonly onClose
 )
 
 const COLUMNS: readonly Column<Member>[] = [
-  { name: 'Email', cell: ({ email }) => email },
+  { name: 'Email', cell: ({ email }) => <span title={email ?? undefined}>{email}</span> },
   { name: 'Name', cell: ({ name }) => name },
   { name: 'Role', cell: ({ role }) => role },
   { name: 'Status', cell: ({ status }) => <Badge state={status} /> },
   { name: 'Second factor', cell: ({ mfa }) => (mfa ? 'yes' : 'no') },
   { name: 'Signed in', number: true, cell: ({ signed_in_at }) => <Ago time={signed_in_at} /> },
-  { name: 'Invitation ends', number: true, cell: ({ expires_at }) => expires_at?.slice(0, 10) },
+  { name: 'Invitation ends', number: true, cell: ({ expires_at }) => expires_at != null && <Day time={expires_at} /> },
   {
     name: 'Actions',
     cell: (member) => (
@@ -83,7 +83,11 @@ export const TeamPage = () => {
     <>
       <OrganizationHeader>
         <Aside>
-          <DialogButton tone="primary" dialog={(close) => <InviteMember onMade={setLink} onClose={close} />}>
+          <DialogButton
+            tone="primary"
+            needs="admin"
+            dialog={(close) => <InviteMember onMade={setLink} onClose={close} />}
+          >
             Invite
           </DialogButton>
         </Aside>

@@ -28,7 +28,7 @@ export const VerifyAudit = () => {
   const close = () => setFound(null)
   return (
     <>
-      <Button disabled={busy} onClick={() => void verify()}>
+      <Button needs="admin" disabled={busy} onClick={() => void verify()}>
         Verify
       </Button>
       {found !== null && (

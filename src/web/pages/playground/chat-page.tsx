@@ -1,6 +1,7 @@
 import { type FormEvent, type KeyboardEvent, useState } from 'react'
 import { FieldRow, NumberField, SelectField } from '../../parts/form.tsx'
-import { Aside, Button, Columns, PageHeader, Panel } from '../../parts/layout.tsx'
+import { Aside, Button, Columns, PageHeader, Panel, Problem } from '../../parts/layout.tsx'
+import { count } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import styles from './playground.module.css'
 import { Transcript } from './transcript.tsx'
@@ -13,17 +14,21 @@ const MAX_CHARACTERS = 500_000
 /** A question for all models in view; Enter sends it. */
 const Composer = ({
   busy,
+  fault,
   onSend,
   onStop,
 }: {
   readonly busy: boolean
-  readonly onSend: (text: string) => boolean
+  /** Why nothing can be sent. */
+  readonly fault: string | null
+  readonly onSend: (text: string) => void
   readonly onStop: () => void
 }) => {
   const [text, setText] = useState('')
   const send = (): void => {
-    if (busy || text.trim() === '') return
-    if (onSend(text.trim())) setText('')
+    if (busy || fault !== null || text.trim() === '') return
+    onSend(text.trim())
+    setText('')
   }
   const submit = (event: FormEvent): void => {
     event.preventDefault()
@@ -50,33 +55,40 @@ const Composer = ({
           Stop
         </Button>
       ) : (
-        <Button key="send" type="submit" tone="primary" disabled={text.trim() === ''}>
+        <Button key="send" type="submit" tone="primary" disabled={fault !== null || text.trim() === ''}>
           Send
         </Button>
       )}
+      {fault !== null && <Problem error={new Error(fault)} />}
     </form>
   )
 }
 
-const inRange = (value: number, min: number, max: number): boolean => value >= min && value <= max
+const isTemperature = (value: number): boolean => value >= 0 && value <= 2
+const isTokens = (value: number): boolean => Number.isInteger(value) && value >= 1 && value <= MAX_TOKENS
+
+const faultOf = (temperature: number, tokens: number): string | null => {
+  if (!isTemperature(temperature)) return 'Temperature must be a number from 0 to 2.'
+  return isTokens(tokens) ? null : `Max tokens must be a whole number from 1 to ${count(MAX_TOKENS)}.`
+}
 
 /** Chat with a model, or with two side by side. */
 export const ChatPage = ({ models }: { readonly models: readonly string[] }) => {
   const [state, change] = usePageState(DEFAULTS)
   const [left, right] = [useChat(), useChat()]
+  // What is being typed; the address keeps what can be used.
+  const [temperature, setTemperature] = useState(state.temperature)
+  const [tokens, setTokens] = useState(state.tokens)
   const model = models.includes(state.model) ? state.model : models[0]!
   const beside = models.includes(state.beside) ? state.beside : null
   const settings = (name: string): ChatSettings => ({
     model: name,
-    temperature: state.temperature,
-    maxTokens: state.tokens,
+    temperature,
+    maxTokens: tokens,
   })
-  const valid = inRange(state.temperature, 0, 2) && inRange(state.tokens, 1, MAX_TOKENS)
-  const send = (text: string): boolean => {
-    if (!valid) return false
+  const send = (text: string): void => {
     left.ask(text, settings(model))
     if (beside !== null) right.ask(text, settings(beside))
-    return true
   }
   const chats = [left, right]
   const named = models.map((name) => [name, name] as const)
@@ -108,16 +120,22 @@ export const ChatPage = ({ models }: { readonly models: readonly string[] }) => 
             min={0}
             max={2}
             step="any"
-            value={state.temperature}
-            onChange={(temperature) => change({ temperature })}
+            value={temperature}
+            onChange={(typed) => {
+              setTemperature(typed)
+              if (isTemperature(typed)) change({ temperature: typed })
+            }}
           />
           <NumberField
             label="Max tokens"
             min={1}
             max={MAX_TOKENS}
             step={1}
-            value={state.tokens}
-            onChange={(tokens) => change({ tokens })}
+            value={tokens}
+            onChange={(typed) => {
+              setTokens(typed)
+              if (isTokens(typed)) change({ tokens: typed })
+            }}
           />
         </FieldRow>
       </div>
@@ -133,6 +151,7 @@ export const ChatPage = ({ models }: { readonly models: readonly string[] }) => 
       </Columns>
       <Composer
         busy={chats.some(({ busy }) => busy)}
+        fault={faultOf(temperature, tokens)}
         onSend={send}
         onStop={() => {
           for (const chat of chats) chat.stop()

@@ -3,7 +3,7 @@ import { type components, unwrap } from '../../../client/client.ts'
 import { api } from '../../api/client.ts'
 import { SelectField } from '../../parts/form.tsx'
 import { Button, PageHeader, Panel, Problem, Quiet } from '../../parts/layout.tsx'
-import { count, duration, NONE } from '../../text/format.ts'
+import { count, duration, NONE, plural } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import styles from './playground.module.css'
 import { cosine } from './similarity.ts'
@@ -37,7 +37,7 @@ const Similarity = ({ texts, list, ms }: Compared) => {
   return (
     <Panel
       title="Cosine similarity"
-      aside={`${count(vectors[0]?.length)} dimensions, ${count(list.usage?.prompt_tokens)} tokens, ${duration(ms)}`}
+      aside={`${count(vectors[0]?.length)} dimensions, ${plural(list.usage?.prompt_tokens ?? 0, 'token')}, ${duration(ms)}`}
     >
       <section
         className={styles.matrix}

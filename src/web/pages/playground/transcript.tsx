@@ -8,7 +8,7 @@ import type { Turn } from './use-chat.ts'
 const NOTES: Readonly<Record<string, (value: string) => string>> = {
   'x-service-routed-model': (value) => `routed to ${decodeURI(value)}`,
   'x-service-speculative': () => 'speculative decoding',
-  'x-service-early-exit-tokens': (value) => `${value} tokens exited early`,
+  'x-service-early-exit-tokens': (value) => `${plural(Number(value), 'token')} exited early`,
   'x-service-compression': () => 'prompt compressed',
 }
 

@@ -36,11 +36,16 @@ export const missingIn = ({ parameters }: Operation, inputs: Inputs): readonly s
 export const isForm = ({ body }: Operation): boolean => body?.type === 'multipart/form-data'
 export const isJson = ({ body }: Operation): boolean => body?.type === 'application/json'
 
-/** @returns what is wrong with the text as JSON; null when nothing is */
-export const faultOfJson = (text: string): string | null => {
+/** A body that need not be there is left out by leaving it empty. */
+export const sendsBody = ({ body }: Operation, text: string): boolean =>
+  body !== null && (body.required || text.trim() !== '')
+
+/** @returns what is wrong with the text as the body, or as the fields of a form; null when nothing is */
+export const faultOfBody = (operation: Operation, text: string): string | null => {
+  if (!sendsBody(operation, text) || (isForm(operation) && text.trim() === '')) return null
   try {
-    JSON.parse(text)
-    return null
+    const fields: unknown = JSON.parse(text)
+    return isForm(operation) && (fields === null || typeof fields !== 'object') ? 'The fields must be an object.' : null
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }

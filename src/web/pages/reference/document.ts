@@ -60,6 +60,7 @@ export interface ApiDocument {
 export interface Body {
   readonly type: string
   readonly schema: Schema
+  readonly required: boolean
 }
 
 export interface Operation {
@@ -85,17 +86,23 @@ export interface Group {
 /** `#/components/schemas/Device` -> `Device`; null for a schema that is no reference. */
 export const nameOf = ({ $ref }: Schema): string | null => $ref?.slice($ref.lastIndexOf('/') + 1) ?? null
 
+/** Only what the document itself has: not what every object has. */
+export const componentOf = ({ components }: ApiDocument, kind: string, name: string): unknown => {
+  const named = Object.hasOwn(components, kind) ? components[kind] : undefined
+  return named !== undefined && Object.hasOwn(named, name) ? named[name] : undefined
+}
+
 /** What a reference leads to, with what is said beside it; anything else as it is. */
 export const resolve = <Found extends object>(document: ApiDocument, found: Found | Schema): Found => {
   const { $ref, ...beside } = found as Schema
   if ($ref === undefined) return found as Found
   const [kind = '', name = ''] = $ref.split('/').slice(2)
-  return { ...(document.components[kind]?.[name] as Found), ...beside }
+  return { ...(componentOf(document, kind, name) as Found), ...beside }
 }
 
-const bodyIn = (content: Content | undefined): Body | null => {
+const bodyIn = (content: Content | undefined, required = false): Body | null => {
   const [first] = Object.entries(content ?? {})
-  return first === undefined ? null : { type: first[0], schema: first[1].schema ?? {} }
+  return first === undefined ? null : { type: first[0], schema: first[1].schema ?? {}, required }
 }
 
 const operationOf = (document: ApiDocument, path: string, method: string, described: Described): Operation => ({
@@ -107,7 +114,7 @@ const operationOf = (document: ApiDocument, path: string, method: string, descri
   tag: described.tags?.[0] ?? 'other',
   isPublic: described.security?.length === 0,
   parameters: (described.parameters ?? []).map((parameter) => resolve<Parameter>(document, parameter)),
-  body: bodyIn(described.requestBody?.content),
+  body: bodyIn(described.requestBody?.content, described.requestBody?.required),
   responses: Object.entries(described.responses).map(([status, response]) => {
     const { description, content } = resolve<Response>(document, response)
     return { status, description, body: bodyIn(content) }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import openapi from '../../../../openapi.json' with { type: 'json' }
-import { faultOfJson, missingIn, pathOf } from './call.ts'
+import { faultOfBody, missingIn, pathOf } from './call.ts'
 import { type ApiDocument, exampleOf, groupsOf, limitsOf, nameOf, operationsOf, search } from './document.ts'
-import { pythonOf, sampleOf } from './samples.ts'
+import { LANGUAGES, pythonOf, sampleOf } from './samples.ts'
 
 const document = openapi as unknown as ApiDocument
 const operations = operationsOf(document)
@@ -44,7 +44,12 @@ describe('a call', () => {
     expect(missingIn(download, inputs)).toEqual(['version'])
     const found = { parameters: { q: 'a b', limit: '5' }, body: '' }
     expect(pathOf(operation('searchDevices'), found, true)).toBe('/api/v1/fleet/devices?q=a+b&limit=5')
-    expect([faultOfJson('{}'), faultOfJson('{')]).toEqual([null, expect.any(String)])
+    const model = operation('createModel')
+    expect(['{}', '{', ''].map((text) => faultOfBody(model, text) === null)).toEqual([true, false, false])
+    const pause = operation('pauseRollout')
+    expect(['', ' \n', '{', 'null'].map((text) => faultOfBody(pause, text) === null)).toEqual([true, true, false, true])
+    const upload = operation('uploadVersion')
+    expect(['', '{}', 'null'].map((text) => faultOfBody(upload, text))).toEqual([null, null, expect.any(String)])
   })
 
   it('is written for curl, Python and TypeScript', () => {
@@ -61,6 +66,8 @@ describe('a call', () => {
         `  -d '{"name":"it'\\''s","public":true}'`,
       ].join('\n'),
     )
+    const empty = { operation: operation('pauseRollout'), inputs: { parameters: {}, body: '' }, origin }
+    for (const language of LANGUAGES) expect(sampleOf(language, empty)).not.toMatch(/body|json=|-d /)
     expect(sampleOf('Python', sample)).toContain(`json={\n        "name": "it's",\n        "public": True,\n    },`)
     expect(sampleOf('TypeScript', sample)).toContain(`api.POST('/api/v1/models', {\n  body: {\n    name: "it's",`)
   })

@@ -1,4 +1,4 @@
-import { headersOf, type Inputs, isForm, isJson, pathOf } from './call.ts'
+import { headersOf, type Inputs, isForm, isJson, pathOf, sendsBody } from './call.ts'
 import type { Operation } from './document.ts'
 
 export const LANGUAGES = ['curl', 'Python', 'TypeScript'] as const
@@ -157,4 +157,7 @@ const WRITERS: Readonly<Record<Language, (sample: Sample) => string>> = {
 }
 
 /** The call as a program makes it, with what is filled in; `<name>` stands for what is not. */
-export const sampleOf = (language: Language, sample: Sample): string => WRITERS[language](sample)
+export const sampleOf = (language: Language, { operation, inputs, origin }: Sample): string => {
+  const isLeftOut = isJson(operation) && !sendsBody(operation, inputs.body)
+  return WRITERS[language]({ operation: isLeftOut ? { ...operation, body: null } : operation, inputs, origin })
+}

@@ -1,13 +1,13 @@
 import { Empty, PageHeader, Panel, Quiet } from '../../parts/layout.tsx'
 import { Code } from './code.tsx'
-import { type ApiDocument, exampleOf, type Schema } from './document.ts'
+import { type ApiDocument, componentOf, exampleOf, type Schema } from './document.ts'
 import { FieldTable, fieldsOf, typeOf } from './fields.tsx'
 
 const UP = { href: '/docs', label: 'All operations' }
 
 /** A named component: its fields and an example. */
 export const SchemaPage = ({ document, name }: { readonly document: ApiDocument; readonly name: string }) => {
-  const schema = document.components.schemas?.[name] as Schema | undefined
+  const schema = componentOf(document, 'schemas', name) as Schema | undefined
   if (schema === undefined)
     return (
       <>

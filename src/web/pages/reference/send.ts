@@ -1,4 +1,4 @@
-import { headersOf, type Inputs, isForm, isJson, pathOf } from './call.ts'
+import { headersOf, type Inputs, isForm, isJson, pathOf, sendsBody } from './call.ts'
 import type { Operation } from './document.ts'
 
 export interface Answer {
@@ -18,10 +18,10 @@ const isText = (type: string): boolean => /^(application\/json|text\/)/.test(typ
 
 const bodyOf = (operation: Operation, { body }: Inputs, file: File | null): BodyInit | null => {
   if (operation.body === null) return null
-  if (isJson(operation)) return body
+  if (isJson(operation)) return sendsBody(operation, body) ? body : null
   if (!isForm(operation)) return file
   const form = new FormData()
-  for (const [name, value] of Object.entries(JSON.parse(body || '{}') as object)) form.set(name, String(value))
+  for (const [name, value] of Object.entries(JSON.parse(body.trim() || '{}') as object)) form.set(name, String(value))
   if (file !== null) form.set('file', file)
   return form
 }
@@ -50,11 +50,12 @@ export const send = async (
 ): Promise<void> => {
   const started = performance.now()
   const { method, body } = operation
-  const type = body === null || isForm(operation) ? [] : [['content-type', body.type]]
+  const sent = bodyOf(operation, inputs, file)
+  const type = body === null || sent === null || isForm(operation) ? [] : [['content-type', body.type]]
   const response = await fetch(pathOf(operation, inputs, false), {
     method,
     headers: Object.fromEntries([...headersOf(operation, inputs), ...type]),
-    body: bodyOf(operation, inputs, file),
+    body: sent,
     signal,
   })
   const head = {

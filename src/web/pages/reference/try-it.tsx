@@ -3,7 +3,7 @@ import { Badge } from '../../parts/cells.tsx'
 import { Fields, SelectField, TextField } from '../../parts/form.tsx'
 import { Button, Panel, Problem, Quiet } from '../../parts/layout.tsx'
 import { duration } from '../../text/format.ts'
-import { faultOfJson, type Inputs, isForm, isJson, missingIn } from './call.ts'
+import { faultOfBody, type Inputs, isForm, isJson, missingIn } from './call.ts'
 import { Code } from './code.tsx'
 import { type ApiDocument, type Operation, type Parameter, resolve, type Schema } from './document.ts'
 import styles from './reference.module.css'
@@ -103,7 +103,7 @@ export const TryIt = ({
   const [file, setFile] = useState<File | null>(null)
   const { answer, error, busy, run, stop } = useSending(operation)
   const takesText = isJson(operation) || isForm(operation)
-  const fault = takesText ? faultOfJson(inputs.body) : null
+  const fault = takesText ? faultOfBody(operation, inputs.body) : null
   const takesFile = body !== null && !isJson(operation)
   const incomplete = missingIn(operation, inputs).length > 0 || fault !== null
   const submit = (event: FormEvent): void => {

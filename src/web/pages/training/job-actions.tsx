@@ -44,6 +44,7 @@ const GoOn = ({ job, onClose, verb }: ActionProps & { readonly verb: 'resume' | 
     >
       <NumberField
         label="More rounds"
+        name="rounds"
         value={rounds}
         min={1}
         max={MAX_ROUNDS - job.rounds_completed}
@@ -75,6 +76,7 @@ export const JobActions = ({ job }: { readonly job: JobDetail }) => {
     job.status === 'completed' ? 'extend' : job.status === 'failed' || job.status === 'stopped' ? 'resume' : 'stop'
   return (
     <DialogButton
+      needs="training:write"
       // A dialog ends when the job is no longer in the state that it was opened for, and does not turn into another one.
       key={action}
       tone={action === 'stop' ? 'danger' : 'primary'}

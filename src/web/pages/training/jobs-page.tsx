@@ -14,6 +14,7 @@ import type { Job } from './types.ts'
 
 const DEFAULTS = { status: '', page: 1 }
 const STATUSES = choices('Any status', ['running', 'completed', 'failed', 'stopped'])
+const WORDS = { status: STATUSES }
 
 const nameOf = (job: Job): string => job.name ?? `Job ${job.id.slice(0, 8)}`
 
@@ -57,7 +58,7 @@ const Rounds = () => {
 
 /** Training jobs, and the latest rounds, also those of no job. */
 export const JobsPage = () => {
-  const [{ status, page }, change] = usePageState(DEFAULTS)
+  const [{ status, page }, change] = usePageState(DEFAULTS, WORDS)
   const query = useApi('/api/v1/training/jobs', {
     query: { ...pageQuery(page), status: status as Job['status'] },
   })

@@ -21,6 +21,7 @@ const Cancel = ({ round }: { readonly round: Round }) => {
   const params = { path: { round_id: round.id } }
   return (
     <DialogButton
+      needs="training:write"
       tone="danger"
       dialog={(close) => (
         <Confirm

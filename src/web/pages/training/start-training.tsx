@@ -28,6 +28,7 @@ const Start = ({ onClose }: { readonly onClose: () => void }) => {
     >
       <TextField
         label="Model"
+        name="model"
         hint="By name or id; my-model@1.2.0 starts from that version."
         required
         list="trainable-models"
@@ -35,7 +36,7 @@ const Start = ({ onClose }: { readonly onClose: () => void }) => {
         onChange={setModel}
       />
       <Suggestions id="trainable-models" values={models.map(({ id, name }) => name ?? id)} />
-      <TextField label="Job name" value={jobName} onChange={setJobName} />
+      <TextField label="Job name" name="name" value={jobName} onChange={setJobName} />
       <FieldRow>
         <SelectField
           label="Strategy"
@@ -43,8 +44,14 @@ const Start = ({ onClose }: { readonly onClose: () => void }) => {
           options={STRATEGY_NAMES.map((one) => [one, one] as const)}
           onChange={setStrategy}
         />
-        <NumberField label="Rounds" value={rounds} min={1} max={10_000} onChange={setRounds} />
-        <NumberField label="Minimum updates per round" value={minDevices} min={1} onChange={setMinDevices} />
+        <NumberField label="Rounds" name="rounds" value={rounds} min={1} max={10_000} onChange={setRounds} />
+        <NumberField
+          label="Minimum updates per round"
+          name="min_devices"
+          value={minDevices}
+          min={1}
+          onChange={setMinDevices}
+        />
       </FieldRow>
       <Outcome>
         <p>{`Devices train ${plural(rounds || 0, 'round')}; the result becomes the next version of the model.`}</p>
@@ -55,7 +62,7 @@ const Start = ({ onClose }: { readonly onClose: () => void }) => {
 }
 
 export const StartTraining = () => (
-  <DialogButton tone="primary" dialog={(close) => <Start onClose={close} />}>
+  <DialogButton needs="training:write" tone="primary" dialog={(close) => <Start onClose={close} />}>
     Start training
   </DialogButton>
 )

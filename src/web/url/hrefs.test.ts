@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest'
+import { deviceHref, modelHref } from './hrefs.ts'
+
+it('a name is one part of an address, whatever it contains', () => {
+  expect([deviceHref('a/b%'), deviceHref('a', 'o&p'), modelHref('id', '50% off'), modelHref('id')]).toEqual([
+    '/devices/a%2Fb%25',
+    '/devices/a?org=o%26p',
+    '/models/50%25%20off',
+    '/models/id',
+  ])
+})
+
+it('a name that would be a step up is replaced by what leads there', () => {
+  expect([deviceHref('..'), deviceHref('.', 'acme'), modelHref('id', '..')]).toEqual([
+    '/devices?q=..',
+    '/devices?q=.',
+    '/models/id',
+  ])
+})

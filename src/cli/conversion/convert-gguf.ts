@@ -5,9 +5,9 @@ import { convertLoraToGguf } from '../../convert/gguf/convert-lora.ts'
 import { sizeWords } from '../../domain/sizes.ts'
 import { Failure } from '../failure.ts'
 import { showProgress } from '../progress.ts'
+import { REPORTS, requireNoSource, requireWritableFolder, writeResults } from '../result-files.ts'
 import type { Session } from '../session.ts'
 import type { ConvertOptions } from './convert-options.ts'
-import { REPORTS, requireNoSource, requireWritableFolder, writeResults } from './result-files.ts'
 
 const exists = async (path: string): Promise<boolean> => (await stat(path).catch(() => null)) !== null
 

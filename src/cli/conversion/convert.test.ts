@@ -15,7 +15,7 @@ import {
 } from '../../inference/engines/parts/test-engines.fixture.ts'
 import { explain } from '../explain.ts'
 import { runInProcess } from '../in-process.fixture.ts'
-import { writeResult, writeResults } from './result-files.ts'
+import { writeResult, writeResults } from '../result-files.ts'
 
 const linear = (operator = 'MatMul'): Uint8Array => {
   const graph = graphBuilder('linear')

@@ -13,11 +13,11 @@ import { runConversion } from '../../convert/run-conversion.ts'
 import { sizeWords } from '../../domain/sizes.ts'
 import { enginesFolder } from '../../inference/engines/parts/part.ts'
 import { Failure, wrongUsage } from '../failure.ts'
+import { REPORTS, requireNoSource, requireWritableFolder, writeResults } from '../result-files.ts'
 import type { Session } from '../session.ts'
 import { convertGguf } from './convert-gguf.ts'
 import type { ConvertOptions } from './convert-options.ts'
 import { pushConverted } from './push-converted.ts'
-import { REPORTS, requireNoSource, requireWritableFolder, writeResults } from './result-files.ts'
 import { TOLERANCE, validate } from './validate.ts'
 
 interface ModelFile {

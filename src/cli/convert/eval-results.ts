@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { appendFile, readFile, stat } from 'node:fs/promises'
-import { isSameFile } from '../conversion/result-files.ts'
 import { Failure, wrongUsage } from '../failure.ts'
 import type { PromptLine } from '../inference/prompt-file.ts'
+import { isSameFile } from '../result-files.ts'
 
 /** What one model made of one line. */
 export interface LineResult {

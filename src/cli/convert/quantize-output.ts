@@ -1,7 +1,7 @@
 import { mkdtemp, stat } from 'node:fs/promises'
 import { dirname, extname, join } from 'node:path'
-import { isSameFile, requireWritableFolder } from '../conversion/result-files.ts'
 import { wrongUsage } from '../failure.ts'
+import { isSameFile, requireWritableFolder } from '../result-files.ts'
 
 /** Before the work: a folder on the disk of the output, where a result can be renamed into place. @throws Failure */
 export const folderNear = async (output: string): Promise<string> => {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { Option } from 'commander'
-import { writeResult } from '../conversion/result-files.ts'
+import { writeResult } from '../result-files.ts'
 import type { Session } from '../session.ts'
 
 export const outputOption = (what: string): Option => new Option('-o, --output <file>', `${what} (default: stdout)`)

@@ -1,9 +1,11 @@
+const isNode = (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node !== undefined
+
 /**
  * The response with a body that ends with the signal, and the connection with it. In Node the signal given to `fetch` may do
- * nothing any more once the headers are there: it is forgotten when the request is collected as garbage.
+ * nothing any more once the headers are there: it is forgotten when the request is collected as garbage. Browsers keep it.
  */
 export const withAbortableBody = (response: Response, signal: AbortSignal): Response => {
-  if (response.body === null) return response
+  if (!isNode || response.body === null) return response
   const reader = response.body.getReader()
   let giveUp = (): void => undefined
   const release = (): void => signal.removeEventListener('abort', giveUp)

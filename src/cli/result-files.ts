@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { access, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { renameDurably } from '../../platform/transfer/durable-file.ts'
-import { Failure, wrongUsage } from '../failure.ts'
+import { renameDurably } from '../platform/transfer/durable-file.ts'
+import { Failure, wrongUsage } from './failure.ts'
 
 const stateOf = (path: string) =>
   stat(path, { bigint: true }).catch((error: NodeJS.ErrnoException) => {

@@ -2,6 +2,7 @@ import { open, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { ApiError } from '../../client/client.ts'
+import { withAbortableBody } from '../../platform/transfer/abortable-body.ts'
 import { connectionLost, requireType, toFailure } from '../connection.ts'
 import { fileReason } from '../explain.ts'
 import { Failure } from '../failure.ts'
@@ -29,7 +30,8 @@ async function* download(
     throw connectionLost(baseUrl, error)
   }
   const headers = { authorization: `Bearer ${key}` }
-  const response = await fetch(url, { headers, redirect: 'error', ...(signal && { signal }) }).catch(lost)
+  const answer = await fetch(url, { headers, redirect: 'error', ...(signal && { signal }) }).catch(lost)
+  const response = signal ? withAbortableBody(answer, signal) : answer
   if (!response.ok || response.body === null) {
     const refused = new ApiError(response.status, await response.json().catch(() => null))
     throw toFailure(refused, { baseUrl, keySource: source })

@@ -1,41 +1,7 @@
-import { access, chmod, mkdir, mkdtemp, rm, rmdir, stat, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { access, chmod, mkdtemp, rm, rmdir, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { ConfigError } from '../config.ts'
-
-const FAULTS: Readonly<Record<string, string>> = {
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  ENOENT: 'the file system does not allow new files there',
-  EROFS: 'the disk is read-only',
-  ENOSPC: 'the disk is full',
-  ENAMETOOLONG: 'the name is too long',
-}
-
-const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? String(error)
-
-const faultOf = (error: unknown): string => FAULTS[codeOf(error)] ?? codeOf(error)
-
-/** Whether the folder exists; throws if it is not a folder or cannot be checked. */
-const isFolder = async (path: string): Promise<boolean> => {
-  const found = await stat(path).catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return null
-    if (codeOf(error) === 'ENOTDIR') throw new Error('a part of its path is a file')
-    throw new Error(faultOf(error), { cause: error })
-  })
-  if (found?.isDirectory() === false) throw new Error(`${path} is not a folder`)
-  return found !== null
-}
-
-/** Like mkdir with `recursive`, which in Node 20 never returns where the kernel answers ENOENT, as below /proc. */
-const makeFolder = async (path: string): Promise<void> => {
-  if (await isFolder(path)) return
-  await makeFolder(dirname(path))
-  await mkdir(path, { mode: 0o700 }).catch(async (error: unknown) => {
-    if (codeOf(error) !== 'EEXIST' || !(await isFolder(path))) {
-      throw new Error(`${path} cannot be created (${faultOf(error)})`, { cause: error })
-    }
-  })
-}
+import { codeOf, faultOf, makeFolder } from '../platform/transfer/make-folder.ts'
 
 /** Restricts access, because it contains keys and weights. A writable folder of another owner is left as it is. */
 const closeToOthers = async (path: string): Promise<void> => {

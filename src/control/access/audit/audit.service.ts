@@ -40,7 +40,7 @@ const asStored = (entry: AuditEntry): AuditEntry =>
 export const hashOfEntry = (entry: AuditEntry): string =>
   createHash('sha256').update(canonicalEntry(entry), 'utf8').digest('hex')
 
-const actorOf = (caller: Caller | null): { kind: AuditActor; id: string | null; credentialId: string | null } => {
+const recordedActor = (caller: Caller | null): { kind: AuditActor; id: string | null; credentialId: string | null } => {
   if (caller === null) return { kind: 'anonymous', id: null, credentialId: null }
   const credentialId = caller.sessionId ?? caller.keyId
   if (caller.personId !== undefined) return { kind: 'person', id: caller.personId, credentialId }
@@ -66,7 +66,7 @@ export const createAudit = (parts: {
   ): Promise<void> => {
     const { note, result, status, more } = outcome
     const caller = note?.actor ?? request.caller()
-    const actor = actorOf(caller)
+    const actor = recordedActor(caller)
     const object = note ?? request.object
     const orgId = note?.orgId ?? (caller === null ? null : homeOf(caller)) ?? ''
     const addressId = await signer.pseudonym(request.address)

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Caller, Grant } from '../../../domain/access.ts'
+import { actorOf, type Caller, type Grant } from '../../../domain/access.ts'
 import { composeKey, SHOWN_CHARS } from '../../../domain/api-key.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { auditNote } from '../../audit-note.ts'
@@ -18,7 +18,7 @@ type Origin = Partial<Pick<StoredKey, 'deviceId' | 'approvedBy' | 'rootId' | 'pe
 
 /** The person or key by whom a key is made; null for a session that needed neither, under open enrollment. */
 export const makerOf = (caller: Caller): string | null =>
-  caller.personId ?? (caller.keyId === caller.sessionId ? null : caller.keyId)
+  caller.personId === undefined && caller.keyId === caller.sessionId ? null : actorOf(caller)
 
 /** Null is never. */
 export const earliest = (...dates: readonly (Date | null)[]): Date | null =>

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
 import { parseStorageUrl } from '../../../domain/storage-location.ts'
 import { writeSynced } from '../../../platform/blobs/staging-area.ts'
 import { syncFolder } from '../../../platform/transfer/durable-file.ts'
+import { makeFolder } from '../../../platform/transfer/make-folder.ts'
 import { s3Target } from './s3-target.ts'
 import type { BackupTarget, StoredFile } from './target.ts'
 
@@ -28,26 +29,6 @@ const NOTHING: readonly string[] = [UNFINISHED, 'lost+found']
 
 async function* chunksOf(source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   yield* source
-}
-
-/**
- * As `mkdir` with `recursive`, which never ends where a folder is there and calls a new one in it missing (/proc, and network
- * file systems that hang). True where it is new.
- */
-const makeFolder = async (path: string): Promise<boolean> => {
-  const parent = dirname(path)
-  const isThere = (folder: string) =>
-    stat(folder).then(
-      (info) => info.isDirectory(),
-      () => false,
-    )
-  if (await isThere(path)) return false
-  if (parent !== path && !(await isThere(parent))) await makeFolder(parent)
-  await mkdir(path, { mode: 0o700 }).catch(async (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EEXIST' && (await isThere(path))) return
-    throw error.code === 'ENOENT' ? badRequest(`${path} cannot be created in ${parent}. Name another folder.`) : error
-  })
-  return true
 }
 
 /** A folder of this machine, or one that is mounted. Only the owner may read what is written. */

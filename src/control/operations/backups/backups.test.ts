@@ -138,7 +138,7 @@ it('only keys that belong to no organization make and see backups', async () => 
   await world.advance(1)
   expect(await backUp(world, admin, { target: '/proc/nope' })).toMatchObject({
     status: 'failed',
-    reason: expect.stringContaining('cannot be created in /proc'),
+    reason: expect.stringContaining('/proc/nope cannot be created'),
   })
   expect(relative.body).toMatchObject({
     error: 'bad_request',

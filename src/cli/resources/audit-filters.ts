@@ -9,5 +9,5 @@ export const AUDIT_FILTERS: readonly ActionOption[] = [
   option('--result <result>', 'ok, refused or failed', 'result', { choices: AUDIT_RESULTS }),
   option('--since <time>', 'from this time on, such as 2026-01-31T12:00:00Z', 'since'),
   option('--until <time>', 'before this time', 'until'),
-  option('--org-id <organization>', 'one organization, for keys that see several', 'org_id'),
+  option('--org <org_id>', 'one organization, for keys that see several', 'org_id'),
 ]

@@ -9,7 +9,7 @@ import type { Session } from '../session.ts'
 
 interface VerifyOptions extends DataOptions {
   readonly heads?: string
-  readonly orgId?: string
+  readonly org?: string
 }
 
 type Body = NonNullable<paths['/api/v1/audit/verify']['post']['requestBody']>['content']['application/json']
@@ -41,14 +41,14 @@ const readHeads = async (path: string, cwd: string): Promise<Heads> => {
 export const define = (command: Command, session: Session): void => {
   command
     .option('--heads <file>', 'signed heads kept elsewhere, such as audit-heads.jsonl; detects a truncated log')
-    .option('--org-id <organization>', 'one organization, for keys that see several')
+    .option('--org <org_id>', 'one organization, for keys that see several')
     .addOption(jsonOption())
     .addOption(apiBaseOption())
-    .action(async ({ heads: path, orgId, json, apiBase }: VerifyOptions) => {
+    .action(async ({ heads: path, org, json, apiBase }: VerifyOptions) => {
       const { out, io } = session
       const heads = path === undefined ? [] : await readHeads(path, io.cwd)
       const connection = await session.signedIn({ apiBase, timeoutMs: TIMEOUT_MS })
-      const body = { heads, ...(orgId !== undefined && { org_id: orgId }) }
+      const body = { heads, ...(org !== undefined && { org_id: org }) }
       const found = await connection.ask((client) => client.POST('/api/v1/audit/verify', { body }))
       if (json) out.json(found)
       else {

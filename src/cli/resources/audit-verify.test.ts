@@ -23,7 +23,7 @@ it('passes only where a signed head was compared', async () => {
   await keep('beta.jsonl', 'beta')
   await keep('empty.jsonl', null)
   const verify = async (file: string) => {
-    const { exitCode, stdout, stderr } = await svc('audit', 'verify', '--org-id', 'acme', '--heads', file)
+    const { exitCode, stdout, stderr } = await svc('audit', 'verify', '--org', 'acme', '--heads', file)
     return [exitCode, stdout.replace(/valid entries: \d+/, 'valid'), stderr.split('\n')[0]]
   }
   expect(await verify('acme.jsonl')).toEqual([0, 'acme: valid, signed heads compared: 1\n', ''])

@@ -60,10 +60,10 @@ it('a name is erased from the audit log of the organization of --org', async () 
   const id = (await json('groups', 'show', 'g', '--org', 'beta')).id as string
   await svc('groups', 'delete', 'g', '--yes', '--org', 'beta')
   const named = async () => {
-    const { entries } = await json('audit', 'list', '--object', id, '--org-id', 'beta')
+    const { entries } = await json('audit', 'list', '--object', id, '--org', 'beta')
     return new Set((entries as { object_name: string | null }[]).map(({ object_name }) => object_name))
   }
-  const { entries } = await json('audit', 'list', '--object', id, '--org-id', 'beta')
+  const { entries } = await json('audit', 'list', '--object', id, '--org', 'beta')
   expect(entries.length).toBeGreaterThan(0)
   expect(await named()).not.toEqual(new Set([null]))
   const erase = ['audit', 'erase', String(entries[0].object_kind), id, '--yes']

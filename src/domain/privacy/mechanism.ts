@@ -15,6 +15,8 @@ export interface NoisySteps {
  */
 const EXACT = { leastNoise: 0.01, mostNoise: 1e6, leastRate: 1e-9 }
 export const MAX_NOISE = EXACT.mostNoise
+/** More noise than that leaves nothing of an update; rounds refuse it. */
+export const MAX_ROUND_NOISE = 1000
 /** With less noise epsilon is above 1e17, and its square leaves the range of numbers soon after. */
 const MIN_NOISE = 1e-9
 

@@ -2,7 +2,7 @@ import { type Caller, sees } from '../../../domain/access.ts'
 import { badRequest, inBody } from '../../../domain/errors.ts'
 import { DEFAULT_METRIC, requireMetric } from '../../../domain/job-metric.ts'
 import { leastTarget, requireLikelyDraw, samplingOf } from '../../../domain/poisson-sampling.ts'
-import { DEFAULT_DELTA, requireNoisySteps } from '../../../domain/privacy/mechanism.ts'
+import { DEFAULT_DELTA, MAX_ROUND_NOISE, requireNoisySteps } from '../../../domain/privacy/mechanism.ts'
 import { TIMEOUT_SECONDS } from '../../../domain/round.ts'
 import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import {
@@ -118,8 +118,13 @@ export const createJobPlans = (parts: {
       return { noiseMultiplier: given, clipNorm, adaptiveClip, delta }
     }
     const noiseMultiplier = await ledger.noiseFor(caller, { epsilon: epsilon!, delta, sampleRate, steps })
-    if (noiseMultiplier !== null) return { noiseMultiplier, clipNorm, adaptiveClip, delta, targetEpsilon: epsilon! }
-    throw badRequest(`privacy.target_epsilon ${epsilon} cannot be met over ${steps} rounds with any amount of noise.`)
+    if (noiseMultiplier !== null && noiseMultiplier <= MAX_ROUND_NOISE)
+      return { noiseMultiplier, clipNorm, adaptiveClip, delta, targetEpsilon: epsilon! }
+    const fault =
+      noiseMultiplier === null
+        ? `cannot be met over ${steps} rounds with any amount of noise`
+        : `needs a noise_multiplier of ${Math.ceil(noiseMultiplier)}; the maximum is ${MAX_ROUND_NOISE}`
+    throw badRequest(`privacy.target_epsilon ${epsilon} ${fault}. Choose a higher target_epsilon or fewer rounds.`)
   }
 
   return {

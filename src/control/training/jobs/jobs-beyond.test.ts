@@ -186,6 +186,15 @@ describe('a job of a federation', () => {
     const job = await startJob(world, keys.acme, { rounds: 1, privacy })
     expect((job.body as { privacy: { noise_multiplier: number } }).privacy.noise_multiplier).toBeCloseTo(1, 2)
   })
+
+  it('refuses a target epsilon that needs more noise than rounds accept', async () => {
+    const { world, keys } = await league()
+    const of = (target_epsilon: number) =>
+      startJob(world, keys.acme, { rounds: 1, privacy: { target_epsilon, target_delta: 1e-5, clip_norm: 1 } })
+    const message =
+      /^privacy.target_epsilon 0.0005 needs a noise_multiplier of \d+; the maximum is 1000\. Choose a higher/
+    expect(await of(0.0005)).toMatchObject({ status: 400, body: { message: expect.stringMatching(message) } })
+  })
 })
 
 describe('a job that outlives the service', () => {

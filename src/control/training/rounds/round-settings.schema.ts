@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { badRequest } from '../../../domain/errors.ts'
+import { MAX_ROUND_NOISE } from '../../../domain/privacy/mechanism.ts'
 import type { OptionRule } from '../../../domain/strategy-options.ts'
 import { ACCEPTED_STRATEGY_NAMES, STRATEGY_NAMES, STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import { DOCUMENTED_AS, FreeObject, OneOf } from '../../../platform/http/wire.schema.ts'
@@ -80,7 +81,7 @@ export const StrategyOptionsField = Type.Optional(
   }),
 )
 
-export const NoiseMultiplier = Type.Number({ exclusiveMinimum: 0, maximum: 1000 })
+export const NoiseMultiplier = Type.Number({ exclusiveMinimum: 0, maximum: MAX_ROUND_NOISE })
 export const ClipNorm = Type.Number({ exclusiveMinimum: 0, maximum: 1e9 })
 
 export const TargetDelta = Type.Number({

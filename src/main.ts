@@ -7,7 +7,7 @@ import { CertificateError } from './platform/http/certificate.ts'
 import { ProxyError, sendThroughProxy } from './platform/transfer/proxy.ts'
 
 const IMPATIENCE_MS = 1000
-const LONGEST_STOP_MS = 60_000
+const MAX_STOP_MS = 60_000
 
 const stop = (message: string): never => {
   console.error(message)
@@ -39,7 +39,7 @@ const start = async (): Promise<void> => {
     stoppingSince = Date.now()
     console.log(`${signal}: finishing the running requests`)
     // A backup to a file system that does not respond, for example: work that nothing can interrupt.
-    setTimeout(() => stop('Stopping took more than a minute: stopping at once.'), LONGEST_STOP_MS).unref()
+    setTimeout(() => stop('Stopping took more than a minute: stopping at once.'), MAX_STOP_MS).unref()
     service.close().then(
       () => process.exit(0),
       (error: Error) => stop(`Stopping failed: ${error.message}`),

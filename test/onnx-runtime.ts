@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { OnnxModel } from '../src/convert/onnx/model.ts'
 import { writeOnnx } from '../src/convert/onnx/write-onnx.ts'
-import { testEngines } from '../src/inference/engines/parts/test-engines.fixture.ts'
+import { testEngines } from '../src/inference/engines/optional/test-engines.fixture.ts'
 
 /** As the scripts beside the fixtures write them. */
 export interface RecordedTensor {

@@ -9,11 +9,11 @@ import { freePort } from './postgres-program.ts'
 
 const PROGRAM = fileURLToPath(new URL('./fixtures/swift/serve.py', import.meta.url))
 const PYTHON = '/usr/bin/python3'
-const PARTS = ['proxy', 'account', 'container', 'obj'].map((part) => `swift.${part}.server`)
+const OPTIONAL_ENGINES = ['proxy', 'account', 'container', 'obj'].map((part) => `swift.${part}.server`)
 
 /** Why there is no Swift with its S3 interface here; null: there is. */
 export const noSwift = (): string | null => {
-  const looked = spawnSync(PYTHON, ['-c', `import eventlet, ${PARTS.join(', ')}`], { encoding: 'utf8' })
+  const looked = spawnSync(PYTHON, ['-c', `import eventlet, ${OPTIONAL_ENGINES.join(', ')}`], { encoding: 'utf8' })
   if (looked.status === 0) return null
   const message = 'OpenStack Swift is not installed (swift-proxy, swift-account, swift-container, swift-object)'
   console.warn(`\nSKIPPED: every test on S3, because ${message}.\n`)

@@ -119,7 +119,7 @@ export const readCsv = async (path: string, label?: string): Promise<CsvTable> =
 }
 
 /**
- * Turns label words into class indices, the same on every device: by their place in `classes` where there is such a list,
+ * TimeSlices label words into class indices, the same on every device: by their place in `classes` where there is such a list,
  * else they must be whole numbers from 0 and are the indices themselves. Throws bad_request naming the first that is not.
  */
 export const toDataset = (table: CsvTable, classes: readonly string[] | null): Dataset => {

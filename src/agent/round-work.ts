@@ -14,7 +14,7 @@ import { platformExpandMask } from '../secure-aggregation/platform-mask.ts'
 import type { AgentTrainer, TrainingOutcome } from './agent-trainer.ts'
 import { openJobMemory } from './job-memory.ts'
 import { openSecureMemory } from './secure-memory.ts'
-import { endingByContent } from './weights-ending.ts'
+import { extensionByContent } from './weight-file-extension.ts'
 
 export interface RoundContext {
   readonly device: Device
@@ -56,7 +56,7 @@ const fetchGlobal = async (plan: Plan, folder: string, { device, signal }: Round
   } finally {
     await sink.close()
   }
-  const path = join(folder, `global${endingByContent(partial)}`)
+  const path = join(folder, `global${extensionByContent(partial)}`)
   await rename(partial, path)
   return path
 }
@@ -176,7 +176,7 @@ export const workOnEvaluation = async (
     } finally {
       await sink.close()
     }
-    const globalWeights = join(folder, `global${endingByContent(partial)}`)
+    const globalWeights = join(folder, `global${extensionByContent(partial)}`)
     await rename(partial, globalWeights)
     if (trainer.evaluateFinal === undefined)
       throw new Error('This device cannot evaluate: it was started without a trainer that can.')

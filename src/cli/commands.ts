@@ -24,10 +24,10 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   entry('login', 'sign in to a service', () => import('./login/login.command.ts')),
   entry('push', 'upload a model to the catalog', () => import('./delivery/push.command.ts')),
   entry('pull', 'download a model from the catalog', () => import('./delivery/pull.command.ts')),
-  entry('convert', 'convert a model to other formats', () => import('./conversion/convert.command.ts')),
-  entry('eval', 'evaluate a model on test data', () => import('./convert/eval.command.ts')),
-  entry('quantize', 'make a model smaller, and measure its quality', () => import('./convert/quantize.command.ts')),
-  entry('check', 'check whether a model runs on devices', () => import('./convert/check.command.ts')),
+  entry('convert', 'convert a model to other formats', () => import('./model-tools/convert.command.ts')),
+  entry('eval', 'evaluate a model on test data', () => import('./model-tools/eval.command.ts')),
+  entry('quantize', 'make a model smaller, and measure its quality', () => import('./model-tools/quantize.command.ts')),
+  entry('check', 'check whether a model runs on devices', () => import('./model-tools/check.command.ts')),
   {
     name: 'list',
     summary: 'list local models',
@@ -37,7 +37,7 @@ export const COMMANDS: readonly (CommandEntry | CommandGroup)[] = [
   },
   entry('scan', 'find inference servers on the local network', () => import('./network/scan.command.ts')),
   entry('status', 'show the delivery status of a model', () => import('./delivery/status.command.ts')),
-  entry('dashboard', 'open the dashboard in a browser', () => import('./delivery/dashboard.command.ts')),
+  entry('dashboard', 'open the dashboard in a browser', () => import('./service/dashboard.command.ts')),
   entry('init', 'create an organization and make it the default', () => import('./org/init.command.ts')),
   {
     ...entry('org', "show the organization's settings", () => import('./org/org.command.ts')),

@@ -60,13 +60,13 @@ export const nextStatus = (status: DeploymentStatus, event: DeploymentEvent): De
 export const PHASE_EVENTS = ['create', 'approve', 'promote', 'switch'] as const
 
 /** Devices that have less time cannot report. */
-const LEAST_PHASE_MS = 60_000
+const MIN_PHASE_MS = 60_000
 
 /** The deadline of a phase that begins now, as far away as that of the phase before was when it began. */
 export const deadlineOfNextPhase = (deadlineAt: Date | null, phaseStartedAt: Date, now: Date): Date | null =>
   deadlineAt === null
     ? null
-    : new Date(now.getTime() + Math.max(LEAST_PHASE_MS, deadlineAt.getTime() - phaseStartedAt.getTime()))
+    : new Date(now.getTime() + Math.max(MIN_PHASE_MS, deadlineAt.getTime() - phaseStartedAt.getTime()))
 
 /** What its activated devices have reported, newest report of each. */
 export interface Reported {

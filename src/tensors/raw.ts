@@ -20,8 +20,8 @@ export const readRaw = (source: ByteSource): TensorPlaces => {
 export const namesRawVector = (fileName: string): boolean => /\.f32$/i.test(fileName)
 
 /** Trained weights lie between these magnitudes; zero is none of them. */
-const SMALLEST = 1e-20
-const LARGEST = 1e9
+const MIN_PLAUSIBLE = 1e-20
+const MAX_PLAUSIBLE = 1e9
 /** How many of the values may lie outside. */
 const OUTLIERS = 1 / 1000
 
@@ -36,7 +36,7 @@ export const createPlausibility = () => {
       values += chunk.length
       for (let i = 0; i < chunk.length; i++) {
         const size = Math.abs(chunk[i]!)
-        if (size >= SMALLEST && size <= LARGEST) continue
+        if (size >= MIN_PLAUSIBLE && size <= MAX_PLAUSIBLE) continue
         if (size === 0) continue
         outside++
         if (!(size < Number.POSITIVE_INFINITY)) finite = false
@@ -46,7 +46,7 @@ export const createPlausibility = () => {
     doubt(): string | null {
       if (!finite) return 'read as float32, some values are NaN or infinite'
       if (outside <= values * OUTLIERS) return null
-      return `read as float32, ${outside} of ${values} values lie outside ${SMALLEST} to ${LARGEST} in magnitude`
+      return `read as float32, ${outside} of ${values} values lie outside ${MIN_PLAUSIBLE} to ${MAX_PLAUSIBLE} in magnitude`
     },
   }
 }

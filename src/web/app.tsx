@@ -9,9 +9,10 @@ import { PAGES } from './pages/pages.ts'
 import { Loaded, Problem } from './parts/layout.tsx'
 import { NotFound } from './parts/not-found.tsx'
 import { errorOf } from './parts/use-action.ts'
+import { nextPage, takeNextPage } from './shell/next-page.ts'
 import { Shell } from './shell/shell.tsx'
+import { takeSignInAddress } from './shell/sign-in-address.ts'
 import type { Arrived } from './shell/sign-in-pages.tsx'
-import { nextPage, takeNextPage, takeWayIn } from './shell/way-in.ts'
 import { useRawLocation, useRawSearch } from './url/raw-address.ts'
 
 const LOADING = <div role="status" aria-label="Loading" />
@@ -92,16 +93,16 @@ const Gate = ({ arrived }: { readonly arrived: Arrived }) => (
   </Loaded>
 )
 
-const WAY_IN = takeWayIn()
+const SIGN_IN_ADDRESS = takeSignInAddress()
 takeNextPage()
 
 export const App = () => {
-  const [way, setWay] = useState(WAY_IN)
+  const [way, setWay] = useState(SIGN_IN_ADDRESS)
   const [arrived, setArrived] = useState<Arrived>({})
   useEffect(() => {
     // A link that is opened where the dashboard is already shown loads nothing anew.
     const arrive = (): void => {
-      const next = takeWayIn()
+      const next = takeSignInAddress()
       if (next !== null) setWay(next)
     }
     window.addEventListener('hashchange', arrive)

@@ -52,7 +52,7 @@ const runHook = async (
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** Tells the hook that what ran before runs again. There is nothing left to do when it refuses that too. */
-const putBack = async (state: ModelState, failed: KeptVersion, context: ActivationContext): Promise<void> => {
+const restorePrevious = async (state: ModelState, failed: KeptVersion, context: ActivationContext): Promise<void> => {
   if (state.current === null) return
   await runHook(state, state.current, failed, context).catch((error: unknown) => {
     context.signal.throwIfAborted()
@@ -83,7 +83,7 @@ export const activate = async (
   const { folder, hook, measure, signal, save } = context
   const earlier = state.trying !== null && isSameVersion(state.trying.version, next) ? state.trying.attempts : 0
   const refuse = async (reason: string): Promise<never> => {
-    await putBack(state, next, context)
+    await restorePrevious(state, next, context)
     const refused = {
       planId: assignment.planId,
       version: assignment.version,

@@ -9,7 +9,7 @@ import { createModelSteps } from './model-steps.ts'
 import { type ModelStore, openModelStore } from './model-store.ts'
 import { type ModelWorker, startModelWorker } from './model-worker.ts'
 import { openOutbox } from './report-outbox.ts'
-import { createTurns } from './turns.ts'
+import { createTimeSlices } from './time-slices.ts'
 
 /** What heartbeats carry to and fro. */
 export interface Deliveries {
@@ -40,7 +40,7 @@ export const startDeliveries = async (options: DeliveriesOptions): Promise<Deliv
   // Names and reasons come from elsewhere, and lines are for terminals.
   const log = (message: string): void => options.log(message.replace(/\p{Cc}+/gu, ' '))
   const store = await openModelStore(modelsFolder)
-  const downloads = createTurns(turnSeconds * 1000)
+  const downloads = createTimeSlices(turnSeconds * 1000)
   const outbox = await openOutbox({
     path: join(modelsFolder, 'reports.json'),
     send: (planId, report, stop) => device.reportAssignment(planId, report, { signal: stop }),

@@ -9,7 +9,7 @@ import { failureOf } from './fetch-version.ts'
 import { createModelSteps } from './model-steps.ts'
 import { openModelStore } from './model-store.ts'
 import { startProxy } from './proxy.fixture.ts'
-import { createTurns } from './turns.ts'
+import { createTimeSlices } from './time-slices.ts'
 
 test('bytes that keep arriving wrong are reported as such; nothing of them is kept, and what runs stays', async () => {
   const { world, device, model, rollOut } = await startFleet('first', 'second')
@@ -127,7 +127,7 @@ const startOnSmallDisk = async (fleet: Awaited<ReturnType<typeof startFleet>>, d
   const steps = createModelSteps({
     device: client,
     folder: { ...folder, freeBytes },
-    downloads: createTurns(60_000),
+    downloads: createTimeSlices(60_000),
     outbox: { add: async () => undefined },
     hook: null,
     measure: null,

@@ -6,7 +6,7 @@ import type { Device } from '../../sdk/device.ts'
 import { isPassing } from '../../sdk/retry.ts'
 import type { KeptVersion } from './model-state.ts'
 import type { ModelFolder } from './model-store.ts'
-import type { Turns } from './turns.ts'
+import type { TimeSlices } from './time-slices.ts'
 
 /** A version cannot be had or cannot be run here. The message goes to the service. */
 export class DeliveryFailed extends Error {
@@ -17,7 +17,7 @@ export interface FetchContext {
   readonly device: Pick<Device, 'downloadVersion'>
   readonly folder: ModelFolder
   /** One download at a time on this device. */
-  readonly turns: Turns
+  readonly turns: TimeSlices
   readonly signal: AbortSignal
   readonly onStart: (received: number) => void
   readonly onVerify: () => void

@@ -7,12 +7,12 @@ import type { ModelHook } from './model-hook.ts'
 import { describeMetrics, emptyState, type KeptVersion, type ModelState, type Refused, titleOf } from './model-state.ts'
 import type { ModelFolder } from './model-store.ts'
 import type { ReportOutbox } from './report-outbox.ts'
-import type { Turns } from './turns.ts'
+import type { TimeSlices } from './time-slices.ts'
 
 export interface StepsContext {
   readonly device: Pick<Device, 'downloadVersion'>
   readonly folder: ModelFolder
-  readonly downloads: Turns
+  readonly downloads: TimeSlices
   readonly outbox: Pick<ReportOutbox, 'add'>
   readonly hook: ModelHook | null
   readonly measure: Measure | null
@@ -79,9 +79,9 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
     report(requested, { state: 'active', ...(state.current?.metrics && { metrics: state.current.metrics }) })
 
   /** A file that cannot go now (Windows, while somebody reads it) goes the next time: what runs is not affected. */
-  const tidy = (requested: Assignment | null): Promise<void> => {
+  const deleteUnused = (requested: Assignment | null): Promise<void> => {
     const kept = [state.current?.file, state.previous?.file, state.trying?.version?.file, requested?.file]
-    return folder.tidy(new Set(kept.flatMap((file) => (file ? [file.sha256] : [])))).catch(() => undefined)
+    return folder.deleteUnused(new Set(kept.flatMap((file) => (file ? [file.sha256] : [])))).catch(() => undefined)
   }
 
   /** What is wanted runs already, perhaps because of another plan. */
@@ -92,7 +92,7 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
       await save({ ...state, current: { ...current, planId, version, format }, refused: null })
     }
     if (reported !== nameOf(requested, 'active')) await sayActive(requested)
-    await tidy(requested)
+    await deleteUnused(requested)
   }
 
   const makeRoom = async (requested: Assignment, missing: number): Promise<void> => {
@@ -101,7 +101,7 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
       log(`version ${state.previous?.version}, which ran before, is deleted: the disk has no room for a third one.`)
       await save(without)
     }
-    await tidy(requested)
+    await deleteUnused(requested)
   }
 
   const fetch = async (requested: Assignment, signal: AbortSignal): Promise<KeptVersion> => {
@@ -166,7 +166,7 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
           await report(requested, { state: 'ready' })
         }
       }
-      await tidy(requested)
+      await deleteUnused(requested)
     },
 
     rollback: async (stop) => {
@@ -178,7 +178,7 @@ export const createModelSteps = (context: StepsContext): ModelSteps => {
         log(next === null ? 'withdrawn; there is no previous version.' : `rolled back to version ${next.version}.`)
       }
       reported = ''
-      await tidy(null)
+      await deleteUnused(null)
     },
 
     isLost: async (requested) => hasContentOf(state.current, requested) && !(await isHere(folder, requested)),

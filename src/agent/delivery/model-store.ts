@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { renameDurably, writeDurably } from '../../platform/transfer/durable-file.ts'
-import { endingByContent } from '../weights-ending.ts'
+import { extensionByContent } from '../weight-file-extension.ts'
 import { emptyState, isFolderName, type KeptVersion, type ModelState } from './model-state.ts'
 
 /**
@@ -22,7 +22,7 @@ export interface ModelFolder {
   /** Bytes that this folder's disk has left. */
   freeBytes(): Promise<number>
   /** Removes whatever belongs to none of these contents. */
-  tidy(keep: ReadonlySet<string>): Promise<void>
+  deleteUnused(keep: ReadonlySet<string>): Promise<void>
 }
 
 export interface ModelStore {
@@ -78,7 +78,7 @@ const openFolder = (path: string): ModelFolder => {
 
     adopt: async (sha256) => {
       const part = join(path, `${sha256}.part`)
-      const name = `${sha256}${endingByContent(part)}`
+      const name = `${sha256}${extensionByContent(part)}`
       await renameDurably(part, join(path, name))
       return name
     },
@@ -90,7 +90,7 @@ const openFolder = (path: string): ModelFolder => {
       return bavail * bsize
     },
 
-    tidy: async (keep) => {
+    deleteUnused: async (keep) => {
       for (const name of await list()) {
         if (name === POINTER || keep.has(name.split('.')[0] ?? '')) continue
         await rm(join(path, name), { recursive: true, force: true })

@@ -9,7 +9,7 @@ import { createSession, type Session } from '../session.ts'
 
 /** Somebody waits for it with a finger on the key. */
 const DEADLINE_MS = 1200
-const MOST = 100
+const MAX_COUNT = 100
 
 /** What the arguments and options of commands name, by their own names. */
 const KINDS: Readonly<Record<string, Kind>> = {
@@ -40,7 +40,7 @@ const fromService = async (
   const baseUrl = await session.apiBase(undefined)
   const key = await session.apiKey(baseUrl)
   const connection = connect({ baseUrl, apiKey: key?.key, signal })
-  return namesOf({ connection, session, org: undefined }, kind, begins, MOST)
+  return namesOf({ connection, session, org: undefined }, kind, begins, MAX_COUNT)
 }
 
 /** Words that may follow `words`, of which the last is being typed. */

@@ -1,7 +1,7 @@
 import type { PairingStatus } from '../../domain/pairing.ts'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
-import { lookAgain } from '../look-again.ts'
+import { waitForNextPoll } from '../poll-delay.ts'
 import { parseApiBase } from '../service-address.ts'
 import type { Session } from '../session.ts'
 
@@ -60,7 +60,7 @@ export const deployToPhone = async (connection: Connection, options: PhoneOption
   let pairing = first
   say(pairing)
   while (!['active', 'expired', 'failed'].includes(pairing.status)) {
-    await lookAgain(session, LOOK_EVERY_MS, 'The code stays valid until it is used or its five minutes are over.')
+    await waitForNextPoll(session, LOOK_EVERY_MS, 'The code stays valid until it is used or its five minutes are over.')
     const path = { pairing_id: pairing.pairing_id }
     const now = await connection.ask((client) => client.GET('/api/v1/pairings/{pairing_id}', { params: { path } }))
     for (const status of passedBetween(pairing.status, now)) say({ ...now, status, reason: null, device_state: null })

@@ -3,9 +3,9 @@ import { basename, dirname, join } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { CONVERTED_FORMATS, type ConvertedFormat, isUuid, requireSemantic } from '../../domain/model.ts'
 import { sizeWords } from '../../domain/sizes.ts'
-import { parseThreshold } from '../convert/quantize.command.ts'
-import { METHODS, type Method } from '../convert/quantized-file.ts'
 import { wrongUsage } from '../failure.ts'
+import { parseThreshold } from '../model-tools/quantize.command.ts'
+import { METHODS, type Method } from '../model-tools/quantized-file.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
 import type { Pushed } from './what-to-push.ts'
@@ -50,7 +50,7 @@ const quantized = async (
   session: Session,
 ): Promise<{ readonly file: Pushed; readonly discard: () => Promise<void> }> => {
   if (quantize === undefined) return { file: pushed, discard: async () => undefined }
-  const { nameOf, quantizeFile } = await import('../convert/quantize.ts')
+  const { nameOf, quantizeFile } = await import('../model-tools/quantize.ts')
   await mkdir(session.home.folder, { recursive: true })
   const folder = await mkdtemp(join(session.home.folder, 'quantized-'))
   const discard = () => rm(folder, { recursive: true, force: true })

@@ -1,7 +1,7 @@
 import { ApiError } from '../../client/client.ts'
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
-import { lookAgain } from '../look-again.ts'
+import { waitForNextPoll } from '../poll-delay.ts'
 import type { Session } from '../session.ts'
 import { countsOf, isInProgress, type Plan, plansOf } from './plans.ts'
 import { countWords, type ModelStatus, reachWords, troubleOf } from './status.ts'
@@ -42,7 +42,11 @@ export const watch = async (connection: Connection, first: ModelStatus, session:
   let saidCounts = countWords(newest.counts)
   let failedLooks = 0
   for (;;) {
-    await lookAgain(session, LOOK_EVERY_MS, `The ${newest.kind} continues. Watch it with: svc status ${name} --watch`)
+    await waitForNextPoll(
+      session,
+      LOOK_EVERY_MS,
+      `The ${newest.kind} continues. Watch it with: svc status ${name} --watch`,
+    )
     let seen: Awaited<ReturnType<typeof look>>
     try {
       seen = await look()

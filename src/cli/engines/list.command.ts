@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { sizeWords } from '../../domain/sizes.ts'
 import { allEngines } from '../../inference/engines/installed-engines.ts'
-import { partState } from '../../inference/engines/parts/installed-part.ts'
-import { enginesFolder, installLine, PARTS } from '../../inference/engines/parts/part.ts'
+import { engineState } from '../../inference/engines/optional/installed-engine.ts'
+import { enginesFolder, installLine, OPTIONAL_ENGINES } from '../../inference/engines/optional/optional-engine.ts'
 import { jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
 
@@ -20,8 +20,8 @@ interface Row {
 const rowsOf = async ({ io }: Session): Promise<readonly Row[]> => {
   const folder = enginesFolder(io.env)
   const parts = await Promise.all(
-    PARTS.map(async (part): Promise<Row> => {
-      const found = await partState(part, folder)
+    OPTIONAL_ENGINES.map(async (part): Promise<Row> => {
+      const found = await engineState(part, folder)
       const expected = part.megabytes * 1e6
       return {
         name: part.names.join(', '),
@@ -33,7 +33,7 @@ const rowsOf = async ({ io }: Session): Promise<readonly Row[]> => {
       }
     }),
   )
-  const known = new Set(PARTS.flatMap(({ names }) => names))
+  const known = new Set(OPTIONAL_ENGINES.flatMap(({ names }) => names))
   const others = (await allEngines(io.env)).filter(({ name }) => !known.has(name))
   const engines = others.map(
     ({ name, installed, where, install, experimental }): Row => ({

@@ -2,7 +2,7 @@ import { mkdir, readFile, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { emptyFolder } from '../../../test/databases.ts'
-import { testEngines } from '../../inference/engines/parts/test-engines.fixture.ts'
+import { testEngines } from '../../inference/engines/optional/test-engines.fixture.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 
 const start = async (engines: string | null = testEngines) => {

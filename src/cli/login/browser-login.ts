@@ -5,8 +5,8 @@ import type { Credentials } from '../home.ts'
 import { parseApiBase } from '../service-address.ts'
 import type { Session } from '../session.ts'
 import { openCallback } from './callback-server.ts'
-import { keepToken } from './keep-token.ts'
 import { hasDisplay, openBrowser } from './open-browser.ts'
+import { saveCredentials } from './save-credentials.ts'
 
 const DEADLINE_MS = 5 * 60 * 1000
 
@@ -61,7 +61,7 @@ export const loginWithBrowser = async (session: Session, apiBase: string): Promi
     const token = await connection.ask((client) =>
       client.POST('/api/v1/login/token', { body: { code, code_verifier: verifier } }),
     )
-    const credentials = await keepToken(session, apiBase, token)
+    const credentials = await saveCredentials(session, apiBase, token)
     outcome = 'signed-in'
     return credentials
   } finally {

@@ -3,9 +3,9 @@ import { ApiError, unwrap } from '../../client/client.ts'
 import { connect, toFailure } from '../connection.ts'
 import { Failure } from '../failure.ts'
 import type { Credentials } from '../home.ts'
-import { lookAgain } from '../look-again.ts'
+import { waitForNextPoll } from '../poll-delay.ts'
 import type { Session } from '../session.ts'
-import { keepToken } from './keep-token.ts'
+import { saveCredentials } from './save-credentials.ts'
 
 /** RFC 8628, section 3.5: added to the interval by whoever is told to slow down. */
 const SLOW_DOWN_SECONDS = 5
@@ -31,11 +31,11 @@ export const loginWithCode = async (session: Session, apiBase: string): Promise<
 
   let interval = started.interval
   for (;;) {
-    await lookAgain(session, interval * 1000, 'Nothing was stored.')
+    await waitForNextPoll(session, interval * 1000, 'Nothing was stored.')
     try {
       const body = { device_code: started.device_code }
       const token = await unwrap(connection.client.POST('/api/v1/login/device/token', { body }))
-      return await keepToken(session, apiBase, token)
+      return await saveCredentials(session, apiBase, token)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       if (error.code === 'slow_down') interval += SLOW_DOWN_SECONDS

@@ -14,13 +14,13 @@ interface InviteOptions extends DataOptions {
   readonly org?: string
 }
 
-const MOST = 20
+const MAX_COUNT = 20
 const PROBE_MS = 1000
 
 const toCount = (text: string): number => {
   const count = Number(text)
-  if (Number.isInteger(count) && count >= 1 && count <= MOST) return count
-  throw new InvalidArgumentError(`It must be a whole number from 1 to ${MOST}.`)
+  if (Number.isInteger(count) && count >= 1 && count <= MAX_COUNT) return count
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_COUNT}.`)
 }
 
 /** An address of this machine at which the same service answers others; null when it listens on loopback only. */

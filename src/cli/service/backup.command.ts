@@ -3,8 +3,8 @@ import type { paths } from '../../client/client.ts'
 import { sizeWords } from '../../domain/sizes.ts'
 import { connect } from '../connection.ts'
 import { Failure, wrongUsage } from '../failure.ts'
-import { lookAgain } from '../look-again.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
+import { waitForNextPoll } from '../poll-delay.ts'
 import type { Session } from '../session.ts'
 import { runServiceProgram, targetFrom } from './service-program.ts'
 
@@ -44,7 +44,7 @@ const ofRunning = async (session: Session, target: string | undefined, options: 
   let backup: Backup = await connection.ask((client) => client.POST('/api/v1/backups', { body }))
   if (!options.json) out.note(`Backing up to ${backup.target}`)
   while (backup.status === 'running') {
-    await lookAgain(session, EVERY_MS, 'The backup continues. Check on it with: svc backup list')
+    await waitForNextPoll(session, EVERY_MS, 'The backup continues. Check on it with: svc backup list')
     const path = { backup_id: backup.id }
     backup = await connection.ask((client) => client.GET('/api/v1/backups/{backup_id}', { params: { path } }))
   }

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { ExitCode } from '../exit-code.ts'
 import { apiBaseOption, type DataOptions, jsonOption } from '../options.ts'
 import type { Session } from '../session.ts'
-import { allFindings } from './findings.ts'
+import { allFindings } from './doctor-checks.ts'
 
 const MARKS = { ok: '✓', warn: '!', fail: '✗' } as const
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { Option } from 'commander'
 import { wholeAboveZero } from '../options.ts'
 import type { Session } from '../session.ts'
-import { type ContinueOptions, continuationOptions, goOn } from './go-on.ts'
+import { type ContinueOptions, continuationOptions, continueJob } from './continue-job.ts'
 
 export const define = (command: Command, session: Session): void => {
   command
@@ -11,7 +11,7 @@ export const define = (command: Command, session: Session): void => {
       new Option('--rounds <count>', 'number of additional rounds').argParser(wholeAboveZero).makeOptionMandatory(),
     )
   continuationOptions(command).action((job: string, options: ContinueOptions & { readonly rounds: number }) =>
-    goOn(session, job, options, (job_id) => (client) => {
+    continueJob(session, job, options, (job_id) => (client) => {
       const body = { rounds: options.rounds }
       return client.POST('/api/v1/training/jobs/{job_id}/extend', { params: { path: { job_id } }, body })
     }),

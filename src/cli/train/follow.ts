@@ -1,6 +1,6 @@
 import type { Connection } from '../connection.ts'
 import { Failure } from '../failure.ts'
-import { lookAgain } from '../look-again.ts'
+import { waitForNextPoll } from '../poll-delay.ts'
 import type { Session } from '../session.ts'
 import { evaluationLine, type JobDetail, jobById, roundLine } from './job.ts'
 
@@ -56,6 +56,6 @@ export const follow = async (session: Session, connection: Connection, id: strin
       shown = [...bar].length
       io.stderr.write(bar)
     }
-    await lookAgain(session, EVERY_MS, `The job continues. Watch it with: svc train status ${id} --follow`)
+    await waitForNextPoll(session, EVERY_MS, `The job continues. Watch it with: svc train status ${id} --follow`)
   }
 }

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
+import type { AnalyticsQueryRow } from '../../platform/db/analytics-rows.ts'
 import type { Executor } from '../../platform/db/open.ts'
-import type { AnalyticsQueryRow } from '../../platform/db/training-rows.ts'
 import type { QueryType } from './query-type.ts'
 
 /** A query that was made, and what came of it. */

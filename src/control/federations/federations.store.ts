@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import { conflict } from '../../domain/errors.ts'
+import type { FederationRow } from '../../platform/db/federations-rows.ts'
 import type { Executor } from '../../platform/db/open.ts'
-import type { FederationRow } from '../../platform/db/training-rows.ts'
 import { isUniqueViolation } from '../../platform/db/violations.ts'
 
 export interface StoredFederation {

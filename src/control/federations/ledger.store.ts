@@ -2,8 +2,8 @@ import { type Selectable, sql } from 'kysely'
 import { conflict } from '../../domain/errors.ts'
 import type { Accountant } from '../../domain/privacy/accountant.ts'
 import type { NoisySteps } from '../../domain/privacy/mechanism.ts'
+import type { PrivacyLedgerRow } from '../../platform/db/federations-rows.ts'
 import type { Executor } from '../../platform/db/open.ts'
-import type { PrivacyLedgerRow } from '../../platform/db/training-rows.ts'
 import { isUniqueViolation } from '../../platform/db/violations.ts'
 
 export interface Budget {

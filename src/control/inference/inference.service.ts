@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Caller, EnrollmentMode } from '../../domain/access.ts'
 import { conflict, forbidden, ServiceError } from '../../domain/errors.ts'
 import { ChatBody, type ChatOrder, EmbeddingsBody, type EmbeddingsOrder, type ServedModel } from './inference.schema.ts'
-import { askUpstream, brokenOff, type Question, readWhole } from './upstream.ts'
+import { askUpstream, brokenOff, readWhole, type UpstreamRequest } from './upstream.ts'
 
 /** Requests of one key, or of one browser, at the server at a time, and of all. */
 const MAX_OF_CALLER = 4
@@ -107,7 +107,7 @@ export const createInferenceService = (settings: {
   }
 
   /** The server's answer while `caller` has a place; the place is held until the body has been read, or given up. */
-  const relay = async (caller: Caller, question: Omit<Question, 'key'>): Promise<Relayed> => {
+  const relay = async (caller: Caller, question: Omit<UpstreamRequest, 'key'>): Promise<Relayed> => {
     if (enrollment === 'token' && caller.deviceId !== null) {
       throw forbidden(
         "A device's own key cannot use the inference server. Use a key that was created for a person or a program.",

@@ -35,7 +35,7 @@ export const brokenOff = (error: unknown): ServiceError =>
     ? error
     : failed('The inference server closed the connection before its response was complete.', error)
 
-export interface Question {
+export interface UpstreamRequest {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly body?: object
@@ -107,7 +107,7 @@ const refusalOf = async (answer: IncomingMessage): Promise<ServiceError> => {
  */
 export const askUpstream = async (
   base: string,
-  { method, path, body, key, signal }: Question,
+  { method, path, body, key, signal }: UpstreamRequest,
 ): Promise<IncomingMessage> => {
   const url = new URL(`${base}${path}`)
   const content = body === undefined ? null : Buffer.from(JSON.stringify(body))

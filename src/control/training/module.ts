@@ -27,6 +27,7 @@ import { evaluationRoutes } from './rounds/evaluation.routes.ts'
 import { createEvaluationSteps } from './rounds/evaluation-steps.service.ts'
 import { createEvaluationsStore } from './rounds/evaluations.store.ts'
 import { createModelLayouts, type ModelLayouts } from './rounds/model-layouts.service.ts'
+import { createParticipantScopes } from './rounds/participant-scope.service.ts'
 import { createParticipantsReport } from './rounds/participants.report.ts'
 import { createParticipantsStore } from './rounds/participants.store.ts'
 import { participationRoutes } from './rounds/participation.routes.ts'
@@ -37,7 +38,6 @@ import { createRetentionStore, isTrained, trainingReferences } from './rounds/re
 import { createRoundAggregation } from './rounds/round-aggregation.service.ts'
 import { createRoundEndings } from './rounds/round-endings.service.ts'
 import { createRoundPrices } from './rounds/round-prices.service.ts'
-import { createRoundReach } from './rounds/round-reach.service.ts'
 import { createRoundRecords } from './rounds/round-records.service.ts'
 import { createRoundStarts } from './rounds/round-starts.service.ts'
 import { contributionsTo, createRoundsReport, undecidedRound } from './rounds/rounds.report.ts'
@@ -109,7 +109,7 @@ const composeRounds = (
   const { database, config } = context
   const { selection } = fleet
   const roundsReport = createRoundsReport()
-  const reaching = createRoundReach({ ...fleet, database, federations })
+  const scopes = createParticipantScopes({ ...fleet, database, federations })
   const shared = {
     ...context,
     ...catalog,
@@ -124,7 +124,7 @@ const composeRounds = (
     participantsReport: createParticipantsReport(),
     updatesReport: createUpdatesReport(),
     announcements: createAnnouncementsReport(),
-    reaching,
+    scopes,
     ledger,
   }
   const endings = createRoundEndings(shared)
@@ -137,7 +137,7 @@ const composeRounds = (
   endDepartures({ ...shared, endings })
   return {
     layouts: sides.layouts,
-    reaching,
+    scopes,
     roundsReport,
     endings,
     due,

@@ -73,14 +73,14 @@ const normalQuantile = (graph: TableGraph, p: string): string => {
 
 /** Source: QuantileTransformer._transform_col; the clipped tails are those of its BOUNDS_THRESHOLD. */
 const NORMAL_BOUND = 5.199337582605575
-const SMALLEST_SHARE = 1e-7
+const MIN_SHARE = 1e-7
 
 export const quantileTransformer: Converter = (estimator, x, graph) => {
   const references = Array.from(estimator.numbers('references_').data)
   const { data } = estimator.matrix('quantiles_', x.columns)
   if (data.length !== references.length * x.columns) estimator.refuse('quantiles_ do not fit references_.')
   const isNormal = estimator.text('output_distribution') === 'normal'
-  const margin = isNormal ? SMALLEST_SHARE : 0
+  const margin = isNormal ? MIN_SHARE : 0
   const name = columnByColumn(x, graph, (column, at) => {
     const quantiles = references.map((_, row) => data[row * x.columns + at]!)
     const up = interpolated(graph, column, quantiles, references, limitsOf(graph, x, quantiles))
@@ -97,7 +97,7 @@ export const quantileTransformer: Converter = (estimator, x, graph) => {
     return graph.node('Where', [isLow, graph.scalar(0), bounded])
   })
   if (!isNormal) return tableResult(graph, name, x.columns)
-  const inside = graph.clipped(name, SMALLEST_SHARE / 10, 1 - SMALLEST_SHARE / 10)
+  const inside = graph.clipped(name, MIN_SHARE / 10, 1 - MIN_SHARE / 10)
   return tableResult(graph, graph.clipped(normalQuantile(graph, inside), -NORMAL_BOUND, NORMAL_BOUND), x.columns)
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
 import { runGraph } from '../../inference/engines/onnx/run-graph.ts'
-import { testEngines, WITHOUT } from '../../inference/engines/parts/test-engines.fixture.ts'
+import { testEngines, WITHOUT } from '../../inference/engines/optional/test-engines.fixture.ts'
 import { graphBuilder } from '../onnx/graph-builder.ts'
 import { int, ints, type OnnxModel } from '../onnx/model.ts'
 import { readOnnx } from '../onnx/read-onnx.ts'

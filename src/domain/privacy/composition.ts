@@ -27,7 +27,7 @@ interface Remembered {
 
 const MAX_REMEMBERED = 8
 /** Two such sums take 2 MB. */
-const LARGEST_REMEMBERED = 2 ** 16
+const MAX_REMEMBERED_SIZE = 2 ** 16
 
 /** Puts privacy losses together; sums of what is spent are remembered, so that a further round costs one transform. */
 export const createCompositions = () => {
@@ -63,7 +63,7 @@ export const createCompositions = () => {
       .map((kind) => ({ ...kind, steps: kind.steps - (part?.steps.get(nameOfKind(kind)) ?? 0) }))
       .filter(({ steps }) => steps > 0)
     addTo(sums, missing, window, fourier, parts)
-    if (spent.length > 0 && window.size <= LARGEST_REMEMBERED) {
+    if (spent.length > 0 && window.size <= MAX_REMEMBERED_SIZE) {
       const steps = new Map(spent.map((kind) => [nameOfKind(kind), kind.steps]))
       remember({ window: name, steps, sums: [copy(sums[0]), copy(sums[1])] }, part)
     }

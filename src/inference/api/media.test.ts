@@ -3,7 +3,7 @@ import { toFile } from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Engine } from '../engines/engine.ts'
 import { openOnnxEngine } from '../engines/onnx/open-engine.ts'
-import { testEngines } from '../engines/parts/test-engines.fixture.ts'
+import { testEngines } from '../engines/optional/test-engines.fixture.ts'
 import { serveForTest, type TestInference } from './test-inference.fixture.ts'
 
 const recording = (ending: string): Promise<Buffer> => readFile(`test/fixtures/audio/one-two-three.${ending}`)

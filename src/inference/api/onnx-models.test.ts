@@ -4,7 +4,7 @@ import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Engine } from '../engines/engine.ts'
 import { openOnnxEngine } from '../engines/onnx/open-engine.ts'
-import { testEngines } from '../engines/parts/test-engines.fixture.ts'
+import { testEngines } from '../engines/optional/test-engines.fixture.ts'
 import { serveForTest, type TestInference } from './test-inference.fixture.ts'
 
 const fixture = (path: string): string => fileURLToPath(new URL(`../../../test/fixtures/${path}`, import.meta.url))

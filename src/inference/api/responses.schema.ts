@@ -176,13 +176,13 @@ const readFormat = ({ text }: ResponsesBody) => {
   return readFormatAt('text.format', { type: String(type), ...(type === 'json_schema' && { json_schema: schema }) })
 }
 
-export interface ResponsesOrder extends Pick<ReadTools, 'namespaces'> {
+export interface ResponsesRequest extends Pick<ReadTools, 'namespaces'> {
   readonly order: ChatOrder
   readonly body: ResponsesBody
 }
 
 /** Reads a request to the Responses API. @throws InferenceError with the field as `param` */
-export const readResponsesOrder = (body: unknown): ResponsesOrder => {
+export const readResponsesOrder = (body: unknown): ResponsesRequest => {
   const read = readBody(body)
   refuseForeign(read, KNOWN, FOREIGN)
   const { tools, namespaces } = readTools(read.tools)

@@ -10,7 +10,7 @@ const FORM_OVERHEAD = MIB
 
 export const FORM_LIMITS = { fieldNameSize: 100, fieldSize: 64 * 1024, fields: 50, files: 1, fileSize: MAX_FILE_BYTES }
 
-export interface TranscriptionOrder {
+export interface TranscriptionRequest {
   readonly model: string
   readonly audio: Buffer
   /** null: the model finds out. */
@@ -73,7 +73,7 @@ const formFault = (error: unknown): unknown => {
 }
 
 /** Reads the form, its file into memory. @throws InferenceError naming the field at fault */
-export const readTranscriptionForm = async (request: FastifyRequest): Promise<TranscriptionOrder> => {
+export const readTranscriptionForm = async (request: FastifyRequest): Promise<TranscriptionRequest> => {
   if (!request.isMultipart()) {
     throw invalid("The Content-Type must be multipart/form-data, with the recording as the part 'file'.", 'file')
   }

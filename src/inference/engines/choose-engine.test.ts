@@ -5,7 +5,7 @@ import { InferenceError } from '../errors.ts'
 import type { ModelFile, ModelFormat } from '../models/model-file.ts'
 import { chooseEngine } from './choose-engine.ts'
 import { allEngines } from './installed-engines.ts'
-import { LLAMA_VERSION, llamaBuild } from './parts/part.ts'
+import { LLAMA_VERSION, llamaBuild } from './optional/optional-engine.ts'
 
 const LINUX = { os: 'linux', arch: 'x64' } as const
 const MAC = { os: 'darwin', arch: 'arm64' } as const

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module'
 import { type Environment, findProgram } from '../find-program.ts'
 import { ENGINE_NAMES, type EngineName } from './engine.ts'
-import { partState } from './parts/installed-part.ts'
-import { enginesFolder, installLine, LLAMA_VERSION, llamaBuild, ONNXRUNTIME } from './parts/part.ts'
+import { engineState } from './optional/installed-engine.ts'
+import { enginesFolder, installLine, LLAMA_VERSION, llamaBuild, ONNXRUNTIME } from './optional/optional-engine.ts'
 import { serverNamed } from './proxied/servers.ts'
 
 export interface EngineStatus {
@@ -40,7 +40,7 @@ export const engineStatus = async (name: EngineName, env: Environment): Promise<
     }
   }
   if (name === 'onnxruntime') {
-    const part = await partState(ONNXRUNTIME, enginesFolder(env))
+    const part = await engineState(ONNXRUNTIME, enginesFolder(env))
     const installed = part.state === 'installed'
     return {
       name,

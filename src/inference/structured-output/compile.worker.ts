@@ -4,7 +4,7 @@ import { type CompiledSchema, compileSchema, compileTools } from './compile-sche
 
 // A schema may take long to compile: here it stops nobody else, and can be given up on.
 
-export interface CompileOrder {
+export interface CompileRequest {
   readonly key: string
   readonly kind: 'schema' | 'tools'
   /** A schema or a ToolOrder, as JSON. */
@@ -15,7 +15,7 @@ export type CompileAnswer =
   | { readonly compiled: CompiledSchema }
   | { readonly fault: string; readonly param: string | null }
 
-const answer = ({ key, kind, source }: CompileOrder): CompileAnswer => {
+const answer = ({ key, kind, source }: CompileRequest): CompileAnswer => {
   try {
     const compile = kind === 'schema' ? compileSchema : compileTools
     return { compiled: compile(JSON.parse(source), key) }
@@ -25,4 +25,4 @@ const answer = ({ key, kind, source }: CompileOrder): CompileAnswer => {
   }
 }
 
-parentPort!.on('message', (order: CompileOrder) => parentPort!.postMessage(answer(order)))
+parentPort!.on('message', (order: CompileRequest) => parentPort!.postMessage(answer(order)))

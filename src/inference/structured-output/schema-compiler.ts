@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { JobThread } from '../../platform/threads/job-thread.ts'
 import { startThread } from '../../platform/threads/start-thread.ts'
 import { InferenceError } from '../errors.ts'
-import type { CompileAnswer, CompileOrder } from './compile.worker.ts'
+import type { CompileAnswer, CompileRequest } from './compile.worker.ts'
 import type { CompiledSchema } from './compile-schema.ts'
 import { checkBudget } from './schema-budget.ts'
 import type { Schema } from './schema-fault.ts'
@@ -35,7 +35,7 @@ const MEMORY_MB = 256
 
 const PARAMS = { schema: 'response_format', tools: 'tools' } as const
 
-const tooComplex = (why: string, kind: CompileOrder['kind'] = 'schema'): InferenceError =>
+const tooComplex = (why: string, kind: CompileRequest['kind'] = 'schema'): InferenceError =>
   new InferenceError('unsupported', `The JSON schema is too complex: ${why}. Make it simpler.`, { param: PARAMS[kind] })
 
 const sizeOf = (answer: CompileAnswer): number =>
@@ -52,11 +52,11 @@ export const createSchemaCompiler = (options: SchemaCompilerOptions = {}): Schem
   })
   const compiling = new Map<string, Promise<CompileAnswer>>()
   let last: Promise<unknown> = Promise.resolve()
-  const thread = new JobThread<CompileOrder, CompileAnswer>(() =>
+  const thread = new JobThread<CompileRequest, CompileAnswer>(() =>
     startThread(import.meta.url, 'compile.worker', { resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB } }),
   )
 
-  const run = async (order: CompileOrder): Promise<CompileAnswer> => {
+  const run = async (order: CompileRequest): Promise<CompileAnswer> => {
     counts.compiled += 1
     const tooLong = tooComplex(`compiling it took longer than ${deadlineMs} ms`, order.kind)
     const answered = thread.run(order)
@@ -74,7 +74,7 @@ export const createSchemaCompiler = (options: SchemaCompilerOptions = {}): Schem
     }
   }
 
-  const enqueue = (order: CompileOrder): Promise<CompileAnswer> => {
+  const enqueue = (order: CompileRequest): Promise<CompileAnswer> => {
     if (compiling.size >= maxWaiting)
       throw new InferenceError(
         'queue_full',
@@ -87,7 +87,7 @@ export const createSchemaCompiler = (options: SchemaCompilerOptions = {}): Schem
     return answer
   }
 
-  const compiled = async (kind: CompileOrder['kind'], value: object): Promise<CompiledSchema> => {
+  const compiled = async (kind: CompileRequest['kind'], value: object): Promise<CompiledSchema> => {
     const source = JSON.stringify(value)
     const key = createHash('sha256').update(`${kind} ${source}`).digest('hex')
     const found = known.get(key) ?? compiling.get(key)

@@ -1,7 +1,7 @@
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads'
 import { startThread } from '../threads/start-thread.ts'
 
-export interface FetchOrder {
+export interface FetchRequest {
   readonly url: string
   /** Of a file that is not there yet. */
   readonly path: string
@@ -42,7 +42,7 @@ export const createFileFetcher = (): ((url: string, path: string) => Promise<Fet
       port1.once('message', resolve)
       port1.once('close', () => reject(new Error('The thread that fetches files has ended.')))
       thread ??= opened()
-      const order: FetchOrder = { url, path, answer: port2 }
+      const order: FetchRequest = { url, path, answer: port2 }
       thread.postMessage(order, [port2])
     })
 }

@@ -5,7 +5,7 @@ import { parentPort } from 'node:worker_threads'
 import { follow } from '../transfer/follow.ts'
 import { resumeDownload, type Sink } from '../transfer/resume-download.ts'
 import { Interruption, reasonOf, TransferError } from '../transfer/transfer-error.ts'
-import type { FetchedFile, FetchOrder, FetchReply } from './fetch-file.ts'
+import type { FetchedFile, FetchReply, FetchRequest } from './fetch-file.ts'
 
 /** Of a request without an answer, and of an answer without a byte. */
 const STALL_MS = 10_000
@@ -57,7 +57,7 @@ const fetchInto = async (sink: Sink, url: URL): Promise<void> => {
   }
 }
 
-const replyTo = async ({ url, path }: FetchOrder): Promise<FetchReply> => {
+const replyTo = async ({ url, path }: FetchRequest): Promise<FetchReply> => {
   let sink: ReturnType<typeof openHashingSink> | undefined
   try {
     sink = openHashingSink(path)
@@ -73,7 +73,7 @@ const replyTo = async ({ url, path }: FetchOrder): Promise<FetchReply> => {
   }
 }
 
-parentPort?.on('message', (order: FetchOrder) => {
+parentPort?.on('message', (order: FetchRequest) => {
   void replyTo(order).then((reply) => {
     order.answer.postMessage(reply)
     order.answer.close()

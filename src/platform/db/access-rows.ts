@@ -1,6 +1,7 @@
-import type { Generated } from 'kysely'
+import type { ColumnType, Generated } from 'kysely'
+import type { Json } from './json-column.ts'
 
-// Organizations, keys, logins and sessions, in the manner of rows.ts.
+// Rows of the access module's tables, as rows.ts says.
 
 export interface OrgRow {
   id: string
@@ -8,6 +9,78 @@ export interface OrgRow {
   compliance: string | null
   region: string
   created_at: Date
+}
+
+export interface OrgSettingsRow {
+  org_id: string
+  require_mfa: Generated<string>
+  session_hours: Generated<number>
+  reauthenticate_minutes: number | null
+  /** From here on added by 0029-compliance. */
+  audit_retention_days: number | null
+  key_lifetime_days: number | null
+  update_retention_days: number | null
+  min_group_size: number | null
+  automatic_rollback: Generated<boolean>
+  updated_at: Date
+  /** Added by 0034-approvals. */
+  require_approval: Generated<boolean>
+}
+
+export interface PersonRow {
+  id: string
+  org_id: string
+  email: string | null
+  name: string | null
+  role: string
+  password_hash: string | null
+  totp_secret: string | null
+  totp_confirmed_at: Date | null
+  totp_step: number | null
+  oidc_identity: string | null
+  failed_attempts: Generated<number>
+  last_failed_at: Date | null
+  created_at: Date
+  signed_in_at: Date | null
+  removed_at: Date | null
+}
+
+export interface InvitationRow {
+  id: string
+  org_id: string
+  email: string
+  role: string
+  hash: string
+  invited_by: string
+  created_at: Date
+  expires_at: Date
+  accepted_at: Date | null
+}
+
+export interface RecoveryCodeRow {
+  person_id: string
+  hash: string
+  used_at: Date | null
+}
+
+export interface PasskeyRow {
+  id: string
+  person_id: string
+  name: string
+  public_key: Buffer
+  counter: number
+  transports: string[]
+  created_at: Date
+  last_used_at: Date | null
+}
+
+export interface SignInStepRow {
+  hash: string
+  kind: string
+  person_id: string | null
+  data: ColumnType<Record<string, unknown>, string, string>
+  attempts: Generated<number>
+  expires_at: Date
 }
 
 export interface KeyRow {
@@ -75,11 +148,76 @@ export interface RateCountRow {
   counted_at: Date
 }
 
+export interface AuditEntryRow {
+  id: Generated<number>
+  org_id: string
+  seq: number
+  at: Date
+  actor_kind: string
+  actor_id: string | null
+  credential_id: string | null
+  address_id: string | null
+  action: string
+  object_kind: string | null
+  object_id: string | null
+  changes: string
+  result: string
+  status: number | null
+  request_id: string
+  prev_hash: string
+  hash: string
+}
+
+export interface AuditHeadRow {
+  org_id: string
+  seq: number
+  hash: string
+  pruned_seq: Generated<number>
+  pruned_hash: Generated<string>
+  pruned_signature: string | null
+}
+
+export interface AuditNameRow {
+  org_id: string
+  kind: string
+  id: string
+  name: string
+}
+
+/** Added by 0034-approvals. */
+export interface ApprovalRow {
+  id: string
+  ordinal: Generated<number>
+  org_id: string
+  kind: string
+  subject: string
+  title: string
+  payload: Json<Record<string, unknown>>
+  requester: Json<Record<string, unknown>>
+  people: string[]
+  status: string
+  requested_at: Date
+  expires_at: Date
+  decided_at: Date | null
+  decided_by: string | null
+  reason: string | null
+}
+
 export interface AccessTables {
   orgs: OrgRow
+  org_settings: OrgSettingsRow
+  people: PersonRow
+  invitations: InvitationRow
+  recovery_codes: RecoveryCodeRow
+  passkeys: PasskeyRow
+  sign_in_steps: SignInStepRow
   keys: KeyRow
   login_codes: LoginCodeRow
   device_logins: DeviceLoginRow
   sessions: SessionRow
   rate_counts: RateCountRow
+  audit_entries: AuditEntryRow
+  audit_heads: AuditHeadRow
+  audit_names: AuditNameRow
+  approvals: ApprovalRow
 }

@@ -1,7 +1,31 @@
-import type { Generated } from 'kysely'
+import type { ColumnType, Generated } from 'kysely'
 import type { Json } from './json-column.ts'
 
-// Models, versions and what is made of them, in the manner of rows.ts.
+// Rows of the catalog module's tables, as rows.ts says.
+
+export interface BlobRow {
+  sha256: string
+  size: number
+  touched_at: Date
+  /** The rest was added by 0031-backups. */
+  checked_at: Generated<Date>
+  damaged_at: Date | null
+  damage: string | null
+}
+
+export interface PartialUploadRow {
+  name: string
+  size: Generated<number>
+  writer: string | null
+  writer_until: Date | null
+  touched_at: Date
+}
+
+export interface UploadPartRow {
+  upload: string
+  start: number
+  size: Generated<number>
+}
 
 export interface ModelRow {
   id: string
@@ -72,10 +96,25 @@ export interface ModelAliasMoveRow {
   moved_by: string | null
 }
 
+/** An anonymous benchmark result: no column says who sent it or from where. */
+export interface BenchmarkRow {
+  id: string
+  ordinal: Generated<number>
+  engine: string
+  /** As received, with the field names of the API. */
+  report: ColumnType<object, string, never>
+  /** Only the day is stored. */
+  reported_on: ColumnType<Date, string, never>
+}
+
 export interface CatalogTables {
+  blobs: BlobRow
+  partial_uploads: PartialUploadRow
+  upload_parts: UploadPartRow
   models: ModelRow
   model_versions: ModelVersionRow
   conversions: ConversionRow
   model_aliases: ModelAliasRow
   model_alias_moves: ModelAliasMoveRow
+  benchmarks: BenchmarkRow
 }

@@ -1,29 +1,33 @@
 import type { Generated } from 'kysely'
 import type { Json } from './json-column.ts'
 
-// Row types of 0003-delivery, in the manner of rows.ts.
-export interface DeviceGroupRow {
-  id: string
-  ordinal: Generated<number>
-  org_id: string
-  name: string
-  description: string
-  group_type: string
-  tags: string[]
-  device_count: Generated<number>
-  created_at: Date
-}
-
-export interface DeviceGroupMemberRow {
-  group_id: string
-  device_id: string
-  added_by: string | null
-  added_at: Date
-}
+// Rows of the delivery module's tables, as rows.ts says.
 
 export interface DeliveryRevisionRow {
   only_row: Generated<boolean>
   revision: number
+}
+
+export interface PlanEventRow {
+  plan_id: string
+  ordinal: Generated<number>
+  at: Date
+  event: string
+  status: string
+  percentage: number | null
+  reason: string | null
+  actor: string | null
+}
+
+export interface PlanReportRow {
+  plan_id: string
+  device_id: string
+  /** downloading, verifying, ready, active or failed */
+  state: string
+  version: string
+  reason: string | null
+  metrics: Json<Record<string, number>> | null
+  reported_at: Date
 }
 
 export interface RolloutRow {
@@ -50,17 +54,6 @@ export interface RolloutRow {
   updated_at: Date
 }
 
-export interface PlanEventRow {
-  plan_id: string
-  ordinal: Generated<number>
-  at: Date
-  event: string
-  status: string
-  percentage: number | null
-  reason: string | null
-  actor: string | null
-}
-
 export interface DeploymentRow {
   id: string
   ordinal: Generated<number>
@@ -85,17 +78,6 @@ export interface DeploymentTargetRow {
   deployment_id: string
   device_id: string
   activated: boolean
-}
-
-export interface PlanReportRow {
-  plan_id: string
-  device_id: string
-  /** downloading, verifying, ready, active or failed */
-  state: string
-  version: string
-  reason: string | null
-  metrics: Json<Record<string, number>> | null
-  reported_at: Date
 }
 
 export interface ExperimentRow {
@@ -181,14 +163,12 @@ export interface PairingRow {
 }
 
 export interface DeliveryTables {
-  device_groups: DeviceGroupRow
-  device_group_members: DeviceGroupMemberRow
   delivery_revision: DeliveryRevisionRow
-  rollouts: RolloutRow
   plan_events: PlanEventRow
+  plan_reports: PlanReportRow
+  rollouts: RolloutRow
   deployments: DeploymentRow
   deployment_targets: DeploymentTargetRow
-  plan_reports: PlanReportRow
   experiments: ExperimentRow
   experiment_variants: ExperimentVariantRow
   experiment_observations: ExperimentObservationRow

@@ -1,74 +1,100 @@
 import type { Generated } from 'kysely'
 import type { Json } from './json-column.ts'
 
-// Row types of 0004-training, in the manner of rows.ts.
-export interface FederationRow {
+// Rows of the training module's tables, as rows.ts says.
+
+export interface RoundRow {
   id: string
-  ordinal: Generated<number>
-  name: string
-  description: string
-  org_id: string
-  status: string
-  created_at: Date
-}
-
-export interface FederationMemberRow {
-  federation_id: string
-  org_id: string
-  /** owner or member */
-  role: string
-  /** invited or active */
-  status: string
-  invited_at: Date | null
-  joined_at: Date | null
-}
-
-export interface FederationModelRow {
-  federation_id: string
-  model_id: string
-  shared_at: Date
-  /** Added by 0019-model-retention. */
-  is_result: Generated<boolean>
-}
-
-export interface PrivacyBudgetRow {
-  federation_id: string
-  total_epsilon: number
-  total_delta: number
-  updated_at: Date
-  revision: Generated<number>
-}
-
-export interface PrivacyLedgerRow {
-  id: string
-  ordinal: Generated<number>
-  federation_id: string
-  round_id: string
-  job_id: string | null
-  /** reserved, settled or released */
-  status: string
-  noise_multiplier: number
-  sample_rate: number
-  steps: number
-  clip_norm: number | null
-  epsilon_after: number | null
-  accountant: string | null
-  reserved_at: Date
-  settled_at: Date | null
-}
-
-export interface AnalyticsQueryRow {
-  id: string
-  ordinal: Generated<number>
-  federation_id: string
   org_id: string | null
-  query_type: string
-  variable: string
-  request: Json<Record<string, unknown>>
+  round_number: number
   status: string
-  result: Json<Record<string, unknown>> | null
-  reason: string | null
+  target_devices: number
+  min_devices: number
+  timeout_seconds: number
+  grace_seconds: number
+  plan: Json<Record<string, unknown>>
+  taking_part: number
+  participated_devices: Generated<number>
+  completed_devices: Generated<number>
+  failed_devices: Generated<number>
+  global_model_id: string | null
+  global_model_version: number | null
+  global_sha256: string | null
+  aggregated_model_id: string | null
+  aggregated_sha256: string | null
+  quorum_at: Date | null
+  failure_reason: string | null
+  receipt: Json<Record<string, unknown>> | null
+  lease_owner: string | null
+  lease_until: Date | null
+  attempts: Generated<number>
   created_at: Date
+  started_at: Date | null
+  timeout_at: Date | null
+  completed_at: Date | null
+  ended_at: Date | null
+  updates_deleted_at: Date | null
+  review_at: Date | null
+  /** Added by 0019-model-retention. */
+  model_deleted_at: Date | null
+  job_id: string | null
+  group_id: string | null
+  federation_id: string | null
+  wanted_updates: number | null
+  state_sha256: string | null
+  control_sha256: string | null
+  privacy: Json<Record<string, unknown>> | null
+  noise_seed: string | null
+  /** What 0007-private-rounds adds. */
+  closes_at: Date | null
+  accuracy: number | null
+  loss: number | null
+  screening: Json<readonly Record<string, unknown>[]> | null
+  secure: Json<Record<string, unknown>> | null
+  /** What 0016-metrics adds. */
+  metrics: Json<Record<string, unknown>> | null
+  global_evaluation: Json<Record<string, unknown>> | null
+  evaluation: Json<Record<string, unknown>> | null
+  /** What 0017-evaluation-step adds. */
+  evaluation_until: Date | null
+}
+
+export interface RoundParticipantRow {
+  round_id: string
+  device_id: string
+  /** selected, delivered, failed, or absent: selected, did not come, and its place is open to others */
+  state: string
+  /** drawn, starter or joined */
+  chosen: string
+  selected_at: Date
+  fetched_at: Date | null
+  acknowledged_at: Date | null
+  reported_at: Date | null
+  failure_reason: string | null
+  /** The earlier round whose model it still trains from (asynchronous jobs). */
+  base_round_id: string | null
+}
+
+export interface UpdateRow {
+  id: string
+  round_id: string
+  device_id: string
+  sha256: string | null
+  file_hash: string
+  size: number
+  num_samples: number
+  local_loss: number | null
+  local_accuracy: number | null
+  training_time_seconds: number | null
+  created_at: Date
+  control_sha256: string | null
+  base_round_id: string | null
+  staleness: number | null
+  /** Added by 0009-raw-vectors. */
+  raw_vector: Generated<boolean>
+  /** Added by 0016-metrics. */
+  metrics: Json<Record<string, number>> | null
+  evaluation: Json<Record<string, unknown>> | null
 }
 
 export interface TrainingJobRow {
@@ -102,30 +128,6 @@ export interface TrainingJobRow {
   state_deleted_at: Date | null
 }
 
-/** What the migration adds to rounds. */
-export interface RoundTrainingColumns {
-  job_id: string | null
-  group_id: string | null
-  federation_id: string | null
-  wanted_updates: number | null
-  state_sha256: string | null
-  control_sha256: string | null
-  privacy: Json<Record<string, unknown>> | null
-  noise_seed: string | null
-  /** What 0007-private-rounds adds. */
-  closes_at: Date | null
-  accuracy: number | null
-  loss: number | null
-  screening: Json<readonly Record<string, unknown>[]> | null
-  secure: Json<Record<string, unknown>> | null
-  /** What 0016-metrics adds. */
-  metrics: Json<Record<string, unknown>> | null
-  global_evaluation: Json<Record<string, unknown>> | null
-  evaluation: Json<Record<string, unknown>> | null
-  /** What 0017-evaluation-step adds. */
-  evaluation_until: Date | null
-}
-
 export interface EvaluationRow {
   round_id: string
   device_id: string
@@ -136,18 +138,6 @@ export interface EvaluationRow {
   reason: string | null
   asked_at: Date
   reported_at: Date | null
-}
-
-/** What the migration adds to updates. */
-export interface UpdateTrainingColumns {
-  control_sha256: string | null
-  base_round_id: string | null
-  staleness: number | null
-  /** Added by 0009-raw-vectors. */
-  raw_vector: Generated<boolean>
-  /** Added by 0016-metrics. */
-  metrics: Json<Record<string, number>> | null
-  evaluation: Json<Record<string, unknown>> | null
 }
 
 export interface SecureRoundRow {
@@ -169,12 +159,9 @@ export interface SecureMessageRow {
 }
 
 export interface TrainingTables {
-  federations: FederationRow
-  federation_members: FederationMemberRow
-  federation_models: FederationModelRow
-  privacy_budgets: PrivacyBudgetRow
-  privacy_ledger: PrivacyLedgerRow
-  analytics_queries: AnalyticsQueryRow
+  rounds: RoundRow
+  round_participants: RoundParticipantRow
+  updates: UpdateRow
   training_jobs: TrainingJobRow
   evaluations: EvaluationRow
   secure_rounds: SecureRoundRow

@@ -4,18 +4,18 @@ import type { App } from './app.ts'
 import { refuseEncodedBodies } from './malformed-request.ts'
 import { InvalidRequest } from './validation.ts'
 
-const DEEPEST = 100
+const MAX_DEPTH = 100
 const BYTE_ORDER_MARK = 0xfeff
 
 /** Nesting of n levels takes at least 2n characters; bad characters need an escape, __proto__ that or to be there. */
 const isSuspect = (text: string): boolean =>
-  text.length > 2 * DEEPEST || text.includes('\\u') || text.includes('__proto__')
+  text.length > 2 * MAX_DEPTH || text.includes('\\u') || text.includes('__proto__')
 
 /** PostgreSQL cannot store such characters or unlimited nesting, so they are rejected here. */
 const assertStorable = (body: unknown): void => {
   let level: unknown[] = [body]
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > DEEPEST) throw new InvalidRequest(`The JSON body is nested deeper than ${DEEPEST} levels.`)
+    if (depth > MAX_DEPTH) throw new InvalidRequest(`The JSON body is nested deeper than ${MAX_DEPTH} levels.`)
     const next: unknown[] = []
     for (const value of level) {
       if (typeof value === 'string' && !isStorable(value)) {

@@ -45,7 +45,7 @@ const positive = (fallback: number): Range => ({
 const atLeastZero: Range = { fallback: 0, min: 0, whole: false, expected: 'a number of at least 0' }
 const count = (fallback: number): Range => ({ fallback, min: 1, whole: true, expected: 'a whole number of at least 1' })
 
-const hiddenOf = (value: unknown): readonly number[] => {
+const withheldOf = (value: unknown): readonly number[] => {
   const sizes: unknown[] = Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]
   for (const size of sizes) {
     if (!Number.isSafeInteger(size) || (size as number) < 1)
@@ -80,6 +80,6 @@ export const settingsFrom = (hyperparameters: Readonly<Record<string, unknown>>)
   personal: number(hyperparameters, 'lambda', atLeastZero),
   maxSeconds: hyperparameters.max_seconds == null ? null : number(hyperparameters, 'max_seconds', positive(1)),
   seed: number(hyperparameters, 'seed', { ...atLeastZero, whole: true, expected: 'a whole number of at least 0' }),
-  hidden: hiddenOf(hyperparameters.hidden_layers),
+  hidden: withheldOf(hyperparameters.hidden_layers),
   classes: classesOf(hyperparameters.classes),
 })

@@ -18,7 +18,7 @@ export const useGroupOptions = (): readonly (readonly [id: string, label: string
 ]
 
 /** About how many devices these groups have, or all; null until it is known. */
-export const useReach = (groupIds: readonly string[]): number | null => {
+export const useDeviceCount = (groupIds: readonly string[]): number | null => {
   const fleet = useApi('/api/v1/fleet/summary', {}, { enabled: groupIds.length === 0 })
   const groups = useGroups(groupIds.length > 0)
   if (groupIds.length === 0) return fleet.data?.total ?? null

@@ -7,9 +7,9 @@ import { PasskeySetup } from './passkey-setup.tsx'
 import { ProviderAnswer } from './provider-sign-in.tsx'
 import styles from './shell.module.css'
 import { SignIn } from './sign-in.tsx'
+import type { SignInAddress } from './sign-in-address.ts'
 import { SignInForm, TryButton } from './sign-in-form.tsx'
 import { TotpSetup } from './totp-setup.tsx'
-import type { WayIn } from './way-in.ts'
 
 /** What the way in has led to: an account to sign in to, a second factor that is due, or a session. */
 export interface Arrived {
@@ -48,7 +48,13 @@ const Enroll = () => (
   </main>
 )
 
-export const Arrival = ({ way, onDone }: { readonly way: WayIn; readonly onDone: (arrived: Arrived) => void }) => {
+export const Arrival = ({
+  way,
+  onDone,
+}: {
+  readonly way: SignInAddress
+  readonly onDone: (arrived: Arrived) => void
+}) => {
   switch (way.kind) {
     case 'invitation':
       return <Invitation token={way.token} onDone={(email) => onDone({ email })} />

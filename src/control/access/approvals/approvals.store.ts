@@ -2,8 +2,8 @@ import { type Selectable, sql } from 'kysely'
 import type { Caller } from '../../../domain/access.ts'
 import type { ApprovalKind, ApprovalStatus } from '../../../domain/approval.ts'
 import { conflict } from '../../../domain/errors.ts'
+import type { ApprovalRow } from '../../../platform/db/access-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { ApprovalRow } from '../../../platform/db/people-rows.ts'
 import { isUniqueViolation } from '../../../platform/db/violations.ts'
 
 export interface Approval {

@@ -1,6 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { AuditResult } from '../../../domain/audit.ts'
-import type { AuditEntryRow } from '../../../platform/db/audit-rows.ts'
+import type { AuditEntryRow } from '../../../platform/db/access-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { type ChainedEntry, fromRow } from './audit.store.ts'
 

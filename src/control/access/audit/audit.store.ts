@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { AuditActor, AuditEntry, AuditResult } from '../../../domain/audit.ts'
-import type { AuditEntryRow } from '../../../platform/db/audit-rows.ts'
+import type { AuditEntryRow } from '../../../platform/db/access-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 
 export interface ChainedEntry extends AuditEntry {

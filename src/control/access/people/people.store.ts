@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Role } from '../../../domain/roles.ts'
+import type { InvitationRow, PersonRow } from '../../../platform/db/access-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { InvitationRow, PersonRow } from '../../../platform/db/people-rows.ts'
 
 /** An account: one person in one organization. */
 export interface Person {

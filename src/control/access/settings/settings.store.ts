@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import { DEFAULT_SETTINGS, type OrgSettings } from '../../../domain/compliance.ts'
+import type { OrgSettingsRow } from '../../../platform/db/access-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { OrgSettingsRow } from '../../../platform/db/people-rows.ts'
 
 export const createSettingsStore = () => ({
   async find(db: Executor, orgId: string): Promise<OrgSettings> {

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Role } from '../../../domain/roles.ts'
+import type { PersonRow } from '../../../platform/db/access-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { PersonRow } from '../../../platform/db/people-rows.ts'
 
 /** What a person signs in with. */
 export interface Account {

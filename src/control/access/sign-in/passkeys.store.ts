@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
+import type { PasskeyRow } from '../../../platform/db/access-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { PasskeyRow } from '../../../platform/db/people-rows.ts'
 
 export interface Passkey {
   /** The credential's id, base64url. */

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
+import type { SignInStepRow } from '../../../platform/db/access-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { SignInStepRow } from '../../../platform/db/people-rows.ts'
 
 /** What a sign-in waits for. */
 export type StepKind = 'second-factor' | 'passkey-sign-in' | 'passkey-enroll' | 'oidc'

@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { privacyLoss } from '../../../domain/privacy/accountant.ts'
 import { type ACCOUNTING_LIMITS, Accounting } from './accounting.ts'
-import type { Question } from './questions.ts'
-import { Turns } from './turns.ts'
+import type { AccountingRequest } from './accounting-requests.ts'
+import { FairQueue } from './fair-queue.ts'
 
 const open = (limits: Partial<typeof ACCOUNTING_LIMITS> = {}) => {
   const accounting = new Accounting(limits)
@@ -12,7 +12,7 @@ const open = (limits: Partial<typeof ACCOUNTING_LIMITS> = {}) => {
 
 const acme = { orgId: 'acme' }
 const beta = { orgId: 'beta' }
-const loss = (noiseMultiplier: number, steps = 1): Extract<Question, { kind: 'loss' }> => ({
+const loss = (noiseMultiplier: number, steps = 1): Extract<AccountingRequest, { kind: 'loss' }> => ({
   kind: 'loss',
   spent: [],
   more: [{ noiseMultiplier, sampleRate: 0.1, steps }],
@@ -170,7 +170,7 @@ describe('privacy accounting on threads', () => {
 })
 
 it('turns go round the organizations, each with its oldest first', () => {
-  const turns = new Turns<{ key: string }>()
+  const turns = new FairQueue<{ key: string }>()
   for (const key of ['a1', 'a2', 'a3', 'b1', 'b2', 'c1']) turns.add(key[0]!, { key })
   turns.remove('a', { key: 'a2' })
   turns.remove('a', { key: 'a2' })

@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache'
 import { badRequest, ServiceError } from '../../../domain/errors.ts'
 import { JobThread } from '../../../platform/threads/job-thread.ts'
 import { startThread } from '../../../platform/threads/start-thread.ts'
-import type { Answer, Answers, Question, Reply } from './questions.ts'
-import { Turns } from './turns.ts'
+import type { AccountingRequest, Answer, Answers, Reply } from './accounting-requests.ts'
+import { FairQueue } from './fair-queue.ts'
 
 /** The caller: organizations take turns, as do keys without one; `signal` withdraws the question. */
 export interface Asker {
@@ -33,7 +33,7 @@ interface Waiter {
 
 interface Job {
   readonly key: string
-  readonly question: Question
+  readonly question: AccountingRequest
   readonly waiters: Set<Waiter>
 }
 
@@ -44,7 +44,7 @@ interface Running {
   timer: NodeJS.Timeout
 }
 
-type AccountingThread = JobThread<Question, Reply>
+type AccountingThread = JobThread<AccountingRequest, Reply>
 
 const newThread = (): AccountingThread =>
   new JobThread(() =>
@@ -62,7 +62,7 @@ const THREADS = 2
 export class Accounting {
   readonly #limits: typeof ACCOUNTING_LIMITS
   readonly #idle = Array.from({ length: THREADS }, newThread)
-  readonly #turns = new Turns<Job>()
+  readonly #turns = new FairQueue<Job>()
   readonly #kept: LRUCache<string, { readonly answer: Answer }>
   /** What is being answered, by organization. */
   readonly #running = new Map<string, Running>()
@@ -77,9 +77,9 @@ export class Accounting {
    * Throws rate_limited when too many questions wait or the service is shutting down, bad_request when this one takes longer than the limit, and the
    * signal's reason when it is aborted.
    */
-  async ask<K extends Question['kind']>(
+  async ask<K extends AccountingRequest['kind']>(
     { orgId, keyId = '', signal }: Asker,
-    question: Extract<Question, { readonly kind: K }>,
+    question: Extract<AccountingRequest, { readonly kind: K }>,
   ): Promise<Answers[K]> {
     signal?.throwIfAborted()
     if (this.#isClosed) throw closing()
@@ -108,7 +108,7 @@ export class Accounting {
   }
 
   /** An identical question that waits or is being answered, or else a new one at the end of the organization's queue. */
-  #jobOf(org: string, key: string, question: Question): Job {
+  #jobOf(org: string, key: string, question: AccountingRequest): Job {
     const running = [...this.#running.values()].find(({ job }) => job.key === key && job.waiters.size > 0)
     const same = running?.job ?? this.#turns.find(org, key)
     if (same !== undefined) return same

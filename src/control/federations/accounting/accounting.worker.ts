@@ -1,9 +1,9 @@
 import { parentPort } from 'node:worker_threads'
-import { createAnswering, type Question, type Reply } from './questions.ts'
+import { type AccountingRequest, createAnswering, type Reply } from './accounting-requests.ts'
 
 const answer = createAnswering()
 
-const replyTo = (question: Question): Reply => {
+const replyTo = (question: AccountingRequest): Reply => {
   try {
     return { ok: true, answer: answer(question) }
   } catch (error) {
@@ -11,4 +11,4 @@ const replyTo = (question: Question): Reply => {
   }
 }
 
-parentPort?.on('message', (question: Question) => parentPort?.postMessage(replyTo(question)))
+parentPort?.on('message', (question: AccountingRequest) => parentPort?.postMessage(replyTo(question)))

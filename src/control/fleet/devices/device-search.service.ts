@@ -7,7 +7,7 @@ import type { DeviceSearch, DeviceSearchStore, DeviceSort, FleetSummary, Positio
 import type { StoredDevice } from './devices.store.ts'
 import { rememberLargeFleets } from './fleet-counts.ts'
 
-export interface DeviceQuestion {
+export interface DeviceQuery {
   readonly text: string
   readonly platform: Platform | undefined
   readonly status: DeviceStatus | undefined
@@ -76,7 +76,7 @@ export const createDeviceSearch = (parts: {
     /** A page, where the next one begins (null: there is none), and how many there are (counted for the first page only). */
     async page(
       caller: Caller,
-      { text, platform, status, sort, descending, after, limit }: DeviceQuestion,
+      { text, platform, status, sort, descending, after, limit }: DeviceQuery,
     ): Promise<{ devices: StoredDevice[]; next: string | null; total: number | null }> {
       const search = { orgId: caller.orgId, text, platform, status, activeSince: activeSince(now()) }
       const position = after === undefined ? null : decode(after, sort)

@@ -1,7 +1,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { DeviceStatus, Platform } from '../../../domain/device.ts'
+import type { DeviceRow } from '../../../platform/db/fleet-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { DeviceRow } from '../../../platform/db/rows.ts'
 import { fromRow, type StoredDevice } from './devices.store.ts'
 
 const SORTS = ['device_id', 'last_seen', 'created'] as const

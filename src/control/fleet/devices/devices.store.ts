@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { DeviceStatus, Platform } from '../../../domain/device.ts'
+import type { DeviceRow } from '../../../platform/db/fleet-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { DeviceRow } from '../../../platform/db/rows.ts'
 import type { KeysService, StoredKey } from '../../access/keys/keys.service.ts'
 
 export interface StoredDevice {

@@ -1,6 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
+import type { DeviceErasureRow } from '../../../platform/db/fleet-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { DeviceErasureRow } from '../../../platform/db/rows.ts'
 import type { StoredDevice } from '../devices/devices.service.ts'
 
 type Named = Pick<StoredDevice, 'id' | 'deviceId' | 'orgId'>

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import { conflict } from '../../../domain/errors.ts'
 import { isUuid } from '../../../domain/model.ts'
-import type { DeviceGroupRow } from '../../../platform/db/delivery-rows.ts'
+import type { DeviceGroupRow } from '../../../platform/db/fleet-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
 import { isUniqueViolation } from '../../../platform/db/violations.ts'
 

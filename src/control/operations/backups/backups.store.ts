@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { BackupRow } from '../../../platform/db/rows.ts'
+import type { BackupRow } from '../../../platform/db/operations-rows.ts'
 import type { FileReferences } from '../../catalog/files/files.service.ts'
 
 export interface Backup {

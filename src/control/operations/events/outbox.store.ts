@@ -1,7 +1,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { EventTopic } from '../../../domain/event-topics.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { OutboxRow } from '../../../platform/db/rows.ts'
+import type { OutboxRow } from '../../../platform/db/operations-rows.ts'
 
 export interface NewEvent {
   readonly orgId: string | null

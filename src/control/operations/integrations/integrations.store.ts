@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { IntegrationKind, IntegrationTopic, IntegrationType, LogFormat } from '../../../domain/integration.ts'
-import type { IntegrationRow } from '../../../platform/db/integration-rows.ts'
 import type { Executor } from '../../../platform/db/open.ts'
+import type { IntegrationRow } from '../../../platform/db/operations-rows.ts'
 import type { Position } from '../events/outbox.service.ts'
 
 export interface StoredIntegration {

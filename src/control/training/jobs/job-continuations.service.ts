@@ -8,8 +8,8 @@ import type { ModelsService } from '../../catalog/models/models.service.ts'
 import type { Ledger } from '../../federations/ledger.service.ts'
 import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
 import type { PrivateDraws } from '../../fleet/selection/selection.service.ts'
+import type { ParticipantScope, ParticipantScopes } from '../rounds/participant-scope.service.ts'
 import type { RoundPrices } from '../rounds/round-prices.service.ts'
-import type { Reach, RoundReach } from '../rounds/round-reach.service.ts'
 import type { JobProgressService } from './job-progress.service.ts'
 import type { JobsStore, StoredJob } from './jobs.store.ts'
 
@@ -18,7 +18,7 @@ export const createJobContinuations = (parts: {
   readonly database: Database
   readonly store: JobsStore
   readonly progress: Pick<JobProgressService, 'announce'>
-  readonly reaching: Pick<RoundReach, 'reach'>
+  readonly scopes: Pick<ParticipantScopes, 'resolve'>
   readonly draws: Pick<PrivateDraws, 'countEligible'>
   readonly prices: Pick<RoundPrices, 'roundsLeft'>
   readonly ledger: Pick<Ledger, 'quote'>
@@ -26,7 +26,7 @@ export const createJobContinuations = (parts: {
   readonly heartbeats: Pick<HeartbeatsService, 'announce'>
   readonly now: () => Date
 }) => {
-  const { database, store, progress, reaching, draws, prices, ledger, models, heartbeats, now } = parts
+  const { database, store, progress, scopes, draws, prices, ledger, models, heartbeats, now } = parts
 
   /** Throws conflict where what the next round would begin from is gone. */
   const requireBeginning = async (job: StoredJob): Promise<void> => {
@@ -43,9 +43,12 @@ export const createJobContinuations = (parts: {
   }
 
   /** Its federation and its group, as they are now. */
-  const reachOf = async (caller: Caller, { orgId, groupId, federationId }: StoredJob): Promise<Reach> =>
-    reaching
-      .reach(caller, {
+  const participantScopeOf = async (
+    caller: Caller,
+    { orgId, groupId, federationId }: StoredJob,
+  ): Promise<ParticipantScope> =>
+    scopes
+      .resolve(caller, {
         orgId: orgId ?? undefined,
         group: groupId ?? undefined,
         federation: federationId ?? undefined,
@@ -62,7 +65,7 @@ export const createJobContinuations = (parts: {
     { rounds: total, minDevices, targetDevices }: JobSettings,
     { privacy, isExact }: { readonly privacy: JobPrivacy; readonly isExact: boolean },
   ): Promise<number> => {
-    const { scope } = await reachOf(caller, job)
+    const { scope } = await participantScopeOf(caller, job)
     const population = await draws.countEligible(database.sql, scope)
     if (population >= minDevices) requireLikelyDraw({ minDevices, targetDevices }, population)
     const { sampleRate } = samplingOf(targetDevices, Math.max(population, targetDevices))
@@ -93,7 +96,7 @@ export const createJobContinuations = (parts: {
       const rounds = job.roundsCompleted + (await affordable(caller, job, wanted, { privacy, isExact }))
       return { ...wanted, rounds }
     }
-    await reachOf(caller, job)
+    await participantScopeOf(caller, job)
     return wanted
   }
 

@@ -26,7 +26,7 @@ import type { ModelsService, StoredModel } from '../../catalog/models/models.ser
 import type { Ledger } from '../../federations/ledger.service.ts'
 import type { PrivateDraws } from '../../fleet/selection/selection.service.ts'
 import type { ModelLayouts } from '../rounds/model-layouts.service.ts'
-import type { Reach, RoundReach } from '../rounds/round-reach.service.ts'
+import type { ParticipantScope, ParticipantScopes } from '../rounds/participant-scope.service.ts'
 import { requireNoNoise, type SecureSteps, type SecureWish } from '../secure-rounds/secure-steps.service.ts'
 
 /** A job as it is asked for. */
@@ -67,7 +67,7 @@ export interface NewJob {
 export interface PlannedJob {
   readonly settings: JobSettings
   readonly modelId: string
-  readonly reach: Reach
+  readonly participantScope: ParticipantScope
   /** What was assumed because the request did not say it. */
   readonly warning: string | null
 }
@@ -76,13 +76,13 @@ export interface PlannedJob {
 export const createJobPlans = (parts: {
   readonly database: Database
   readonly models: Pick<ModelsService, 'findVersion'>
-  readonly reaching: Pick<RoundReach, 'reach'>
+  readonly scopes: Pick<ParticipantScopes, 'resolve'>
   readonly draws: Pick<PrivateDraws, 'countEligible'>
   readonly secure: Pick<SecureSteps, 'prepare'>
   readonly layouts: Pick<ModelLayouts, 'judge'>
   readonly ledger: Pick<Ledger, 'quote' | 'noiseFor'>
 }) => {
-  const { database, models, reaching, draws, secure, layouts, ledger } = parts
+  const { database, models, scopes, draws, secure, layouts, ledger } = parts
 
   /** Only its owners add versions to a model: what a federation shares may be trained, and is not published into. */
   const publishOf = (caller: Caller, { publish }: NewJob, model: StoredModel): Publish => {
@@ -142,8 +142,9 @@ export const createJobPlans = (parts: {
       const minDevices = requested.minDevices ?? MIN_DEVICES_DEFAULT
       const isAsynchronous = STRATEGY_RULES[strategy.name].asynchronous
       const orgOfModel = async () => (await modelOf(caller, requested.model)).model.orgId
-      const reach = await reaching.reach(caller, requested, orgOfModel)
-      const population = requested.privacy === undefined ? null : await draws.countEligible(database.sql, reach.scope)
+      const participantScope = await scopes.resolve(caller, requested, orgOfModel)
+      const population =
+        requested.privacy === undefined ? null : await draws.countEligible(database.sql, participantScope.scope)
       const targetDevices =
         requested.targetDevices ??
         (population === null ? null : leastTarget(minDevices, population)) ??
@@ -169,14 +170,14 @@ export const createJobPlans = (parts: {
         requested.privacy === undefined
           ? null
           : await privacyOf(caller, requested.privacy, { sampleRate, steps: count })
-      if (privacy !== null && reach.federationId !== null) {
+      if (privacy !== null && participantScope.federationId !== null) {
         const { noiseMultiplier } = privacy
-        await ledger.quote(caller, reach.federationId, { noiseMultiplier, sampleRate, steps: count })
+        await ledger.quote(caller, participantScope.federationId, { noiseMultiplier, sampleRate, steps: count })
       }
       return {
         modelId: version.modelId,
         warning,
-        reach,
+        participantScope,
         settings: {
           strategy,
           rounds: count,

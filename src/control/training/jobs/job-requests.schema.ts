@@ -12,8 +12,8 @@ import { Body, FreeObject, OneOf, Part } from '../../../platform/http/wire.schem
 import {
   ClipNorm,
   NoiseMultiplier,
+  ParticipantScopeFields,
   RawVector,
-  ReachFields,
   StrategyField,
   StrategyOptionsField,
   TargetDelta,
@@ -113,7 +113,7 @@ export const StartJobBody = Body('NewJob', 'A training job to start', examples.n
       description: `How long a round waits for min_devices active devices; default: ${WAIT_FOR_DEVICES_SECONDS.default}`,
     }),
   ),
-  ...ReachFields,
+  ...ParticipantScopeFields,
   hyperparameters: Options('Passed to the devices, such as local_epochs, batch_size, learning_rate'),
   privacy: Type.Optional(
     Part('NewJobPrivacy', 'Clipping and noise of every round', {

@@ -5,8 +5,8 @@ import { nextJobStatus, roundSizes, waitingForDevices } from '../../../domain/tr
 import type { Database } from '../../../platform/db/open.ts'
 import type { ModelsService, StoredVersion } from '../../catalog/models/models.service.ts'
 import { BudgetRefused } from '../../federations/ledger.service.ts'
+import type { ParticipantScopes } from '../rounds/participant-scope.service.ts'
 import type { Price, RoundPrices, ToPrice } from '../rounds/round-prices.service.ts'
-import type { RoundReach } from '../rounds/round-reach.service.ts'
 import type { RoundStarts } from '../rounds/round-starts.service.ts'
 import type { RoundsService } from '../rounds/rounds.service.ts'
 import type { SecurePlan, SecureSteps } from '../secure-rounds/secure-steps.service.ts'
@@ -19,7 +19,7 @@ interface Parts {
   readonly store: JobsStore
   readonly progress: JobProgressService
   readonly rounds: Pick<RoundsService, 'latestOfJob' | 'isInProgress'>
-  readonly reaching: Pick<RoundReach, 'scopeOf' | 'requireMember'>
+  readonly scopes: Pick<ParticipantScopes, 'scopeOf' | 'requireMember'>
   readonly starts: Pick<RoundStarts, 'countActive' | 'open'>
   readonly prices: Pick<RoundPrices, 'priced'>
   readonly secure: Pick<SecureSteps, 'prepare'>

@@ -4,7 +4,7 @@ import { callerOf } from '../../../platform/http/access.ts'
 import type { App } from '../../../platform/http/app.ts'
 import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { warn } from '../../../platform/http/warnings.ts'
-import { reachOf } from '../rounds/round-settings.schema.ts'
+import { participantScopeOf } from '../rounds/round-settings.schema.ts'
 import { present as presentRound } from '../rounds/rounds.present.ts'
 import { settingsOf } from '../secure-rounds/secure-rounds.schema.ts'
 import { ExtendJobBody, ResumeJobBody, StartJobBody } from './job-requests.schema.ts'
@@ -187,7 +187,7 @@ const wantedOf = (body: Static<typeof StartJobBody>) => {
     reportWindowSeconds: body.report_window_seconds,
     waitForDevicesSeconds: body.wait_for_devices_seconds,
     evaluationSeconds: body.evaluation_seconds,
-    ...reachOf(body),
+    ...participantScopeOf(body),
     hyperparameters: body.hyperparameters,
     privacy: privacy && {
       noiseMultiplier: privacy.noise_multiplier,

@@ -8,9 +8,9 @@ import type { ModelsService, StoredVersion } from '../../catalog/models/models.s
 import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
 import { catchUp } from '../../module.ts'
 import type { DueRounds } from '../rounds/due-rounds.service.ts'
+import type { ParticipantScopes } from '../rounds/participant-scope.service.ts'
 import type { RoundEndings } from '../rounds/round-endings.service.ts'
 import type { JobSpending, RoundPrices } from '../rounds/round-prices.service.ts'
-import type { RoundReach } from '../rounds/round-reach.service.ts'
 import type { RoundsService, StoredRound } from '../rounds/rounds.service.ts'
 import type { JobContinuations } from './job-continuations.service.ts'
 import type { NewJob, PlannedJob } from './job-plans.service.ts'
@@ -33,7 +33,7 @@ export const createJobsService = (parts: {
   readonly turns: JobTurns
   readonly continueJob: JobContinuations
   readonly rounds: Pick<RoundsService, 'ofJob' | 'countOfJob' | 'lockActiveOf' | 'hasActive'>
-  readonly reaching: Pick<RoundReach, 'maySee'>
+  readonly scopes: Pick<ParticipantScopes, 'maySee'>
   readonly due: Pick<DueRounds, 'tick'>
   readonly prices: Pick<RoundPrices, 'spentBy'>
   readonly endings: RoundEndings
@@ -43,12 +43,12 @@ export const createJobsService = (parts: {
   readonly newId: () => string
 }) => {
   const { database, store, jobsReport, progress, plan, turns, continueJob } = parts
-  const { rounds, reaching, due, prices, endings, models, heartbeats, now, newId } = parts
+  const { rounds, scopes, due, prices, endings, models, heartbeats, now, newId } = parts
 
   /** not_found when there is no such job that the caller may see; a federation's members see its jobs. */
   const get = async (caller: Caller, id: string): Promise<StoredJob> => {
     const job = isUuid(id) ? await store.find(database.sql, id) : null
-    if (job === null || !(await reaching.maySee(caller, job))) throw notFound('Training job', id)
+    if (job === null || !(await scopes.maySee(caller, job))) throw notFound('Training job', id)
     return job
   }
 
@@ -148,18 +148,18 @@ export const createJobsService = (parts: {
 /** A job as it begins. */
 const newJob = (
   requested: NewJob,
-  { settings, modelId, reach }: PlannedJob,
+  { settings, modelId, participantScope }: PlannedJob,
   { id, createdAt }: Pick<StoredJob, 'id' | 'createdAt'>,
 ): StoredJob => ({
   id,
-  orgId: reach.orgId,
+  orgId: participantScope.orgId,
   name: requested.name ?? null,
   status: 'pending',
   settings,
   modelId,
   latestModelId: null,
-  groupId: reach.groupId,
-  federationId: reach.federationId,
+  groupId: participantScope.groupId,
+  federationId: participantScope.federationId,
   roundsCompleted: 0,
   roundsFailedInARow: 0,
   stateSha256: null,

@@ -2,8 +2,8 @@ import { STRATEGY_RULES } from '../../../domain/strategy-rules.ts'
 import { roundSizes } from '../../../domain/training-job.ts'
 import type { Database } from '../../../platform/db/open.ts'
 import type { StoredVersion } from '../../catalog/models/models.service.ts'
+import type { ParticipantScopes } from '../rounds/participant-scope.service.ts'
 import type { ToPrice } from '../rounds/round-prices.service.ts'
-import type { RoundReach } from '../rounds/round-reach.service.ts'
 import type { RoundRequest } from '../rounds/round-starts.service.ts'
 import type { SecurePlan } from '../secure-rounds/secure-steps.service.ts'
 import type { StoredJob } from './jobs.store.ts'
@@ -16,16 +16,16 @@ export const distributedBy = ({ modelId, latestModelId, settings }: StoredJob): 
 
 /** What the price of the job's next round depends on: the same outside the transaction that starts the round, and inside. @throws forbidden */
 export const createToPrice =
-  ({ reaching }: { readonly reaching: Pick<RoundReach, 'scopeOf' | 'requireMember'> }) =>
+  ({ scopes }: { readonly scopes: Pick<ParticipantScopes, 'scopeOf' | 'requireMember'> }) =>
   async (db: Database['sql'], job: StoredJob): Promise<ToPrice> => {
     const { orgId, federationId, settings } = job
     const { privacy, targetDevices } = settings
     const { minDevices, requested, selected } = roundSizes(settings)
-    await reaching.requireMember(db, job)
+    await scopes.requireMember(db, job)
     return {
       orgId,
       federationId,
-      scope: await reaching.scopeOf(db, job),
+      scope: await scopes.scopeOf(db, job),
       privacy: privacy === null ? null : { ...privacy, clipNorm: job.clipNorm ?? privacy.clipNorm },
       minDevices,
       // A private round draws by chance, and waits for all that it has drawn.

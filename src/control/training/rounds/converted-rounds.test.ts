@@ -7,7 +7,7 @@ import { readOnnx } from '../../../convert/onnx/read-onnx.ts'
 import { writeOnnx } from '../../../convert/onnx/write-onnx.ts'
 import { onnxToCoreml } from '../../../convert/to-coreml/onnx-to-coreml.ts'
 import { onnxToTflite } from '../../../convert/to-tflite/onnx-to-tflite.ts'
-import { testEngines } from '../../../inference/engines/parts/test-engines.fixture.ts'
+import { testEngines } from '../../../inference/engines/optional/test-engines.fixture.ts'
 import { bytesSource } from '../../../tensors/sources.ts'
 
 const fixture = (name: string): Uint8Array => new Uint8Array(readFileSync(`test/fixtures/from-torch/${name}`))

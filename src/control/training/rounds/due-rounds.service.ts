@@ -4,8 +4,8 @@ import { unaudited } from '../../audit-note.ts'
 import type { ControlEventBus } from '../../events.ts'
 import type { SelectionStore } from '../../fleet/selection/selection.service.ts'
 import { type AbsentDevicesStore, mayYetJoin } from './absent-devices.store.ts'
+import type { ParticipantScopes } from './participant-scope.service.ts'
 import type { RoundEndings } from './round-endings.service.ts'
-import type { RoundReach } from './round-reach.service.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
 
 /** How often a round is reviewed while it lacks devices that may still come. */
@@ -20,7 +20,7 @@ interface Parts {
   readonly absent: AbsentDevicesStore
   readonly selection: Pick<SelectionStore, 'countExpected'>
   readonly endings: Pick<RoundEndings, 'collect' | 'fail'>
-  readonly reaching: Pick<RoundReach, 'scopeOf'>
+  readonly scopes: Pick<ParticipantScopes, 'scopeOf'>
   readonly events: Pick<ControlEventBus, 'publish'>
   readonly now: () => Date
 }
@@ -30,7 +30,7 @@ interface Parts {
  * reach min_devices. What a review decides on is in rows, so any process may do it, at any time, more than once. Private
  * rounds are left alone: who takes part in them is settled by the draw.
  */
-const createReview = ({ store, absent, selection, endings, reaching, events, now }: Parts) => {
+const createReview = ({ store, absent, selection, endings, scopes, events, now }: Parts) => {
   const takesNewcomers = async (tx: Executor, round: StoredRound): Promise<boolean> =>
     round.plan.secure === undefined || absent.isAdvertising(tx, round.id)
 
@@ -38,7 +38,7 @@ const createReview = ({ store, absent, selection, endings, reaching, events, now
   const isHopeless = async (tx: Executor, round: StoredRound): Promise<boolean> => {
     if (!(await takesNewcomers(tx, round))) return true
     const needed = round.minDevices - round.takingPart
-    const scope = await reaching.scopeOf(tx, round)
+    const scope = await scopes.scopeOf(tx, round)
     const coming = await selection.countExpected(tx, scope, {
       condition: mayYetJoin(round.id),
       now: now(),

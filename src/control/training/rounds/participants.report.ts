@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { RoundParticipantRow } from '../../../platform/db/rows.ts'
+import type { RoundParticipantRow } from '../../../platform/db/training-rows.ts'
 import { fromRow, type Participant } from './participants.store.ts'
 
 export interface ListedParticipant extends Participant {

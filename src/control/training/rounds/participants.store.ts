@@ -1,6 +1,6 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { RoundParticipantRow } from '../../../platform/db/rows.ts'
+import type { RoundParticipantRow } from '../../../platform/db/training-rows.ts'
 import type { SelectionStore } from '../../fleet/selection/selection.service.ts'
 import { retakePlace, takePlace } from './places.store.ts'
 import { isDueAt } from './stored-round.store.ts'

@@ -8,8 +8,8 @@ import type { ModelsService, StoredVersion } from '../../catalog/models/models.s
 import type { DevicesService } from '../../fleet/devices/devices.service.ts'
 import type { HeartbeatsService } from '../../fleet/heartbeats/heartbeats.service.ts'
 import type { AnnouncementsReport } from './announcements.report.ts'
+import type { ParticipantScopes } from './participant-scope.service.ts'
 import type { Participant, ParticipantKey, ParticipantsStore } from './participants.store.ts'
-import type { RoundReach } from './round-reach.service.ts'
 import type { RoundsReport } from './rounds.report.ts'
 import type { RoundBeginning, RoundsService } from './rounds.service.ts'
 import type { StoredRound } from './rounds.store.ts'
@@ -21,14 +21,14 @@ export const createParticipation = (parts: {
   readonly roundsReport: Pick<RoundsReport, 'sizeOf'>
   readonly participants: ParticipantsStore
   readonly rounds: Pick<RoundsService, 'get' | 'beginning'>
-  readonly reaching: Pick<RoundReach, 'includes'>
+  readonly scopes: Pick<ParticipantScopes, 'includes'>
   readonly models: Pick<ModelsService, 'originOf'>
   readonly devices: Pick<DevicesService, 'owner' | 'get'>
   readonly announcements: AnnouncementsReport
   readonly heartbeats: Pick<HeartbeatsService, 'contribute' | 'withdraw'>
   readonly now: () => Date
 }) => {
-  const { database, roundsReport, participants, rounds, reaching, models, devices, announcements, heartbeats, now } =
+  const { database, roundsReport, participants, rounds, scopes, models, devices, announcements, heartbeats, now } =
     parts
 
   heartbeats.contribute({
@@ -106,7 +106,7 @@ export const createParticipation = (parts: {
         ? devices.owner(caller)
         : devices.get(caller, deviceId, { orgId, near: round.orgId }))
       const part = await participants.find(database.sql, round.id, device.id)
-      return { round, device, part, reason: explainSelection(round, part, await reaching.includes(round, device.id)) }
+      return { round, device, part, reason: explainSelection(round, part, await scopes.includes(round, device.id)) }
     },
   }
 }

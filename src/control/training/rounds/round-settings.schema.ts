@@ -14,22 +14,26 @@ export const RawVector = Type.Boolean({
 const named = (description: string) => Type.Optional(Type.String({ description }))
 
 /** Whose devices train: the fields of rounds and of jobs, which once had names of their own; each takes both. */
-export const ReachFields = {
+export const ParticipantScopeFields = {
   group: named('Id or name of a device group; only its members take part'),
   group_id: named('The same as group'),
   federation: named('Id of a federation; devices of all active members take part'),
   federation_id: named('The same as federation'),
 }
 
-type Reach = { readonly [Field in keyof typeof ReachFields]?: string }
+type ParticipantScope = { readonly [Field in keyof typeof ParticipantScopeFields]?: string }
 
 /** Throws bad_request when both names of a field are there and say different things. */
-export const reachOf = (body: Reach) => ({
+export const participantScopeOf = (body: ParticipantScope) => ({
   group: either(body, 'group', 'group_id'),
   federation: either(body, 'federation', 'federation_id'),
 })
 
-const either = (body: Reach, name: keyof Reach, alias: keyof Reach): string | undefined => {
+const either = (
+  body: ParticipantScope,
+  name: keyof ParticipantScope,
+  alias: keyof ParticipantScope,
+): string | undefined => {
   const [one, other] = [body[name], body[alias]]
   if (one !== undefined && other !== undefined && one !== other) {
     throw badRequest(`${name} is '${one}' and ${alias} is '${other}', which mean the same. Send one of them.`)

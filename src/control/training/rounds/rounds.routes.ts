@@ -6,7 +6,7 @@ import type { RouteConfig } from '../../../platform/http/route-config.ts'
 import { optionalBody } from '../../../platform/http/validation.ts'
 import { warn } from '../../../platform/http/warnings.ts'
 import { settingsOf } from '../secure-rounds/secure-rounds.schema.ts'
-import { reachOf } from './round-settings.schema.ts'
+import { participantScopeOf } from './round-settings.schema.ts'
 import { present, warningsOf } from './rounds.present.ts'
 import { CancelRoundBody, FindRoundsQuery, Round, RoundList, RoundParams, StartRoundBody } from './rounds.schema.ts'
 import type { RoundsService } from './rounds.service.ts'
@@ -116,7 +116,7 @@ const startOf = (body: Static<typeof StartRoundBody>): StartRound => ({
     body.strategy === undefined && body.strategy_options === undefined
       ? null
       : strategySettings(body.strategy, body.strategy_options),
-  ...reachOf(body),
+  ...participantScopeOf(body),
   secureAggregation: settingsOf(body.secure_aggregation),
   rawVector: body.raw_vector ?? false,
   privacy:

@@ -19,8 +19,8 @@ import { examples } from '../training.examples.ts'
 import { EvaluationSummary, RoundMetrics } from './evaluation.schema.ts'
 import {
   AccountantName,
+  ParticipantScopeFields,
   RawVector,
-  ReachFields,
   RoundPrivacy,
   Sampling,
   StrategyField,
@@ -65,7 +65,7 @@ export const StartRoundBody = Body('NewRound', 'A training round to start', exam
   ),
   strategy: StrategyField,
   strategy_options: StrategyOptionsField,
-  ...ReachFields,
+  ...ParticipantScopeFields,
   privacy: Type.Optional(RoundPrivacy),
   secure_aggregation: Type.Optional(SecureAggregation),
   raw_vector: Type.Optional(RawVector),

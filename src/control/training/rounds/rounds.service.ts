@@ -8,8 +8,8 @@ import { auditNote } from '../../audit-note.ts'
 import type { Changes, ControlEventBus } from '../../events.ts'
 import { catchUp } from '../../module.ts'
 import type { DueRounds } from './due-rounds.service.ts'
+import type { ParticipantScopes } from './participant-scope.service.ts'
 import type { RoundEndings } from './round-endings.service.ts'
-import type { RoundReach } from './round-reach.service.ts'
 import type { RoundsReport } from './rounds.report.ts'
 import type { RoundsStore, StoredRound } from './rounds.store.ts'
 import { singleFlight } from './single-flight.ts'
@@ -40,13 +40,13 @@ export type RoundBeginning = Pick<
 const createRoundLookup = ({
   database,
   store,
-  reaching: { maySee },
+  scopes: { maySee },
   due: { tick },
   now,
 }: {
   readonly database: Database
   readonly store: RoundsStore
-  readonly reaching: Pick<RoundReach, 'maySee'>
+  readonly scopes: Pick<ParticipantScopes, 'maySee'>
   readonly due: Pick<DueRounds, 'tick'>
   readonly now: () => Date
 }) => {
@@ -87,7 +87,7 @@ export const createRoundsService = (parts: {
   readonly database: Database
   readonly store: RoundsStore
   readonly roundsReport: Pick<RoundsReport, 'list' | 'ofJob' | 'countOfJob'>
-  readonly reaching: Pick<RoundReach, 'maySee'>
+  readonly scopes: Pick<ParticipantScopes, 'maySee'>
   readonly endings: Pick<RoundEndings, 'fail'>
   readonly due: Pick<DueRounds, 'tick'>
   readonly events: Pick<ControlEventBus, 'afterCommit'>

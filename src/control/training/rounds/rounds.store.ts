@@ -3,7 +3,7 @@ import type { Receipt } from '../../../aggregation/receipt.ts'
 import { conflict } from '../../../domain/errors.ts'
 import type { RoundStatus } from '../../../domain/round.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { RoundRow } from '../../../platform/db/rows.ts'
+import type { RoundRow } from '../../../platform/db/training-rows.ts'
 import { isUniqueViolation } from '../../../platform/db/violations.ts'
 import {
   fromRow,

@@ -17,8 +17,8 @@ import { requireNoNoise, type SecureSteps, type SecureWish } from '../secure-rou
 import type { DueRounds } from './due-rounds.service.ts'
 import type { ModelLayouts } from './model-layouts.service.ts'
 import type { RoundRequest } from './opening-round.service.ts'
+import type { ParticipantScopes } from './participant-scope.service.ts'
 import type { RoundPrices } from './round-prices.service.ts'
-import type { RoundReach } from './round-reach.service.ts'
 import type { RoundStarts } from './round-starts.service.ts'
 import { alreadyInProgress, type PrivacyWish, type RoundsStore, type StoredRound } from './rounds.store.ts'
 
@@ -46,13 +46,13 @@ export const createStandaloneRounds = (parts: {
   readonly store: Pick<RoundsStore, 'inProgress'>
   readonly models: Pick<ModelsService, 'latestAggregated' | 'findVersion'>
   readonly layouts: Pick<ModelLayouts, 'contentOf'>
-  readonly reaching: Pick<RoundReach, 'reach'>
+  readonly scopes: Pick<ParticipantScopes, 'resolve'>
   readonly prices: Pick<RoundPrices, 'priced'>
   readonly starts: Pick<RoundStarts, 'open'>
   readonly secure: Pick<SecureSteps, 'prepare'>
   readonly due: Pick<DueRounds, 'tick'>
 }) => {
-  const { database, store, models, layouts, reaching, prices, starts, secure, due } = parts
+  const { database, store, models, layouts, scopes, prices, starts, secure, due } = parts
 
   /** Null where the request names no model. */
   const namedModel = async (caller: Caller, { globalModel }: StartRound) => {
@@ -71,7 +71,7 @@ export const createStandaloneRounds = (parts: {
         requireNoNoise(requested.privacy)
       }
       const orgOfModel = async () => (await namedModel(caller, requested))?.model.orgId
-      const within = await reaching.reach(caller, requested, orgOfModel)
+      const within = await scopes.resolve(caller, requested, orgOfModel)
       await catchUp(due.tick)
       if ((await store.inProgress(database.sql, within.orgId)) !== null) throw alreadyInProgress()
       const named = await namedModel(caller, requested)

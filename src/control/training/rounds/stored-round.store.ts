@@ -4,7 +4,7 @@ import type { Accountant } from '../../../domain/privacy/accountant.ts'
 import type { RoundStatus } from '../../../domain/round.ts'
 import type { StrategyOptions } from '../../../domain/strategy-options.ts'
 import type { StrategyName } from '../../../domain/strategy-rules.ts'
-import type { RoundRow } from '../../../platform/db/rows.ts'
+import type { RoundRow } from '../../../platform/db/training-rows.ts'
 import type { SecureSettings } from '../../../secure-aggregation/settings.ts'
 
 export interface StoredRound {

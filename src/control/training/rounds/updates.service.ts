@@ -11,15 +11,15 @@ import type { Changes, ControlEventBus } from '../../events.ts'
 import { catchUp } from '../../module.ts'
 import type { SecureSteps } from '../secure-rounds/secure-steps.service.ts'
 import type { DueRounds } from './due-rounds.service.ts'
-import { hiddenOf } from './hidden-figures.ts'
 import { createTensorChecks, type ModelLayouts } from './model-layouts.service.ts'
+import type { ParticipantScopes } from './participant-scope.service.ts'
 import { type Participant, type ParticipantKey, type ParticipantsStore, TOO_OLD } from './participants.store.ts'
 import { explainSelection } from './participation.service.ts'
-import type { RoundReach } from './round-reach.service.ts'
 import type { RoundsService, StoredRound } from './rounds.service.ts'
 import type { RoundsStore } from './rounds.store.ts'
 import type { UpdateAcceptance, UpdateReport } from './update-acceptance.service.ts'
 import type { StoredUpdate, UpdatesStore } from './updates.store.ts'
+import { withheldOf } from './withheld-metrics.ts'
 
 export type { StoredUpdate } from './updates.store.ts'
 
@@ -40,7 +40,7 @@ interface Parts {
   readonly layouts: Pick<ModelLayouts, 'layoutOf'>
   readonly rounds: Pick<RoundsService, 'get'>
   readonly due: Pick<DueRounds, 'tick' | 'review'>
-  readonly reaching: Pick<RoundReach, 'includes'>
+  readonly scopes: Pick<ParticipantScopes, 'includes'>
   readonly secure: Pick<SecureSteps, 'admitMasked'>
   readonly files: Pick<FilesService, 'keep'>
   readonly events: Pick<ControlEventBus, 'publish'>
@@ -49,7 +49,7 @@ interface Parts {
 }
 
 /** Whether a round awaits a device's update. */
-const createAdmission = ({ database, participants, updates, reaching }: Parts) => {
+const createAdmission = ({ database, participants, updates, scopes }: Parts) => {
   // All of a round's devices come at once.
   const partIn = createBatcher<ParticipantKey, Participant | null>({
     maxBatch: 1000,
@@ -77,7 +77,7 @@ const createAdmission = ({ database, participants, updates, reaching }: Parts) =
       const why = reason === null ? '' : ` ${reason}`
       throw conflict(`The round is ${round.status}; updates are accepted only while it is active.${why}`, 'round_over')
     }
-    if (part === null) throw notParticipant(round, await reaching.includes(round, deviceId))
+    if (part === null) throw notParticipant(round, await scopes.includes(round, deviceId))
     if (part.state === 'failed') {
       throw conflict(
         `This device has already failed in this round: ${part.failureReason ?? 'no reason given'}.`,
@@ -175,7 +175,7 @@ export const createUpdatesService = (parts: Parts) => {
       const isMasked = admitted.plan.secure !== undefined
       if (isMasked) await secure.admitMasked(database.sql, admitted.id, caller.deviceId!, staged.size)
       const { rawVector, warning } = isMasked ? MASKED : await checkTensors(admitted, staged, control)
-      const hidden = hiddenOf(admitted, report)
+      const hidden = withheldOf(admitted, report)
       await files.keep(staged)
       if (control !== null) await files.keep(control)
       const accept = () =>

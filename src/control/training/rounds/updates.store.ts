@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { MetricReport, Metrics } from '../../../domain/metrics.ts'
 import type { Executor } from '../../../platform/db/open.ts'
-import type { UpdateRow } from '../../../platform/db/rows.ts'
+import type { UpdateRow } from '../../../platform/db/training-rows.ts'
 import type { StoredRound } from './stored-round.store.ts'
 
 export interface StoredUpdate {

@@ -14,7 +14,7 @@ const MIN_TOKENS = 32
 const STRIDE = 64
 const TIMED_TOKENS = 16
 /** What float32 lost is not impossible. */
-const LEAST = 1e-40
+const MIN_PROBABILITY = 1e-40
 
 /** Windows of equal length; the text's last tokens, which fill none, are left out. Each begins with the token that begins a text. */
 const windowsOf = ({ tokenize, firstToken, trainContextTokens }: LlamaModel, text: string): Uint32Array[] => {
@@ -50,7 +50,8 @@ const mostLikely = (row: Float32Array): number => row.reduce((best, value, at) =
 /** KL(p || q) in nats. */
 const divergenceOf = (p: Float32Array, q: Float32Array): number => {
   let sum = 0
-  for (let at = 0; at < p.length; at++) if (p[at]! > 0) sum += p[at]! * Math.log(p[at]! / Math.max(q[at]!, LEAST))
+  for (let at = 0; at < p.length; at++)
+    if (p[at]! > 0) sum += p[at]! * Math.log(p[at]! / Math.max(q[at]!, MIN_PROBABILITY))
   return Math.max(0, sum)
 }
 
@@ -68,8 +69,8 @@ const compare = async ({ original, other, text, threads }: ComparisonCommand): P
   ] as const
   let [loss, otherLoss, divergence, same, count] = [0, 0, 0, 0, 0]
   const score = (next: number, p: Float32Array, q: Float32Array): void => {
-    loss -= Math.log(Math.max(p[next]!, LEAST))
-    otherLoss -= Math.log(Math.max(q[next]!, LEAST))
+    loss -= Math.log(Math.max(p[next]!, MIN_PROBABILITY))
+    otherLoss -= Math.log(Math.max(q[next]!, MIN_PROBABILITY))
     divergence += divergenceOf(p, q)
     same += mostLikely(p) === mostLikely(q) ? 1 : 0
     count++

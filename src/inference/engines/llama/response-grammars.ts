@@ -97,7 +97,7 @@ export const createAnswerRules = (
 
 /** Bits of a character's value in its first byte, by how many bytes follow. */
 const FIRST_BITS = [0x7f, 0x3f, 0x1f, 0x0f] as const
-const LARGEST = 0x10ffff
+const MAX_CODE_POINT = 0x10ffff
 
 /**
  * Reads tokens as a grammar of llama.cpp does: control words by their letters, and characters also in more bytes than they
@@ -116,7 +116,7 @@ export const createGrammarReader = (bytesOf: (token: number) => Uint8Array): Det
       value = byte & FIRST_BITS[missing as 0 | 1 | 2 | 3]
     }
     if (missing > 0) return ''
-    return value > LARGEST ? '\ufffd' : String.fromCodePoint(value)
+    return value > MAX_CODE_POINT ? '\ufffd' : String.fromCodePoint(value)
   }
   return {
     push: (token) => Array.from(bytesOf(token), read).join(''),

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { decodeAudio } from '../../audio/decode.ts'
 import type { ChatEvent, ChatRequest, Engine } from '../engine.ts'
-import { testEngines } from '../parts/test-engines.fixture.ts'
+import { testEngines } from '../optional/test-engines.fixture.ts'
 import { openOnnxEngine } from './open-engine.ts'
 
 const opened = new Map<string, Promise<Engine>>()

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { runOnce } from '../child/run-once.ts'
-import { partState } from '../parts/installed-part.ts'
-import { installLine, LITERT, ONNXRUNTIME, type Part } from '../parts/part.ts'
+import { engineState } from '../optional/installed-engine.ts'
+import { installLine, LITERT, ONNXRUNTIME, type OptionalEngine } from '../optional/optional-engine.ts'
 
 /** A tensor as engines take and give it: `float32`, `int64` (as BigInt64Array), `bool` (as Uint8Array), `string`. */
 export interface GraphTensor {
@@ -17,7 +17,7 @@ export type GraphFormat = 'onnx' | 'tflite'
 
 interface GraphEngine {
   readonly title: string
-  readonly part: Part
+  readonly part: OptionalEngine
   /** What runs models, beside this file. */
   readonly file: string
   /** What it loads, by the file that is imported of the part. */
@@ -76,7 +76,7 @@ export const runGraph = async (
   { format = 'onnx', engines, threads, signal, timeoutMs = TIMEOUT_MS }: RunGraphOptions,
 ): Promise<GraphRun | { readonly notRun: string }> => {
   const engine = GRAPH_ENGINES[format]
-  const part = await partState(engine.part, engines)
+  const part = await engineState(engine.part, engines)
   if (part.state !== 'installed')
     return { notRun: `no engine for ${engine.title} is installed (${installLine(engine.part)})` }
   const runtime = engine.moduleOf(part.modulePath)

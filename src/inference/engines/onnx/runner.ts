@@ -1,6 +1,6 @@
 import { InferenceError } from '../../errors.ts'
 import type { EngineRequest, EngineResponse } from '../child/protocol.ts'
-import { openChatter } from './chatter.ts'
+import { openChatModel } from './chat-model.ts'
 import { openEmbedder } from './embedder.ts'
 import { readModelFolder } from './model-folder.ts'
 import type { ModelFacts, ModelKind, Settings } from './settings.ts'
@@ -44,7 +44,7 @@ export const openRunner = async (settings: Settings): Promise<Runner> => {
       say({ type: 'heard', heard: await listen(requested.window, requested.language, signal) })
     })
   }
-  const { contextTokens, countTokens, chat } = await openChatter(loading)
+  const { contextTokens, countTokens, chat } = await openChatModel(loading)
   return ready(contextTokens, 0, async (requested, signal, say) => {
     if (requested.type === 'count') say({ type: 'counted', tokens: countTokens(requested.messages) })
     else if (requested.type === 'chat') await chat(requested.request, signal, say)

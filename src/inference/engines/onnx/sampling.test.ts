@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createRandom } from '../../../domain/random-numbers.ts'
-import { sample } from './chatter.ts'
+import { sample } from './chat-model.ts'
 
 const SCORES = Float32Array.from([0.5, 0.3, 0.15, 0.05], Math.log)
 

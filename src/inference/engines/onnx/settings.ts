@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
-import { requirePart } from '../parts/installed-part.ts'
-import { ONNXRUNTIME } from '../parts/part.ts'
+import { requireEngine } from '../optional/installed-engine.ts'
+import { ONNXRUNTIME } from '../optional/optional-engine.ts'
 
 export interface OnnxOptions {
   /** As the user named it. */
@@ -37,5 +37,5 @@ export interface ModelFacts {
 export const settingsOf = async ({ path, threads, engines }: OnnxOptions): Promise<Settings> => ({
   path,
   threads: threads ?? Math.max(1, availableParallelism() - 1),
-  modulePath: await requirePart(ONNXRUNTIME, engines),
+  modulePath: await requireEngine(ONNXRUNTIME, engines),
 })

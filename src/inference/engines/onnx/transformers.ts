@@ -1,6 +1,6 @@
 import { pathToFileURL } from 'node:url'
 import { InferenceError } from '../../errors.ts'
-import { installLine, ONNXRUNTIME } from '../parts/part.ts'
+import { installLine, ONNXRUNTIME } from '../optional/optional-engine.ts'
 
 /**
  * What this program uses of transformers.js 4.3.1. It is no dependency: it is imported from where the user installed it, so

@@ -8,9 +8,9 @@ interface StringWatch {
 }
 
 /** Of more strings than any vocabulary has, nothing is said: the table would take too much memory. */
-const MOST_STRINGS = 1 << 22
+const MAX_STRINGS = 1 << 22
 /** A longer search for a place is no chance: somebody chose strings with like hashes. */
-const LONGEST_SEARCH = 32
+const MAX_SEARCH = 32
 
 /**
  * Sees one string after the other and says whether all differ for certain, by their hashes: without a string of JavaScript for
@@ -18,7 +18,7 @@ const LONGEST_SEARCH = 32
  * @param count how many strings there are at most
  */
 export const watchStrings = (count: number): StringWatch => {
-  let differ = count <= MOST_STRINGS
+  let differ = count <= MAX_STRINGS
   // Open addressing, at most half full: by one hash, with the other in its place.
   const seen = new Int32Array(differ ? 2 ** Math.ceil(Math.log2(count * 2 + 1)) : 0)
   const last = seen.length - 1
@@ -35,8 +35,7 @@ export const watchStrings = (count: number): StringWatch => {
     second |= 1
     let place = (first ^ (first >>> 16)) & last
     let searched = 0
-    for (; seen[place] !== 0 && seen[place] !== second && searched < LONGEST_SEARCH; searched++)
-      place = (place + 1) & last
+    for (; seen[place] !== 0 && seen[place] !== second && searched < MAX_SEARCH; searched++) place = (place + 1) & last
     differ = at > from && seen[place] === 0
     seen[place] = second
   }

@@ -1,5 +1,5 @@
 import type { ChatMessage } from '../../engines/engine.ts'
-import { type Kept, type Removal, removalsIn } from './removals.ts'
+import { type Kept, type Removal, removalsIn } from './removal-order.ts'
 
 export interface CompressOptions {
   /** Prompts of up to so many tokens are left as they are. */

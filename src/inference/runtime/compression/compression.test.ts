@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { ChatMessage } from '../../engines/engine.ts'
 import { compress } from './compress.ts'
-import { relevanceTo, wordsOf } from './removals.ts'
+import { relevanceTo, wordsOf } from './removal-order.ts'
 import { unitsOf } from './units.ts'
 
 /** Tokens as a plain tokenizer would count them: words and signs, and four for each message's frame. */

@@ -6,7 +6,7 @@ import { CheckField, Outcome, TextField } from '../../parts/form.tsx'
 import { Loaded, Quiet } from '../../parts/layout.tsx'
 import { plural } from '../../text/format.ts'
 import styles from './delivery.module.css'
-import type { Group } from './types.ts'
+import type { Group } from './delivery-records.ts'
 
 const SHOWN = 50
 

@@ -7,7 +7,7 @@ import { Strip } from '../../parts/strip.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { measure, plural } from '../../text/format.ts'
 import styles from './delivery.module.css'
-import type { Decision } from './types.ts'
+import type { Decision } from './delivery-records.ts'
 
 type Comparison = Decision['comparisons'][number]
 

@@ -3,7 +3,7 @@ import { api, write } from '../../api/client.ts'
 import { Confirm, DialogButton, FormDialog } from '../../parts/dialog.tsx'
 import { NumberField } from '../../parts/form.tsx'
 import { plural } from '../../text/format.ts'
-import type { Deployment } from './types.ts'
+import type { Deployment } from './delivery-records.ts'
 
 const at = ({ deployment_id }: Deployment) => ({ params: { path: { deployment_id } } })
 

@@ -5,17 +5,17 @@ import { DetailPage } from '../../parts/detail-page.tsx'
 import { Facts, Figures, Loaded, Note, Panel } from '../../parts/layout.tsx'
 import { count, words } from '../../text/format.ts'
 import { modelHref } from '../../url/hrefs.ts'
+import { type Deployment, REPORTS } from './delivery-records.ts'
 import { DeploymentActions } from './deployment-actions.tsx'
 import { DeviceStates } from './device-states.tsx'
 import { DeviceTable } from './device-table.tsx'
 import { Events } from './events.tsx'
 import { PlanBadge } from './plan-badge.tsx'
-import { type Deployment, REPORTS } from './types.ts'
 
-const MOST = 1000
+const MAX_ROWS = 1000
 
 const Body = ({ deployment }: { readonly deployment: Deployment }) => {
-  const params = { path: { deployment_id: deployment.deployment_id }, query: { limit: MOST } }
+  const params = { path: { deployment_id: deployment.deployment_id }, query: { limit: MAX_ROWS } }
   const devices = useApi('/api/v1/deployments/{deployment_id}/devices', params, REPORTS)
   const history = useApi('/api/v1/deployments/{deployment_id}/history', params)
   const { devices: counts, target_count, activated_count, ended_at } = deployment

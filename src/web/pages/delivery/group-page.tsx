@@ -12,7 +12,7 @@ import { shellWord } from '../../text/shell-word.ts'
 import { deviceHref } from '../../url/hrefs.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import { AddDevices } from './add-devices.tsx'
-import type { Group } from './types.ts'
+import type { Group } from './delivery-records.ts'
 
 type Member = AnswerOf<'/api/v1/device-groups/{group_id}/devices'>['devices'][number]
 

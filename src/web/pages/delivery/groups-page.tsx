@@ -11,7 +11,7 @@ import { ListPage, pageQuery } from '../../parts/list-page.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { count } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
-import type { Group } from './types.ts'
+import type { Group } from './delivery-records.ts'
 
 /** Where a key of no organization makes groups: the one that every device without another belongs to. */
 const STANDARD_ORG = 'default'

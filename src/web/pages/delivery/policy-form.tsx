@@ -4,7 +4,7 @@ import { useApi } from '../../api/use-api.ts'
 import { FormDialog } from '../../parts/dialog.tsx'
 import { CheckField, FieldRow, NumberField, Outcome } from '../../parts/form.tsx'
 import { plural } from '../../text/format.ts'
-import type { Policy } from './types.ts'
+import type { Policy } from './delivery-records.ts'
 
 const STANDARD = {
   enabled: true,

@@ -6,9 +6,9 @@ import { Confirm, DialogButton } from '../../parts/dialog.tsx'
 import { Aside, Empty, Facts, Loaded, PageHeader, Panel } from '../../parts/layout.tsx'
 import { duration, percent, plural, points } from '../../text/format.ts'
 import { Decisions } from './decisions.tsx'
+import type { Policy } from './delivery-records.ts'
 import { PolicyBadge } from './policies-page.tsx'
 import { PolicyForm } from './policy-form.tsx'
-import type { Policy } from './types.ts'
 
 const Settings = ({ policy }: { readonly policy: Policy }) => (
   <Panel title="What it does">

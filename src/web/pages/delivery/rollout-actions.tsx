@@ -3,7 +3,7 @@ import { useDryRun } from '../../api/choices.ts'
 import { api, write } from '../../api/client.ts'
 import { Confirm, DialogButton } from '../../parts/dialog.tsx'
 import { plural } from '../../text/format.ts'
-import type { Rollout } from './types.ts'
+import type { Rollout } from './delivery-records.ts'
 
 type Action = 'start' | 'pause' | 'resume' | 'advance' | 'rollback'
 

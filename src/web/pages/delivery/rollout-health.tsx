@@ -3,7 +3,7 @@ import { Panel } from '../../parts/layout.tsx'
 import { Strip } from '../../parts/strip.tsx'
 import { duration, percent, plural } from '../../text/format.ts'
 import styles from './delivery.module.css'
-import type { Rollout } from './types.ts'
+import type { Rollout } from './delivery-records.ts'
 
 const verdict = ({ reports, failed, min_reports, max_failure_share }: Rollout['health']): readonly [Tone, string] => {
   if (reports < min_reports) {

@@ -7,6 +7,7 @@ import { type Column, Table } from '../../parts/table.tsx'
 import { count, duration } from '../../text/format.ts'
 import { modelHref } from '../../url/hrefs.ts'
 import styles from './delivery.module.css'
+import { REPORTS, type Rollout } from './delivery-records.ts'
 import { DeviceStates } from './device-states.tsx'
 import { DeviceTable } from './device-table.tsx'
 import { Events } from './events.tsx'
@@ -15,7 +16,6 @@ import { RolloutActions } from './rollout-actions.tsx'
 import { Health } from './rollout-health.tsx'
 import { Headline, StageTrack } from './rollout-stages.tsx'
 import { stagesOf } from './stages.ts'
-import { REPORTS, type Rollout } from './types.ts'
 
 const MAX_DEVICES = 500
 const MAX_EVENTS = 1000

@@ -2,8 +2,8 @@ import { Fragment } from 'react'
 import { Ago, useNow } from '../../parts/cells.tsx'
 import { duration, percent, plural, relative } from '../../text/format.ts'
 import styles from './delivery.module.css'
+import type { Rollout } from './delivery-records.ts'
 import { type Stage, visibleStages } from './stages.ts'
-import type { Rollout } from './types.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 

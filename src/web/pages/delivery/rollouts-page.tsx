@@ -7,8 +7,8 @@ import { ListPage, pageQuery } from '../../parts/list-page.tsx'
 import { Meter } from '../../parts/meter.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { usePageState } from '../../url/use-page-state.ts'
+import type { ListedRollout } from './delivery-records.ts'
 import { PlanBadge, planTone } from './plan-badge.tsx'
-import type { ListedRollout } from './types.ts'
 
 const DEFAULTS = { status: '', page: 1 }
 

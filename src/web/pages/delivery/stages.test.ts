@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import type { Rollout, RolloutEvent } from './delivery-records.ts'
 import { stagesOf, visibleStages } from './stages.ts'
-import type { Rollout, RolloutEvent } from './types.ts'
 
 const at = (minutes: number): string => new Date(Date.UTC(2026, 0, 1) + minutes * 60_000).toISOString()
 

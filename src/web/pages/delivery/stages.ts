@@ -1,4 +1,4 @@
-import type { Rollout, RolloutEvent } from './types.ts'
+import type { Rollout, RolloutEvent } from './delivery-records.ts'
 
 export type StageState = 'past' | 'current' | 'next' | 'later'
 

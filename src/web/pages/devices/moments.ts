@@ -2,7 +2,7 @@ import type { Moment } from '../../parts/timeline.tsx'
 import { type DeviceReport, reportTone, versionName } from './device-versions.tsx'
 import type { RoundOfDevice } from './use-device-rounds.ts'
 
-const MOST = 20
+const MAX_ROWS = 20
 
 const DID: Readonly<Record<DeviceReport['state'], string>> = {
   downloading: 'began to download',
@@ -50,5 +50,5 @@ export const momentsOf = (
       return [{ key: round.id, tone, text: `${text} round ${round.round_number}${why}`, time }]
     }),
   ]
-  return moments.sort((a, b) => Date.parse(b.time ?? '') - Date.parse(a.time ?? '')).slice(0, MOST)
+  return moments.sort((a, b) => Date.parse(b.time ?? '') - Date.parse(a.time ?? '')).slice(0, MAX_ROWS)
 }

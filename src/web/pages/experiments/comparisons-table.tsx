@@ -2,7 +2,7 @@ import { Badge } from '../../parts/cells.tsx'
 import { Panel } from '../../parts/layout.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { measure, percent } from '../../text/format.ts'
-import type { Analytics, Comparison } from './types.ts'
+import type { Analytics, Comparison } from './experiment-records.ts'
 
 const range = (interval: { readonly lower: number; readonly upper: number } | null): string =>
   interval === null ? '' : `${measure(interval.lower)} to ${measure(interval.upper)}`

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { useGroupOptions, useNamedModels, useReach } from '../../api/choices.ts'
+import { useDeviceCount, useGroupOptions, useNamedModels } from '../../api/choices.ts'
 import { api, write } from '../../api/client.ts'
 import { FormDialog } from '../../parts/dialog.tsx'
 import { FieldRow, NumberField, Outcome, SelectField, TextField } from '../../parts/form.tsx'
@@ -68,8 +68,8 @@ const VariantFields = ({
   </FieldRow>
 )
 
-const split = (reach: number, variants: readonly Variant[]): string =>
-  variants.map(({ name, share }) => `${name} about ${count(Math.round((reach * share) / 100))}`).join(', ')
+const split = (deviceCount: number, variants: readonly Variant[]): string =>
+  variants.map(({ name, share }) => `${name} about ${count(Math.round((deviceCount * share) / 100))}`).join(', ')
 
 /** Percentages as shares, without the digits that binary fractions bring. */
 const toShare = (percentage: number): number => Number((percentage / 100).toPrecision(12))
@@ -85,7 +85,7 @@ export const CreateExperiment = ({ onClose }: { readonly onClose: () => void }) 
   const models = useNamedModels().map((model) => [model.id, model.name ?? model.id] as const)
   const first = models[0]?.[0] ?? ''
   const groupIds = group === '' ? [] : [group]
-  const reach = useReach(groupIds)
+  const deviceCount = useDeviceCount(groupIds)
   const sum = variants.reduce((total, { share }) => total + share, 0)
   const create = async (): Promise<void> => {
     const { id } = await write(
@@ -157,9 +157,9 @@ export const CreateExperiment = ({ onClose }: { readonly onClose: () => void }) 
           ? 'There is no model to compare yet. Upload one with svc push.'
           : Math.abs(sum - 100) > 1e-6
             ? `The shares sum to ${Number(sum.toPrecision(6))}%; they must sum to 100%.`
-            : reach === null
+            : deviceCount === null
               ? 'No device gets a variant until the experiment is started.'
-              : `Of ${plural(reach, 'device')}: ${split(reach, variants)}. None gets a variant until the experiment is started.`}
+              : `Of ${plural(deviceCount, 'device')}: ${split(deviceCount, variants)}. None gets a variant until the experiment is started.`}
       </Outcome>
     </FormDialog>
   )

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { betterOf, decide } from './decision.ts'
-import type { Analytics, Comparison } from './types.ts'
+import type { Analytics, Comparison } from './experiment-records.ts'
 
 const compared = (difference: number, lower: number, upper: number): Comparison => ({
   variant: 'new',

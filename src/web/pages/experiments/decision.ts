@@ -1,5 +1,5 @@
 import { measure } from '../../text/format.ts'
-import type { Analytics, Comparison } from './types.ts'
+import type { Analytics, Comparison } from './experiment-records.ts'
 
 export interface Decision {
   readonly tone: 'good' | 'bad' | 'warn' | 'busy' | 'idle'

@@ -3,7 +3,7 @@ import { Curve } from '../../parts/curve.tsx'
 import type { Series } from '../../parts/curve-data.ts'
 import { Columns, Panel, Quiet } from '../../parts/layout.tsx'
 import { percent } from '../../text/format.ts'
-import type { Estimates } from './types.ts'
+import type { Estimates } from './experiment-records.ts'
 
 const seconds = (time: string): number => Date.parse(time) / 1000
 

@@ -1,10 +1,10 @@
 import { useState } from 'react'
-import { useReach } from '../../api/choices.ts'
+import { useDeviceCount } from '../../api/choices.ts'
 import { api, write } from '../../api/client.ts'
 import { Confirm, DialogButton } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/form.tsx'
 import { count, percent, plural } from '../../text/format.ts'
-import type { Experiment } from './types.ts'
+import type { Experiment } from './experiment-records.ts'
 
 type Action = 'start' | 'pause' | 'resume' | 'complete' | 'cancel'
 
@@ -33,10 +33,12 @@ const act = (action: Action, { id }: Experiment, reason: string): Promise<unknow
 }
 
 /** What will happen, to about how many devices. */
-const consequence = (action: Action, { variants, status }: Experiment, reach: number | null): string => {
-  const devices = reach === null ? 'The devices' : `About ${plural(reach, 'device')}`
+const consequence = (action: Action, { variants, status }: Experiment, deviceCount: number | null): string => {
+  const devices = deviceCount === null ? 'The devices' : `About ${plural(deviceCount, 'device')}`
   const shares = variants.map(({ name, allocation }) =>
-    reach === null ? `${percent(allocation, 0)} ${name}` : `${count(Math.round(reach * allocation))} ${name}`,
+    deviceCount === null
+      ? `${percent(allocation, 0)} ${name}`
+      : `${count(Math.round(deviceCount * allocation))} ${name}`,
   )
   switch (action) {
     case 'start':
@@ -56,7 +58,7 @@ const consequence = (action: Action, { variants, status }: Experiment, reach: nu
 const Ask = (props: { readonly action: Action; readonly experiment: Experiment; readonly onClose: () => void }) => {
   const { action, experiment, onClose } = props
   const [reason, setReason] = useState('')
-  const reach = useReach(experiment.target_groups)
+  const deviceCount = useDeviceCount(experiment.target_groups)
   const isFinal = action === 'complete' || action === 'cancel'
   return (
     <Confirm
@@ -67,7 +69,7 @@ const Ask = (props: { readonly action: Action; readonly experiment: Experiment; 
       act={() => act(action, experiment, reason)}
       onClose={onClose}
     >
-      <p>{consequence(action, experiment, reach)}</p>
+      <p>{consequence(action, experiment, deviceCount)}</p>
       {action !== 'start' && (
         <TextField
           label="Reason"

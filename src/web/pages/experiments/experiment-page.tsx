@@ -1,5 +1,5 @@
 import { Link } from 'wouter'
-import { useGroupOptions, useReach } from '../../api/choices.ts'
+import { useDeviceCount, useGroupOptions } from '../../api/choices.ts'
 import { useApi } from '../../api/use-api.ts'
 import { Ago, Badge, Id } from '../../parts/cells.tsx'
 import { DetailPage } from '../../parts/detail-page.tsx'
@@ -11,8 +11,8 @@ import { ComparisonsTable } from './comparisons-table.tsx'
 import { decide } from './decision.ts'
 import { EstimateCurves } from './estimate-curves.tsx'
 import { ExperimentActions } from './experiment-actions.tsx'
+import type { Analytics, Experiment } from './experiment-records.ts'
 import styles from './experiments.module.css'
-import type { Analytics, Experiment } from './types.ts'
 import { VariantsTable, VariantVersion } from './variants-table.tsx'
 
 /** What devices measure comes on no stream: there may be thousands in a second. */
@@ -44,12 +44,12 @@ const ratio = ({ sample_ratio }: Analytics): string => {
 }
 
 const KeyFigures = ({ experiment, analytics }: { experiment: Experiment; analytics: Analytics }) => {
-  const reach = useReach(experiment.target_groups)
+  const deviceCount = useDeviceCount(experiment.target_groups)
   const reported = analytics.variants.reduce((sum, { sample_size }) => sum + sample_size, 0)
   return (
     <Figures
       entries={[
-        ['Target devices', reach === null ? '' : count(reach)],
+        ['Target devices', deviceCount === null ? '' : count(deviceCount)],
         ['Devices that reported', count(reported)],
         [
           'Sample ratio',

@@ -9,7 +9,7 @@ import type { Column } from '../../parts/table.tsx'
 import { percent } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import { CreateExperiment } from './create-experiment.tsx'
-import type { ListedExperiment } from './types.ts'
+import type { ListedExperiment } from './experiment-records.ts'
 
 const DEFAULTS = { status: '', page: 1 }
 

@@ -5,7 +5,7 @@ import { Meter } from '../../parts/meter.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { count, measure, percent, shortId } from '../../text/format.ts'
 import { modelHref } from '../../url/hrefs.ts'
-import type { Analytics, Estimates, Experiment } from './types.ts'
+import type { Analytics, Estimates, Experiment } from './experiment-records.ts'
 
 interface Row {
   readonly variant: Experiment['variants'][number]

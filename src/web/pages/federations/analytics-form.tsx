@@ -3,8 +3,8 @@ import { api, write } from '../../api/client.ts'
 import { FieldRow, SelectField, Suggestions, TextField } from '../../parts/form.tsx'
 import { Button, Panel, Problem } from '../../parts/layout.tsx'
 import { useAction } from '../../parts/use-action.ts'
+import type { Federation } from './federation-records.ts'
 import styles from './federations.module.css'
-import type { Federation } from './types.ts'
 import type { GroupNames } from './use-group-names.ts'
 
 const KINDS = [

@@ -9,8 +9,8 @@ import { usePageState } from '../../url/use-page-state.ts'
 import { AnalyticsForm } from './analytics-form.tsx'
 import { AnalyticsResult } from './analytics-result.tsx'
 import { FederationHeader } from './federation-header.tsx'
+import { type Federation, OTHERS, type Query } from './federation-records.ts'
 import { useRole } from './role.ts'
-import { type Federation, OTHERS, type Query } from './types.ts'
 import { useGroupNames } from './use-group-names.ts'
 
 const DEFAULTS = { query: '' }

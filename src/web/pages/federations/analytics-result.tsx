@@ -12,7 +12,7 @@ import {
   resultOf,
   sortWarnings,
 } from './analytics-results.ts'
-import type { Query } from './types.ts'
+import type { Query } from './federation-records.ts'
 import type { GroupNames } from './use-group-names.ts'
 
 type Of<Kind extends Result['kind']> = Extract<Result, { kind: Kind }>

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { meanRows, quartileRows, resultOf, sortWarnings } from './analytics-results.ts'
-import type { Query } from './types.ts'
+import type { Query } from './federation-records.ts'
 
 const nameOf = (id: string): string => id.toUpperCase()
 

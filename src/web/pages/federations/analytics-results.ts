@@ -2,7 +2,7 @@ import type { components } from '../../../client/client.ts'
 import { meanInterval } from '../../../domain/statistics/t-test.ts'
 import type { RangeRow } from '../../parts/range-plot.tsx'
 import { measure, plural } from '../../text/format.ts'
-import type { Query } from './types.ts'
+import type { Query } from './federation-records.ts'
 
 type Schemas = components['schemas']
 type Described = Schemas['Description']['groups'][number]

@@ -6,8 +6,8 @@ import { Outcome, TextField } from '../../parts/form.tsx'
 import { Aside, PageHeader } from '../../parts/layout.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { plural } from '../../text/format.ts'
+import type { Federation } from './federation-records.ts'
 import { useRole } from './role.ts'
-import type { Federation } from './types.ts'
 
 /** Names separated by commas or spaces, each once. */
 const namesIn = (text: string): string[] => [...new Set(text.split(/[\s,]+/).filter((name) => name !== ''))]

@@ -2,11 +2,11 @@ import { useApi } from '../../api/use-api.ts'
 import { Ago, Id } from '../../parts/cells.tsx'
 import { Empty, Facts, Loaded, Panel } from '../../parts/layout.tsx'
 import { FederationHeader } from './federation-header.tsx'
+import { type Federation, OTHERS } from './federation-records.ts'
 import { Members } from './members.tsx'
 import { PrivacyPanel } from './privacy-panel.tsx'
 import { useRole } from './role.ts'
 import { SharedModels } from './shared-models.tsx'
-import { type Federation, OTHERS } from './types.ts'
 
 const Body = ({ federation }: { readonly federation: Federation }) => {
   const { isMember } = useRole(federation)

@@ -12,7 +12,7 @@ import type { Column } from '../../parts/table.tsx'
 import { count, NONE } from '../../text/format.ts'
 import { shellWord } from '../../text/shell-word.ts'
 import { usePageState } from '../../url/use-page-state.ts'
-import { type Federation, OTHERS } from './types.ts'
+import { type Federation, OTHERS } from './federation-records.ts'
 
 const DEFAULTS = { page: 1 }
 

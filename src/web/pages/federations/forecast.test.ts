@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import type { Spending } from './federation-records.ts'
 import { burnDown, forecastSteps } from './forecast.ts'
-import type { Spending } from './types.ts'
 
 const spending = (cumulative_epsilon: number | null): Spending => ({
   round_id: '1',

@@ -1,5 +1,5 @@
 import type { Series } from '../../parts/curve-data.ts'
-import type { Spending } from './types.ts'
+import type { Spending } from './federation-records.ts'
 
 const POINTS = 6
 

@@ -7,10 +7,10 @@ import { Loaded, Panel } from '../../parts/layout.tsx'
 import { Meter } from '../../parts/meter.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { count, measure, percent, plural } from '../../text/format.ts'
+import { type Federation, type Member, OTHERS } from './federation-records.ts'
 import { useRole } from './role.ts'
-import { type Federation, type Member, OTHERS } from './types.ts'
 
-const MOST = 1000
+const MAX_ROWS = 1000
 
 /** What ending this membership is called; null where this session may not. */
 const endingOf = (
@@ -91,7 +91,7 @@ const columnsFor = (federation: Federation, samples: number): readonly Column<Me
 export const Members = ({ federation }: { readonly federation: Federation }) => {
   const query = useApi(
     '/api/v1/federations/{federation_id}/members',
-    { path: { federation_id: federation.id }, query: { limit: MOST } },
+    { path: { federation_id: federation.id }, query: { limit: MAX_ROWS } },
     OTHERS,
   )
   return (

@@ -8,12 +8,12 @@ import { Empty, Facts, Loaded, Panel, Problem } from '../../parts/layout.tsx'
 import { Meter } from '../../parts/meter.tsx'
 import { count, measure, plural } from '../../text/format.ts'
 import { shellWord } from '../../text/shell-word.ts'
+import { type Budget, type Federation, OTHERS, type Spending } from './federation-records.ts'
 import styles from './federations.module.css'
 import { burnDown, forecastSteps } from './forecast.ts'
 import { useRole } from './role.ts'
-import { type Budget, type Federation, OTHERS, type Spending } from './types.ts'
 
-const MOST = 200
+const MAX_ROWS = 200
 const STANDARD = { noise: 1.1, rate: 0.1 }
 
 const SetBudget = ({
@@ -155,10 +155,10 @@ export const PrivacyPanel = ({ federation }: { readonly federation: Federation }
   const budget = useApi('/api/v1/federations/{federation_id}/privacy', { path }, OTHERS)
   const current = budget.data
   const rounds = current?.rounds_tracked ?? 0
-  const offset = Math.max(0, rounds - MOST)
+  const offset = Math.max(0, rounds - MAX_ROWS)
   const history = useApi(
     '/api/v1/federations/{federation_id}/privacy/history',
-    { path, query: { limit: MOST, offset } },
+    { path, query: { limit: MAX_ROWS, offset } },
     { enabled: current !== undefined },
   )
   return (

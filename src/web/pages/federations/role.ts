@@ -1,5 +1,5 @@
 import { useSession } from '../../api/session.ts'
-import type { Federation } from './types.ts'
+import type { Federation } from './federation-records.ts'
 
 /** What this session may do in a federation. A key of no organization acts for any. */
 export interface Role {

@@ -10,10 +10,10 @@ import { Empty, Loaded, Panel } from '../../parts/layout.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { count, measure, percent, plural, shortId } from '../../text/format.ts'
 import { shellWord } from '../../text/shell-word.ts'
+import { type Federation, OTHERS, type SharedModel } from './federation-records.ts'
 import { useRole } from './role.ts'
-import { type Federation, OTHERS, type SharedModel } from './types.ts'
 
-const MOST = 200
+const MAX_ROWS = 200
 
 const nameOf = ({ name, model_id }: SharedModel): string => name ?? `round result ${shortId(model_id)}`
 
@@ -77,7 +77,7 @@ const Share = ({ federation, onClose }: { readonly federation: Federation; reado
 export const SharedModels = ({ federation }: { readonly federation: Federation }) => {
   const { isOwner } = useRole(federation)
   const path = { federation_id: federation.id }
-  const query = useApi('/api/v1/federations/{federation_id}/models', { path, query: { limit: MOST } }, OTHERS)
+  const query = useApi('/api/v1/federations/{federation_id}/models', { path, query: { limit: MAX_ROWS } }, OTHERS)
   return (
     <Panel
       title="Shared models"

@@ -1,6 +1,6 @@
 import { useApi, useApiAll } from '../../api/use-api.ts'
+import type { Federation } from './federation-records.ts'
 import { useRole } from './role.ts'
-import type { Federation } from './types.ts'
 
 const MAX_MEMBERS = 20
 

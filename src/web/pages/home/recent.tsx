@@ -6,7 +6,7 @@ import { type Moment, Timeline } from '../../parts/timeline.tsx'
 import { measure, words } from '../../text/format.ts'
 import { JOBS, MODELS, ROUNDS, type Seen } from './reads.ts'
 
-const MOST = 12
+const MAX_ROWS = 12
 
 /** What changed lately: jobs, rounds and models, newest first. */
 export const Recent = ({ training, models: seesModels }: Seen) => {
@@ -43,7 +43,7 @@ export const Recent = ({ training, models: seesModels }: Seen) => {
       time: model.created_at,
     })),
   ]
-  const latest = moments.sort((a, b) => Date.parse(b.time ?? '') - Date.parse(a.time ?? '')).slice(0, MOST)
+  const latest = moments.sort((a, b) => Date.parse(b.time ?? '') - Date.parse(a.time ?? '')).slice(0, MAX_ROWS)
   return (
     <Panel title="Recent activity">
       <Loaded<unknown> query={training ? rounds : models}>

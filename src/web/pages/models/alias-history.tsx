@@ -1,7 +1,7 @@
 import { useApi } from '../../api/use-api.ts'
 import { Empty, Loaded, Panel, Quiet } from '../../parts/layout.tsx'
 import { Timeline } from '../../parts/timeline.tsx'
-import { type ModelDetail, nameOf } from './types.ts'
+import { type ModelDetail, nameOf } from './model-records.ts'
 
 const moveText = (from: string | null, to: string | null): string => {
   if (to === null) return `was removed from ${from}`

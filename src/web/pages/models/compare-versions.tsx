@@ -4,7 +4,7 @@ import { Panel, Quiet } from '../../parts/layout.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { measure } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
-import { type ModelDetail, newestFirst, type Version } from './types.ts'
+import { type ModelDetail, newestFirst, type Version } from './model-records.ts'
 
 const DEFAULTS = { left: '', right: '' }
 

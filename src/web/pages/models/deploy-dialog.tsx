@@ -2,8 +2,8 @@ import { useState } from 'react'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Fields, SelectField } from '../../parts/form.tsx'
 import { DeploymentForm } from './deployment-form.tsx'
+import { type ModelDetail, nameOf, newestFirst } from './model-records.ts'
 import { RolloutForm } from './rollout-form.tsx'
-import { type ModelDetail, nameOf, newestFirst } from './types.ts'
 
 const KINDS = [
   ['rollout', 'Rollout: a growing share of the fleet'],

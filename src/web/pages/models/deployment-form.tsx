@@ -9,7 +9,7 @@ import { SendForm } from '../../parts/dialog.tsx'
 import { FieldRow, Fields, NumberField, Outcome, SelectField } from '../../parts/form.tsx'
 import { Problem, Warnings } from '../../parts/layout.tsx'
 import { plural } from '../../text/format.ts'
-import type { ModelDetail } from './types.ts'
+import type { ModelDetail } from './model-records.ts'
 
 const MEANING: Readonly<Record<Strategy, string>> = {
   canary: 'withdrawn as soon as too many devices fail',

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { chooseVersions, type Use } from './lineage-versions.ts'
-import type { Version } from './types.ts'
+import type { Version } from './model-records.ts'
 
 const version = (number: number, aliases: readonly string[] = []): Version => ({
   version: number,

@@ -1,4 +1,4 @@
-import type { Version } from './types.ts'
+import type { Version } from './model-records.ts'
 
 /** What brings a version to devices, or brought it. */
 export interface Use {

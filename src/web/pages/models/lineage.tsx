@@ -12,7 +12,7 @@ import {
   type Rollout,
   type Version,
   type VersionLineage,
-} from './types.ts'
+} from './model-records.ts'
 import { AliasNames } from './versions.tsx'
 
 const MAX_USES = 100

@@ -8,7 +8,7 @@ import { AliasHistory } from './alias-history.tsx'
 import { CompareVersions } from './compare-versions.tsx'
 import { DeployDialog } from './deploy-dialog.tsx'
 import { Lineage } from './lineage.tsx'
-import { type ModelDetail, nameOf } from './types.ts'
+import { type ModelDetail, nameOf } from './model-records.ts'
 import { Versions } from './versions.tsx'
 
 const About = ({ model }: { readonly model: ModelDetail }) => {

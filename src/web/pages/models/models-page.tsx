@@ -9,7 +9,7 @@ import type { Column } from '../../parts/table.tsx'
 import { bytes } from '../../text/format.ts'
 import { modelHref } from '../../url/hrefs.ts'
 import { usePageState } from '../../url/use-page-state.ts'
-import { type Model, nameOf } from './types.ts'
+import { type Model, nameOf } from './model-records.ts'
 
 const DEFAULTS = { framework: '', page: 1 }
 

@@ -3,7 +3,7 @@ import { useLocation } from 'wouter'
 import { api, write } from '../../api/client.ts'
 import { FormDialog } from '../../parts/dialog.tsx'
 import { Outcome, Suggestions, TextField } from '../../parts/form.tsx'
-import { type ModelDetail, nameOf, type Version } from './types.ts'
+import { type ModelDetail, nameOf, type Version } from './model-records.ts'
 
 /** Names a version, or moves a name to it: only if nobody else has moved it since this page was read. */
 export const MoveAlias = ({

@@ -7,8 +7,8 @@ import { SendForm } from '../../parts/dialog.tsx'
 import { CheckField, FieldRow, Fields, NumberField, Outcome, SelectField } from '../../parts/form.tsx'
 import { Problem, Warnings } from '../../parts/layout.tsx'
 import { duration, percent, plural } from '../../text/format.ts'
+import type { ModelDetail } from './model-records.ts'
 import styles from './models.module.css'
-import type { ModelDetail } from './types.ts'
 
 interface Requested {
   readonly version: string

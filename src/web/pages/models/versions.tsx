@@ -3,9 +3,9 @@ import { Actions, Ago, Id } from '../../parts/cells.tsx'
 import { Button, Panel, Quiet } from '../../parts/layout.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { bytes, plural } from '../../text/format.ts'
+import { type ModelDetail, newestFirst, type Version } from './model-records.ts'
 import styles from './models.module.css'
 import { MoveAlias } from './move-alias.tsx'
-import { type ModelDetail, newestFirst, type Version } from './types.ts'
 
 export const AliasNames = ({ aliases }: { readonly aliases: readonly string[] }) =>
   aliases.length > 0 && (

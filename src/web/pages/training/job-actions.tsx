@@ -3,7 +3,7 @@ import { api, write } from '../../api/client.ts'
 import { Confirm, DialogButton, FormDialog } from '../../parts/dialog.tsx'
 import { NumberField, Outcome } from '../../parts/form.tsx'
 import { capital, plural } from '../../text/format.ts'
-import type { JobDetail } from './types.ts'
+import type { JobDetail } from './training-records.ts'
 
 const MAX_ROUNDS = 10_000
 const EXTENSION = 10

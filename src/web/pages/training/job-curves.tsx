@@ -6,7 +6,7 @@ import { Columns, Empty, Panel } from '../../parts/layout.tsx'
 import { usePageState } from '../../url/use-page-state.ts'
 import { chartsOf } from './metric-charts.ts'
 import styles from './training.module.css'
-import type { Job, JobDetail, Round } from './types.ts'
+import type { Job, JobDetail, Round } from './training-records.ts'
 
 const DEFAULTS = { with: [] as readonly string[], smooth: false }
 const SMOOTHING = 0.7

@@ -10,7 +10,7 @@ import { modelHref } from '../../url/hrefs.ts'
 import { JobActions } from './job-actions.tsx'
 import { JobCurves } from './job-curves.tsx'
 import { ROUND_COLUMNS } from './round-columns.tsx'
-import type { JobDetail, Round } from './types.ts'
+import type { JobDetail, Round } from './training-records.ts'
 
 const MAX_ROUNDS = 1000
 

@@ -10,7 +10,7 @@ import { plural, words } from '../../text/format.ts'
 import { usePageState } from '../../url/use-page-state.ts'
 import { ROUND_COLUMNS } from './round-columns.tsx'
 import { StartTraining } from './start-training.tsx'
-import type { Job } from './types.ts'
+import type { Job } from './training-records.ts'
 
 const DEFAULTS = { status: '', page: 1 }
 const STATUSES = choices('Any status', ['running', 'completed', 'failed', 'stopped'])

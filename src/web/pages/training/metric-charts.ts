@@ -1,6 +1,6 @@
 import { goalOf } from '../../../domain/metrics.ts'
 import { capital, measure, percent } from '../../text/format.ts'
-import type { Round } from './types.ts'
+import type { Round } from './training-records.ts'
 
 /** One curve of a job: what is measured, where, and how to read it off a round. */
 export interface MetricChart {

@@ -5,7 +5,7 @@ import { Span, type Stretch } from '../../parts/timeline.tsx'
 import { bytes, count, duration, measure, percent } from '../../text/format.ts'
 import { deviceHref } from '../../url/hrefs.ts'
 import styles from './training.module.css'
-import type { Participant, Update } from './types.ts'
+import type { Participant, Update } from './training-records.ts'
 
 export interface Row {
   readonly participant: Participant

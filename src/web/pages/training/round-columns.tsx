@@ -2,7 +2,7 @@ import { Link } from 'wouter'
 import { Ago, Badge } from '../../parts/cells.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { duration, elapsed, measure, percent } from '../../text/format.ts'
-import type { Round } from './types.ts'
+import type { Round } from './training-records.ts'
 
 /** An active round is at work, where an active device is well. */
 export const RoundBadge = ({ status }: { readonly status: Round['status'] }) => (

@@ -1,4 +1,4 @@
-import type { Participant, Round, Update } from './types.ts'
+import type { Participant, Round, Update } from './training-records.ts'
 
 /** How long the parts of a round took, in milliseconds, and what was sent; null while it is not known. */
 export interface RoundFigures {

@@ -1,7 +1,7 @@
 import { Panel } from '../../parts/layout.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { count, measure, percent } from '../../text/format.ts'
-import type { Round } from './types.ts'
+import type { Round } from './training-records.ts'
 
 type Summary = NonNullable<Round['metrics']>[string]
 type Row = readonly [name: string, summary: Summary]

@@ -12,9 +12,9 @@ import { participantColumns, type Row } from './participant-columns.tsx'
 import { RoundBadge } from './round-columns.tsx'
 import { figuresOf } from './round-figures.ts'
 import { RoundMetrics } from './round-metrics.tsx'
-import type { Round } from './types.ts'
+import type { Round } from './training-records.ts'
 
-const MOST = 1000
+const MAX_ROWS = 1000
 
 const Cancel = ({ round }: { readonly round: Round }) => {
   if (round.status !== 'active' && round.status !== 'pending') return null
@@ -83,7 +83,7 @@ const Summary = ({ round }: { readonly round: Round }) => {
 
 /** Seconds by phase, and what was sent; nothing of a round whose devices are not shown. */
 const Phases = ({ round }: { readonly round: Round }) => {
-  const params = { path: { round_id: round.id }, query: { limit: MOST } }
+  const params = { path: { round_id: round.id }, query: { limit: MAX_ROWS } }
   const participants = useApi('/api/v1/training/rounds/{round_id}/participants', params)
   const updates = useApi('/api/v1/training/rounds/{round_id}/updates', params)
   const model = useApi(
@@ -98,9 +98,9 @@ const Phases = ({ round }: { readonly round: Round }) => {
     updates.data.updates,
     model.data?.versions.at(-1)?.model_size_bytes ?? null,
   )
-  const isPartial = participants.data.total > MOST
+  const isPartial = participants.data.total > MAX_ROWS
   return (
-    <Panel title="Phases" aside={isPartial && `of the first ${MOST} devices`}>
+    <Panel title="Phases" aside={isPartial && `of the first ${MAX_ROWS} devices`}>
       <Facts
         entries={[
           ['First device fetched the model after', duration(figures.pickedUp)],
@@ -115,7 +115,7 @@ const Phases = ({ round }: { readonly round: Round }) => {
 }
 
 const Participants = ({ round }: { readonly round: Round }) => {
-  const params = { path: { round_id: round.id }, query: { limit: MOST } }
+  const params = { path: { round_id: round.id }, query: { limit: MAX_ROWS } }
   const participants = useApi('/api/v1/training/rounds/{round_id}/participants', params)
   const updates = useApi('/api/v1/training/rounds/{round_id}/updates', params)
   const now = useNow()
@@ -141,7 +141,7 @@ const Participants = ({ round }: { readonly round: Round }) => {
       {() => (
         <TablePanel
           title="Participants"
-          aside={`${total > MOST ? `the first ${MOST} of ${count(total)}` : plural(total, 'device')}; norm: of an update’s change, cosine: to the median change`}
+          aside={`${total > MAX_ROWS ? `the first ${MAX_ROWS} of ${count(total)}` : plural(total, 'device')}; norm: of an update’s change, cosine: to the median change`}
           columns={columns}
           rows={rows}
           rowKey={({ participant }) => participant.device_id}

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { InferenceError } from '../../../errors.ts'
-import { LLAMA_VERSION, llamaBuild } from '../../parts/part.ts'
+import { LLAMA_VERSION, llamaBuild } from '../../optional/optional-engine.ts'
 import { type Addon, missingFromAddon } from './addon.ts'
 
 // llama.cpp's levels: 1 fatal, 2 error, 3 warning.

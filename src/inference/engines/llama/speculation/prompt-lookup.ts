@@ -1,7 +1,7 @@
 import type { Proposer } from './speculator.ts'
 
 /** Matches of a single token say little; longer ones than this are not worth looking for. */
-const SHORTEST = 2
+const MIN_LENGTH = 2
 const MAX_NGRAM = 8
 /** How far back is looked: at most some tens of microseconds a token. */
 const REACH = 16_384
@@ -13,7 +13,7 @@ const REACH = 16_384
 export const lookUp = (tokens: readonly number[], max: number): readonly number[] => {
   const end = tokens.length
   let best = -1
-  let longest = SHORTEST - 1
+  let longest = MIN_LENGTH - 1
   for (let at = end - 2; at >= Math.max(0, end - REACH) && longest < MAX_NGRAM; at--) {
     // `at` is where an occurrence of the last token may be; how far do the tokens before it agree, too?
     let length = 0

@@ -13,7 +13,7 @@ import {
   tfliteEngines,
   WITHOUT,
   WITHOUT_LITERT,
-} from '../../inference/engines/parts/test-engines.fixture.ts'
+} from '../../inference/engines/optional/test-engines.fixture.ts'
 import { writeNpz } from '../../tensors/write-npz.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { belowThreshold } from './quantize-output.ts'

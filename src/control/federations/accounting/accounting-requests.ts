@@ -3,7 +3,7 @@ import type { NoisySteps } from '../../../domain/privacy/mechanism.ts'
 import { noiseForEpsilon, roundsLeft } from '../../../domain/privacy/planning.ts'
 
 /** What an accountant can be asked. `spent` is what there was before: sums of it are remembered. */
-export type Question =
+export type AccountingRequest =
   /** What `more` costs on top of `spent`. With `enough`, a bound that is not above it need not be the tightest. */
   | {
       readonly kind: 'loss'
@@ -36,14 +36,14 @@ export interface Answers {
   readonly rounds: number
 }
 
-export type Answer = Answers[Question['kind']]
+export type Answer = Answers[AccountingRequest['kind']]
 
 export type Reply = { readonly ok: true; readonly answer: Answer } | { readonly ok: false; readonly stack: string }
 
 /** Answers one question after another, and remembers sums that further rounds are put on top of. */
 export const createAnswering = () => {
   const accounting = createAccounting()
-  return (question: Question): Answer => {
+  return (question: AccountingRequest): Answer => {
     switch (question.kind) {
       case 'loss': {
         const { spent, more, delta, enough } = question

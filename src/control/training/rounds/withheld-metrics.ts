@@ -12,7 +12,7 @@ const IN_PRIVATE = ['metrics', 'evaluation'] as const
 const IN_SECURE = ['localLoss', 'localAccuracy', 'metrics', 'evaluation'] as const
 
 /** The figures of single devices that are not kept of this round, as null, and why; nothing where all are, or there are none. */
-export const hiddenOf = (
+export const withheldOf = (
   { privacy, plan }: StoredRound,
   report: UpdateReport,
 ): { readonly figures: Partial<Record<keyof typeof NAMES, null>>; readonly warning: string | null } => {

@@ -14,7 +14,7 @@ import {
 } from '../../convert/quantize/samples.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { type GraphRun, runGraph } from '../../inference/engines/onnx/run-graph.ts'
-import { enginesFolder } from '../../inference/engines/parts/part.ts'
+import { enginesFolder } from '../../inference/engines/optional/optional-engine.ts'
 import { InferenceError } from '../../inference/errors.ts'
 import { readTensorFloats } from '../../tensors/elements.ts'
 import { readWeights } from '../../tensors/read-weights.ts'

@@ -15,7 +15,7 @@ export const continuationOptions = (command: Command): Command =>
 type Ask = Parameters<Connection['ask']>[0]
 
 /** Has a job go on, and says how far. */
-export const goOn = async (
+export const continueJob = async (
   session: Session,
   modelOrJob: string,
   { json, apiBase, follow: following }: ContinueOptions,

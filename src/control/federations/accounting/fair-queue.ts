@@ -1,5 +1,5 @@
 /** Things that wait, by organization: organizations take turns, so that many of one do not hold up another's. */
-export class Turns<T extends { readonly key: string }> {
+export class FairQueue<T extends { readonly key: string }> {
   /** Organizations that have something waiting, in the order of their turns. */
   readonly #queues = new Map<string, Map<string, T>>()
   #size = 0

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { createTurns } from './turns.ts'
+import { createTimeSlices } from './time-slices.ts'
 
 const never = new AbortController().signal
 
 test('turns are taken one at a time, first come, first served', async () => {
-  const turns = createTurns(60_000)
+  const turns = createTimeSlices(60_000)
   const order: string[] = []
   const work = async (name: string): Promise<void> => {
     const turn = await turns.take(never)
@@ -20,7 +20,7 @@ test('turns are taken one at a time, first come, first served', async () => {
 })
 
 test('a long turn is over when others wait, and only then', async () => {
-  const turns = createTurns(1)
+  const turns = createTimeSlices(1)
   const long = await turns.take(never)
   await new Promise((resolve) => setTimeout(resolve, 30))
   expect(long.over.aborted).toBe(false)
@@ -36,7 +36,7 @@ test('a long turn is over when others wait, and only then', async () => {
 })
 
 test('who stops waiting is not served', async () => {
-  const turns = createTurns(60_000)
+  const turns = createTimeSlices(60_000)
   const first = await turns.take(never)
   const stop = new AbortController()
   const given = turns.take(stop.signal)

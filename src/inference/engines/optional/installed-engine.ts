@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { InferenceError } from '../../errors.ts'
-import { CUDA, installLine, type Part, VULKAN } from './part.ts'
+import { CUDA, installLine, type OptionalEngine, VULKAN } from './optional-engine.ts'
 
 /** What is there of a part. */
-export type PartState =
+export type EngineState =
   | { readonly state: 'installed'; readonly folder: string; readonly modulePath: string; readonly bytes: number | null }
   | { readonly state: 'missing' }
   | { readonly state: 'damaged'; readonly folder: string; readonly fault: string }
@@ -20,7 +20,7 @@ const readJson = async (path: string): Promise<Readonly<Record<string, unknown>>
 }
 
 /** What is wrong with the packages in a part's folder; null when they are the ones this program was made for. */
-export const faultOf = async (part: Part, folder: string): Promise<string | null> => {
+export const faultOf = async (part: OptionalEngine, folder: string): Promise<string | null> => {
   for (const [name, requested] of Object.entries(part.packages)) {
     const version = (await readJson(join(folder, 'node_modules', name, 'package.json')))?.version
     if (version === undefined) return `${name} ${requested} is missing`
@@ -30,11 +30,11 @@ export const faultOf = async (part: Part, folder: string): Promise<string | null
   return (await stat(path).catch(() => null))?.isFile() ? null : `${path} is missing`
 }
 
-export const modulePathOf = ({ module }: Part, folder: string): string =>
+export const modulePathOf = ({ module }: OptionalEngine, folder: string): string =>
   join(folder, 'node_modules', module.name, module.file)
 
 /** @param engines the folder of all parts. */
-export const partState = async (part: Part, engines: string): Promise<PartState> => {
+export const engineState = async (part: OptionalEngine, engines: string): Promise<EngineState> => {
   const folder = join(engines, part.folder)
   if ((await stat(folder).catch(() => null)) === null) return { state: 'missing' }
   const fault = await faultOf(part, folder)
@@ -52,8 +52,8 @@ export const partState = async (part: Part, engines: string): Promise<PartState>
  * The file to import a part from.
  * @throws InferenceError engine_missing, with the line that installs it
  */
-export const requirePart = async (part: Part, engines: string): Promise<string> => {
-  const found = await partState(part, engines)
+export const requireEngine = async (part: OptionalEngine, engines: string): Promise<string> => {
+  const found = await engineState(part, engines)
   if (found.state === 'installed') return found.modulePath
   const what = part.names[0]!
   throw new InferenceError(
@@ -69,7 +69,7 @@ const NVIDIA_DRIVERS = ['/proc/driver/nvidia/version', 'C:\\Windows\\System32\\n
 /** The file of an installed build of llama.cpp for graphics cards: CUDA where NVIDIA's driver is, else Vulkan; null: none. */
 export const llamaGpuModule = async (engines: string): Promise<string | null> => {
   for (const part of NVIDIA_DRIVERS.some((path) => existsSync(path)) ? [CUDA, VULKAN] : [VULKAN]) {
-    const found = await partState(part, engines)
+    const found = await engineState(part, engines)
     if (found.state === 'installed') return found.modulePath
   }
   return null

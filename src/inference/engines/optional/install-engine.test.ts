@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { emptyFolder } from '../../../../test/databases.ts'
-import { installPart, removePart } from './install-part.ts'
-import { llamaGpuModule, partState, requirePart } from './installed-part.ts'
-import { enginesFolder, LLAMA_VERSION, type Part, VULKAN } from './part.ts'
+import { installEngine, removeEngine } from './install-engine.ts'
+import { engineState, llamaGpuModule, requireEngine } from './installed-engine.ts'
+import { enginesFolder, LLAMA_VERSION, type OptionalEngine, VULKAN } from './optional-engine.ts'
 
-const PART: Part = {
+const PART: OptionalEngine = {
   folder: 'thing',
   names: ['thing'],
   packages: { 'the-thing': '1.2.3' },
@@ -99,15 +99,15 @@ test('a part that two install at the same time is there afterwards, without its 
   const { engines, notes, options } = await start()
   source = 'export const thing = 1'
   installs = 0
-  const [one, other] = await Promise.all([installPart(PART, options), installPart(PART, options)])
+  const [one, other] = await Promise.all([installEngine(PART, options), installEngine(PART, options)])
   const folder = join(engines, 'thing')
   const modulePath = join(folder, 'node_modules', 'the-thing', 'index.mjs')
   expect(one).toEqual({ state: 'installed', folder, modulePath, bytes: expect.any(Number) })
   expect(other).toEqual(one)
-  expect(await requirePart(PART, engines)).toBe(modulePath)
+  expect(await requireEngine(PART, engines)).toBe(modulePath)
   expect(notes).toEqual(Array(2).fill(`npm installs the-thing@1.2.3 into ${folder} (about 1 MB).`))
   const fetched = installs
-  expect(await installPart(PART, options)).toEqual(one)
+  expect(await installEngine(PART, options)).toEqual(one)
   expect(installs).toBe(fetched)
   expect(await readdir(engines)).toEqual(['thing'])
   expect((await readdir(join(folder, 'node_modules', 'the-thing'))).sort()).toEqual(['index.mjs', 'package.json'])
@@ -117,18 +117,18 @@ test('a part that two install at the same time is there afterwards, without its 
 test('a part that cannot be loaded is not installed, and nothing of it stays', async () => {
   const { engines, options } = await start()
   source = "throw new Error('no library for this system')"
-  await expect(installPart(PART, options)).rejects.toMatchObject({
+  await expect(installEngine(PART, options)).rejects.toMatchObject({
     code: 'engine_failed',
     message: expect.stringContaining('no library for this system'),
   })
   expect(await readdir(engines)).toEqual([])
-  expect(await partState(PART, engines)).toEqual({ state: 'missing' })
+  expect(await engineState(PART, engines)).toEqual({ state: 'missing' })
 })
 
 test('what npm says is told when it fails', async () => {
   const { engines, options } = await start()
   const unknown = { ...PART, packages: { 'no-such-thing': '1.0.0' } }
-  await expect(installPart(unknown, options)).rejects.toMatchObject({
+  await expect(installEngine(unknown, options)).rejects.toMatchObject({
     code: 'engine_failed',
     message: expect.stringMatching(/npm install .* ended with code 1\. Its output:\n.*no-such-thing/s),
   })
@@ -141,16 +141,16 @@ test('a damaged part says so, and is replaced by installing it again; removing i
   const folder = join(engines, 'thing')
   await mkdir(join(folder, 'node_modules', 'the-thing'), { recursive: true })
   await writeFile(join(folder, 'node_modules', 'the-thing', 'package.json'), '{"version":"1.0.0"}')
-  await expect(requirePart(PART, engines)).rejects.toMatchObject({
+  await expect(requireEngine(PART, engines)).rejects.toMatchObject({
     code: 'engine_missing',
     message: `thing in ${folder} is damaged: it has the-thing 1.0.0 instead of 1.2.3. Install it again: svc engines install thing`,
   })
   // What somebody left who was killed.
   await mkdir(join(engines, '.adding-abcdef'))
   await utimes(join(engines, '.adding-abcdef'), 1, 1)
-  expect((await installPart(PART, options)).state).toBe('installed')
+  expect((await installEngine(PART, options)).state).toBe('installed')
   expect(await readdir(engines)).toEqual(['thing'])
-  expect([await removePart(PART, engines), await removePart(PART, engines)]).toEqual([true, false])
+  expect([await removeEngine(PART, engines), await removeEngine(PART, engines)]).toEqual([true, false])
   expect(await readdir(engines)).toEqual([])
 })
 

@@ -1,10 +1,10 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { partState } from './installed-part.ts'
-import { LITERT, ONNXRUNTIME, type Part } from './part.ts'
+import { engineState } from './installed-engine.ts'
+import { LITERT, ONNXRUNTIME, type OptionalEngine } from './optional-engine.ts'
 
 const folder = process.env.TRIBUTARY_TEST_ENGINES ?? join(homedir(), '.svc', 'engines')
-const has = async (part: Part): Promise<boolean> => (await partState(part, folder)).state === 'installed'
+const has = async (part: OptionalEngine): Promise<boolean> => (await engineState(part, folder)).state === 'installed'
 
 /** Where the optional parts are that tests may use; null where onnxruntime is not installed. */
 export const testEngines: string | null = (await has(ONNXRUNTIME)) ? folder : null

@@ -1,13 +1,17 @@
-import { PARTS, type Part, partNamed } from '../../inference/engines/parts/part.ts'
+import {
+  OPTIONAL_ENGINES,
+  type OptionalEngine,
+  optionalEngineNamed,
+} from '../../inference/engines/optional/optional-engine.ts'
 import { wrongUsage } from '../failure.ts'
 
-const NAMES = PARTS.flatMap(({ names }) => names)
+const NAMES = OPTIONAL_ENGINES.flatMap(({ names }) => names)
 
 export const PART_ARGUMENT = NAMES.join(', ')
 
 /** @throws Failure, which says what can be installed by us */
-export const requireNamed = (name: string): Part => {
-  const part = partNamed(name)
+export const requireNamed = (name: string): OptionalEngine => {
+  const part = optionalEngineNamed(name)
   if (part !== null) return part
   throw wrongUsage(
     `'${name}' is not an optional engine. Available: ${PART_ARGUMENT}.`,

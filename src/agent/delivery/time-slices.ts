@@ -1,19 +1,19 @@
-export interface Turn {
+export interface TimeSlice {
   /** Aborted when it has lasted long enough and somebody else waits: whoever holds it lets go, and queues again. */
   readonly over: AbortSignal
   done(): void
 }
 
-export interface Turns {
+export interface TimeSlices {
   /** First come, first served. Rejects with the signal's reason. */
-  take(signal: AbortSignal): Promise<Turn>
+  take(signal: AbortSignal): Promise<TimeSlice>
 }
 
 /**
  * One at a time, and nobody for ever: after `lengthMs` a turn is over as soon as others wait. By the monotonic clock of
  * timers, so that no change of the date makes a turn longer or shorter.
  */
-export const createTurns = (lengthMs: number): Turns => {
+export const createTimeSlices = (lengthMs: number): TimeSlices => {
   const queue: (() => void)[] = []
   let holder: { readonly end: AbortController; hasHadItsTime: boolean } | null = null
 
@@ -21,7 +21,7 @@ export const createTurns = (lengthMs: number): Turns => {
     if (holder?.hasHadItsTime && queue.length > 0) holder.end.abort(new Error('Other models are waiting.'))
   }
 
-  const begin = (): Turn => {
+  const begin = (): TimeSlice => {
     const own = { end: new AbortController(), hasHadItsTime: false }
     holder = own
     const timer = setTimeout(() => {

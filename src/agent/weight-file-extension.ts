@@ -13,7 +13,7 @@ const readAt = (descriptor: number, offset: number, length: number): Uint8Array 
 }
 
 /** The ending that a weight file's content asks for, since training scripts often go by it; `.bin` for unknown content. */
-export const endingByContent = (path: string): string => {
+export const extensionByContent = (path: string): string => {
   const descriptor = openSync(path, 'r')
   try {
     const { size } = fstatSync(descriptor)

@@ -12,7 +12,7 @@ import {
   tfliteEngines,
   WITHOUT,
   WITHOUT_LITERT,
-} from '../../inference/engines/parts/test-engines.fixture.ts'
+} from '../../inference/engines/optional/test-engines.fixture.ts'
 import { explain } from '../explain.ts'
 import { runInProcess } from '../in-process.fixture.ts'
 import { writeResult, writeResults } from '../result-files.ts'

@@ -5,8 +5,8 @@ import { pathToFileURL } from 'node:url'
 import { InferenceError } from '../../errors.ts'
 import { bytesUnder } from '../../models/copy-model.ts'
 import { clearLeftovers, discard, growingIn, replace } from '../../whole-folder.ts'
-import { faultOf, modulePathOf, type PartState, partState } from './installed-part.ts'
-import type { Part } from './part.ts'
+import { type EngineState, engineState, faultOf, modulePathOf } from './installed-engine.ts'
+import type { OptionalEngine } from './optional-engine.ts'
 
 export interface ProgramRun {
   readonly cwd: string
@@ -64,7 +64,7 @@ export interface InstallOptions {
 }
 
 /** Packages that lack a library of this system install well and fail when they are first used: they are tried now. */
-const assertUsable = async (part: Part, folder: string, options: InstallOptions): Promise<void> => {
+const assertUsable = async (part: OptionalEngine, folder: string, options: InstallOptions): Promise<void> => {
   const fault = await faultOf(part, folder)
   if (fault !== null) {
     throw new InferenceError('engine_failed', `npm did not install what was requested: ${fault}.`)
@@ -74,14 +74,14 @@ const assertUsable = async (part: Part, folder: string, options: InstallOptions)
   await runProgram(process.execPath, argv, { cwd: folder, env: options.env, signal: options.signal })
 }
 
-const prepare = async (part: Part, staging: string): Promise<void> => {
+const prepare = async (part: OptionalEngine, staging: string): Promise<void> => {
   await mkdir(staging)
   const manifest = { name: `svc-${part.folder}`, private: true, dependencies: part.packages }
   await writeFile(join(staging, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
   await writeFile(join(staging, '.npmrc'), part.npmrc.map((line) => `${line}\n`).join(''))
 }
 
-const install = async (part: Part, options: InstallOptions): Promise<void> => {
+const install = async (part: OptionalEngine, options: InstallOptions): Promise<void> => {
   const { engines, env, signal, note } = options
   await mkdir(engines, { recursive: true })
   await clearLeftovers(engines, Date.now())
@@ -96,7 +96,7 @@ const install = async (part: Part, options: InstallOptions): Promise<void> => {
     await assertUsable(part, staging, options)
     const bytes = await bytesUnder(staging)
     await writeFile(join(staging, 'part.json'), `${JSON.stringify({ packages: part.packages, bytes }, null, 2)}\n`)
-    await replace(engines, staging, folder, async () => (await partState(part, engines)).state === 'installed')
+    await replace(engines, staging, folder, async () => (await engineState(part, engines)).state === 'installed')
   } finally {
     await rm(staging, { recursive: true, force: true })
   }
@@ -106,19 +106,19 @@ const install = async (part: Part, options: InstallOptions): Promise<void> => {
  * Installs a part, whole or not at all, unless it is there already.
  * @throws InferenceError engine_failed with what npm said; engine_missing where there is no npm
  */
-export const installPart = async (
-  part: Part,
+export const installEngine = async (
+  part: OptionalEngine,
   options: InstallOptions,
-): Promise<Extract<PartState, { state: 'installed' }>> => {
-  const before = await partState(part, options.engines)
+): Promise<Extract<EngineState, { state: 'installed' }>> => {
+  const before = await engineState(part, options.engines)
   if (before.state === 'installed') return before
   await install(part, options)
-  const after = await partState(part, options.engines)
+  const after = await engineState(part, options.engines)
   if (after.state !== 'installed')
     throw new InferenceError('engine_failed', `${part.folder} is missing after the installation.`)
   return after
 }
 
 /** Removes a part. Whether it was there. */
-export const removePart = (part: Part, engines: string): Promise<boolean> =>
+export const removeEngine = (part: OptionalEngine, engines: string): Promise<boolean> =>
   discard(engines, join(engines, part.folder))

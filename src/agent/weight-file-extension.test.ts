@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { endingByContent } from './weights-ending.ts'
+import { extensionByContent } from './weight-file-extension.ts'
 
 const fixture = (name: string): string => fileURLToPath(new URL(`../../test/fixtures/weights/${name}`, import.meta.url))
 
@@ -14,12 +14,12 @@ test.each([
   ['net_a.npz', '.npz'],
   ['evil.pkl', '.pkl'],
 ])('%s ends in %s', (name, ending) => {
-  expect(endingByContent(fixture(name))).toBe(ending)
+  expect(extensionByContent(fixture(name))).toBe(ending)
 })
 
 test('content that is no known container ends in .bin', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'ending-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   await writeFile(join(folder, 'x.pt'), new Float32Array([1, 2]))
-  expect(endingByContent(join(folder, 'x.pt'))).toBe('.bin')
+  expect(extensionByContent(join(folder, 'x.pt'))).toBe('.bin')
 })

@@ -34,7 +34,7 @@ export const sample = (scores: Float32Array, temperature: number, topP: number, 
   return order[count - 1]!
 }
 
-export interface Chatter {
+export interface ChatModel {
   readonly contextTokens: number
   countTokens(messages: readonly ChatMessage[]): number
   chat(request: ChatRequest, signal: AbortSignal, emit: (event: ChatEvent) => void): Promise<void>
@@ -65,7 +65,7 @@ const assertPossible = ({ responseFormat }: ChatRequest): void => {
   )
 }
 
-export const openChatter = async (loading: Loading): Promise<Chatter> => {
+export const openChatModel = async (loading: Loading): Promise<ChatModel> => {
   const { transformers, model } = loading
   const tokenizer = await loadTokenizer(loading)
   const network = await loadWeights(transformers.AutoModelForCausalLM, loading)
@@ -83,7 +83,7 @@ export const openChatter = async (loading: Loading): Promise<Chatter> => {
   const detokenize = (tokens: readonly number[]): string =>
     tokens.length === 0 ? '' : tokenizer.decode(tokens, { skip_special_tokens: true })
 
-  const chat: Chatter['chat'] = async (request, signal, emit) => {
+  const chat: ChatModel['chat'] = async (request, signal, emit) => {
     assertPossible(request)
     const prompt = writePrompt(request.messages)
     const room = contextTokens - prompt.length

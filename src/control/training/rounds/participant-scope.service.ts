@@ -13,7 +13,7 @@ export interface FederationAccess {
 }
 
 /** The devices that may take part, and the organization that the round belongs to. */
-export interface Reach {
+export interface ParticipantScope {
   readonly orgId: string | null
   readonly groupId: string | null
   readonly federationId: string | null
@@ -21,7 +21,7 @@ export interface Reach {
 }
 
 /** Who may see a round or job, and whose devices take part in it. */
-export const createRoundReach = (parts: {
+export const createParticipantScopes = (parts: {
   readonly database: Database
   readonly groups: Pick<GroupsService, 'locate'>
   readonly devices: Pick<DevicesService, 'owner'>
@@ -47,7 +47,7 @@ export const createRoundReach = (parts: {
    * The devices that a round or job of this caller may select. Where neither request nor key says whose, they are those of the
    * model's organization.
    */
-  const reach = async (
+  const resolve = async (
     caller: Caller,
     requested: {
       readonly orgId: string | undefined
@@ -55,7 +55,7 @@ export const createRoundReach = (parts: {
       readonly federation: string | undefined
     },
     orgOfModel: () => Promise<string | null | undefined> = async () => null,
-  ): Promise<Reach> => {
+  ): Promise<ParticipantScope> => {
     if (requested.orgId !== undefined && !sees(caller, requested.orgId)) {
       throw forbidden(`This key is bound to a different organization than '${requested.orgId}'.`)
     }
@@ -77,15 +77,15 @@ export const createRoundReach = (parts: {
     return { ...found, scope: await scopeOf(database.sql, found) }
   }
 
-  /** The devices within a reach now: members come and go. */
-  const scopeOf = async (db: Database['sql'], within: Omit<Reach, 'scope'>): Promise<Scope> => {
+  /** The devices within a participant scope now: members come and go. */
+  const scopeOf = async (db: Database['sql'], within: Omit<ParticipantScope, 'scope'>): Promise<Scope> => {
     const { orgId, groupId, federationId } = within
     if (federationId !== null) return { orgIds: await federations.activeOrgs(db, federationId), groupId }
     return { orgIds: groupId === null ? [orgId] : 'any', groupId }
   }
 
   /** @throws forbidden where it is for a federation that its organization has left: the others' devices are no longer its to train with */
-  const requireMember = async (db: Database['sql'], within: Omit<Reach, 'scope'>): Promise<void> => {
+  const requireMember = async (db: Database['sql'], within: Omit<ParticipantScope, 'scope'>): Promise<void> => {
     const { orgId, federationId } = within
     if (federationId === null || (await federations.activeOrgs(db, federationId)).includes(orgId!)) return
     throw forbidden(
@@ -94,10 +94,10 @@ export const createRoundReach = (parts: {
   }
 
   /** Whether the device could take part in the round, as far as it depends on the device. */
-  const includes = async (round: Omit<Reach, 'scope'>, deviceId: string): Promise<boolean> =>
+  const includes = async (round: Omit<ParticipantScope, 'scope'>, deviceId: string): Promise<boolean> =>
     selection.belongsTo(database.sql, await scopeOf(database.sql, round), deviceId)
 
-  return { maySee, reach, scopeOf, requireMember, includes }
+  return { maySee, resolve, scopeOf, requireMember, includes }
 }
 
-export type RoundReach = ReturnType<typeof createRoundReach>
+export type ParticipantScopes = ReturnType<typeof createParticipantScopes>

@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 
 /** A large optional part of this program: npm packages in a folder of their own, installed when they are asked for. */
-export interface Part {
+export interface OptionalEngine {
   /** Of its folder. */
   readonly folder: string
   /** What `svc engines install` calls it. */
@@ -26,7 +26,7 @@ const OTHER_PLATFORMS = ['darwin', 'linux', 'win32']
   .filter(({ os, arch }) => os !== process.platform || arch !== process.arch)
   .map(({ os, arch }) => napi(os, arch))
 
-export const ONNXRUNTIME: Part = {
+export const ONNXRUNTIME: OptionalEngine = {
   folder: 'onnxruntime',
   names: ['onnxruntime'],
   packages: { '@huggingface/transformers': '4.3.1' },
@@ -41,7 +41,7 @@ export const ONNXRUNTIME: Part = {
 /** The build that needs nothing of Node that version 20 lacks. */
 const LITERT_BUILD = 'litert_wasm_compat_internal'
 
-export const LITERT: Part = {
+export const LITERT: OptionalEngine = {
   folder: 'litert',
   names: ['litert'],
   packages: { '@litertjs/core': '2.5.3' },
@@ -82,7 +82,7 @@ export const llamaBuild = (): string | null => {
 const GPU_SYSTEMS: Readonly<Record<string, string>> = { 'linux-x64': 'linux-x64', 'win32-x64': 'win-x64' }
 const GPU_SYSTEM = GPU_SYSTEMS[`${process.platform}-${process.arch}`]
 
-const gpuBuild = (kind: 'cuda' | 'vulkan', megabytes: number): Part => {
+const gpuBuild = (kind: 'cuda' | 'vulkan', megabytes: number): OptionalEngine => {
   const name = `@node-llama-cpp/${GPU_SYSTEM ?? 'linux-x64'}-${kind}`
   const names = kind === 'cuda' ? [name, `${name}-ext`] : [name]
   return {
@@ -99,11 +99,16 @@ const gpuBuild = (kind: 'cuda' | 'vulkan', megabytes: number): Part => {
 export const CUDA = gpuBuild('cuda', 560)
 export const VULKAN = gpuBuild('vulkan', 110)
 
-export const PARTS: readonly Part[] = [ONNXRUNTIME, LITERT, ...(GPU_SYSTEM === undefined ? [] : [CUDA, VULKAN])]
+export const OPTIONAL_ENGINES: readonly OptionalEngine[] = [
+  ONNXRUNTIME,
+  LITERT,
+  ...(GPU_SYSTEM === undefined ? [] : [CUDA, VULKAN]),
+]
 
-export const partNamed = (name: string): Part | null => PARTS.find(({ names }) => names.includes(name)) ?? null
+export const optionalEngineNamed = (name: string): OptionalEngine | null =>
+  OPTIONAL_ENGINES.find(({ names }) => names.includes(name)) ?? null
 
-export const installLine = ({ names }: Part): string => `svc engines install ${names[0]}`
+export const installLine = ({ names }: OptionalEngine): string => `svc engines install ${names[0]}`
 
 /** Where parts are kept: `engines` in the user's folder, which is SERVICE_HOME, else ~/.svc. */
 export const enginesFolder = (env: Readonly<Record<string, string | undefined>>): string =>

@@ -1,9 +1,9 @@
 import { CONVERTED_FORMATS, type ConvertedFormat } from '../../domain/model.ts'
 import type { Connection } from '../connection.ts'
-import { push } from '../delivery/push.ts'
-import { requireModelName, whatToPush } from '../delivery/what-to-push.ts'
 import { modelNamed, orNull } from '../model-sources/catalog.ts'
 import type { Session } from '../session.ts'
+import { push } from '../uploads/push.ts'
+import { requireModelName, whatToPush } from '../uploads/what-to-push.ts'
 
 /** Uploads the file as the next version of the model of its name; the service makes the formats of it itself. */
 export const pushConverted = async (
